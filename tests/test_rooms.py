@@ -66,7 +66,8 @@ LATE = {
     "opwright.dispatch.overload_facts -> opwright.inspection.function_schema",
     "opwright.dispatch.overload_facts -> opwright.inspection.kernel_handles",
     "opwright.dispatch.overload_facts -> opwright.inspection.schema",
-    "opwright.dispatch.signature -> opwright.inspection.other_libraries",
+    "opwright.dispatch.signature -> opwright.inspection.signature_errors",
+    "opwright.dispatch.stub_rows -> opwright.generators.generator",
 }
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60

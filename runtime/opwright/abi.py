@@ -25,7 +25,7 @@ from opwright.dispatch.keywords import NOT_GIVEN
 from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet
-from opwright.dispatch.parts import functions_of, install_methods
+from opwright.dispatch.parts import functions_of
 from opwright.dispatch.parts import install as _install
 from opwright.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
 from opwright.names.late_imports import import_late
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from opwright.cuda_kernels.loops import CudaLoop
     from opwright.cuda_kernels.sources import CudaSource
     from opwright.cuda_kernels.writers import CudaHostWriter, CudaWriter
+    from opwright.dispatch.part_methods import install_methods
     from opwright.dispatch.returns import as_tuple, number_of
     from opwright.dispatch.variants import copy_written, write_out, write_outs, write_self
     from opwright.fake import array_module
@@ -88,8 +89,9 @@ if TYPE_CHECKING:
     from opwright.plans.native import NativeLibrary
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 
-VERSION: Final = 5
+VERSION: Final = 6
 _OLDEST: Final = 4  # of the packages that this module serves, too
+_TUPLES: Final = 6  # the first whose packages give rows of tuples, not of texts
 
 # The names of what is loaded when it is first asked for, by module.
 _LATER: Final = {
@@ -115,6 +117,7 @@ _LATER: Final = {
     "opwright.cuda_kernels.loops": ("CudaLoop",),
     "opwright.cuda_kernels.sources": ("CudaSource",),
     "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
+    "opwright.dispatch.part_methods": ("install_methods",),
     "opwright.dispatch.returns": ("as_tuple", "number_of"),
     "opwright.dispatch.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),

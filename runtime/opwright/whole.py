@@ -13,7 +13,7 @@ import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods)
 from opwright.creation import factories
 from opwright.dispatch.namespaces import ops
-from opwright.dispatch.parts import Later
+from opwright.dispatch.part_methods import Later
 from opwright.generators.generator import generator_of
 from opwright.tensors import methods
 from opwright.tensors.tensor import Tensor

@@ -67,17 +67,16 @@ def hugged(head: str, items: Sequence[str], tail: str, indent: int = 0, after: i
 def filled(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
     """Return `head item, item tail` on one line if it fits behind `indent` columns, else with as many items on each
     line as fit."""
-    text = ", ".join(items)
-    if indent + len(head) + len(text) + len(tail) <= LINE:
-        return f"{head}{text}{tail}"
-    pad = " " * indent
-    lines = [""]
-    for item in items:
-        if lines[-1] and indent + 4 + len(lines[-1]) + len(item) + 2 > LINE:
-            lines.append("")
-        lines[-1] += f"{' ' * bool(lines[-1])}{item},"
-    inner = "".join(f"{pad}    {line}\n" for line in lines)
-    return f"{head}\n{inner}{pad}{tail}"
+    first, last = [f"{item}," for item in items[:-1]], items[-1]
+    is_short = indent + 4 + len(last) + len(tail) <= LINE  # else the tail has a line of its own
+    lines = [head]
+    for item in [*first, f"{last}{tail}" if is_short else last]:
+        between = " " if lines[-1].endswith(",") else ""
+        if indent + len(lines[-1]) + len(between) + len(item) <= LINE:
+            lines[-1] += f"{between}{item}"
+        else:
+            lines.append(f"{'    ' if head else ''}{item}")
+    return f"\n{' ' * indent}".join(lines if is_short else [*lines, tail])
 
 
 def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:

@@ -3,30 +3,19 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, find2, find_some, function_of, stub_of
+from opwright.abi import NOT_GIVEN, Declarations, Tensor, find2, find_some, function_of, stub_of
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _true_divide_Tensor = declare(
     "true_divide.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out", out_tags="out"
 )
 _true_divide_Scalar = declare("true_divide.Scalar(Tensor self, Scalar other) -> Tensor")
 _true_divide = declare.overloaded(_true_divide_Tensor)
-
-
-@stub_of(_true_divide_Tensor)
-def true_divide_Tensor(self, other):
-    return find2(_true_divide_Tensor, self, other)(self, other)
-
-
-@stub_of(_true_divide_Scalar)
-def true_divide_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _true_divide_Scalar.convert(1, other)
-    return find1(_true_divide_Scalar, self)(self, other)
+true_divide_Tensor = declare.stub(_true_divide_Tensor)
+true_divide_Scalar = declare.stub(_true_divide_Scalar)
 
 
 @function_of(_true_divide)
@@ -44,18 +33,8 @@ def true_divide(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _true_divide__Tensor = declare("true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _true_divide__Scalar = declare("true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _true_divide_ = declare.overloaded(_true_divide__Tensor)
-
-
-@stub_of(_true_divide__Tensor)
-def true_divide__Tensor(self, other):
-    return find2(_true_divide__Tensor, self, other)(self, other)
-
-
-@stub_of(_true_divide__Scalar)
-def true_divide__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _true_divide__Scalar.convert(1, other)
-    return find1(_true_divide__Scalar, self)(self, other)
+true_divide__Tensor = declare.stub(_true_divide__Tensor)
+true_divide__Scalar = declare.stub(_true_divide__Scalar)
 
 
 @function_of(_true_divide_)
@@ -77,34 +56,10 @@ _divide_Tensor_mode = declare(
 )
 _divide_Scalar_mode = declare("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor")
 _divide = declare.overloaded(_divide_Tensor)
-
-
-@stub_of(_divide_Tensor)
-def divide_Tensor(self, other):
-    return find2(_divide_Tensor, self, other)(self, other)
-
-
-@stub_of(_divide_Scalar)
-def divide_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _divide_Scalar.convert(1, other)
-    return find1(_divide_Scalar, self)(self, other)
-
-
-@stub_of(_divide_Tensor_mode)
-def divide_Tensor_mode(self, other, *, rounding_mode):
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _divide_Tensor_mode.convert(2, rounding_mode)
-    return find2(_divide_Tensor_mode, self, other)(self, other, rounding_mode)
-
-
-@stub_of(_divide_Scalar_mode)
-def divide_Scalar_mode(self, other, *, rounding_mode):
-    if type(other) is not int and type(other) is not float:
-        other = _divide_Scalar_mode.convert(1, other)
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _divide_Scalar_mode.convert(2, rounding_mode)
-    return find1(_divide_Scalar_mode, self)(self, other, rounding_mode)
+divide_Tensor = declare.stub(_divide_Tensor)
+divide_Scalar = declare.stub(_divide_Scalar)
+divide_Tensor_mode = declare.stub(_divide_Tensor_mode)
+divide_Scalar_mode = declare.stub(_divide_Scalar_mode)
 
 
 @function_of(_divide)
@@ -127,34 +82,10 @@ _divide__Scalar_mode = declare(
     "divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)", "inplace"
 )
 _divide_ = declare.overloaded(_divide__Tensor)
-
-
-@stub_of(_divide__Tensor)
-def divide__Tensor(self, other):
-    return find2(_divide__Tensor, self, other)(self, other)
-
-
-@stub_of(_divide__Scalar)
-def divide__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _divide__Scalar.convert(1, other)
-    return find1(_divide__Scalar, self)(self, other)
-
-
-@stub_of(_divide__Tensor_mode)
-def divide__Tensor_mode(self, other, *, rounding_mode):
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _divide__Tensor_mode.convert(2, rounding_mode)
-    return find2(_divide__Tensor_mode, self, other)(self, other, rounding_mode)
-
-
-@stub_of(_divide__Scalar_mode)
-def divide__Scalar_mode(self, other, *, rounding_mode):
-    if type(other) is not int and type(other) is not float:
-        other = _divide__Scalar_mode.convert(1, other)
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _divide__Scalar_mode.convert(2, rounding_mode)
-    return find1(_divide__Scalar_mode, self)(self, other, rounding_mode)
+divide__Tensor = declare.stub(_divide__Tensor)
+divide__Scalar = declare.stub(_divide__Scalar)
+divide__Tensor_mode = declare.stub(_divide__Tensor_mode)
+divide__Scalar_mode = declare.stub(_divide__Scalar_mode)
 
 
 @function_of(_divide_)
@@ -171,18 +102,8 @@ def divide_(*args, **kwargs):
 _multiply_Tensor = declare("multiply.Tensor(Tensor self, Tensor other) -> Tensor", out="out")
 _multiply_Scalar = declare("multiply.Scalar(Tensor self, Scalar other) -> Tensor")
 _multiply = declare.overloaded(_multiply_Tensor)
-
-
-@stub_of(_multiply_Tensor)
-def multiply_Tensor(self, other):
-    return find2(_multiply_Tensor, self, other)(self, other)
-
-
-@stub_of(_multiply_Scalar)
-def multiply_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _multiply_Scalar.convert(1, other)
-    return find1(_multiply_Scalar, self)(self, other)
+multiply_Tensor = declare.stub(_multiply_Tensor)
+multiply_Scalar = declare.stub(_multiply_Scalar)
 
 
 @function_of(_multiply)
@@ -200,18 +121,8 @@ def multiply(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _multiply__Tensor = declare("multiply_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _multiply__Scalar = declare("multiply_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _multiply_ = declare.overloaded(_multiply__Tensor)
-
-
-@stub_of(_multiply__Tensor)
-def multiply__Tensor(self, other):
-    return find2(_multiply__Tensor, self, other)(self, other)
-
-
-@stub_of(_multiply__Scalar)
-def multiply__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _multiply__Scalar.convert(1, other)
-    return find1(_multiply__Scalar, self)(self, other)
+multiply__Tensor = declare.stub(_multiply__Tensor)
+multiply__Scalar = declare.stub(_multiply__Scalar)
 
 
 @function_of(_multiply_)
@@ -229,22 +140,8 @@ def multiply_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _subtract_Tensor = declare("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", out="out")
 _subtract_Scalar = declare("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor")
 _subtract = declare.overloaded(_subtract_Tensor)
-
-
-@stub_of(_subtract_Tensor)
-def subtract_Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _subtract_Tensor.convert(2, alpha)
-    return find2(_subtract_Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_subtract_Scalar)
-def subtract_Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _subtract_Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _subtract_Scalar.convert(2, alpha)
-    return find1(_subtract_Scalar, self)(self, other, alpha)
+subtract_Tensor = declare.stub(_subtract_Tensor)
+subtract_Scalar = declare.stub(_subtract_Scalar)
 
 
 @function_of(_subtract)
@@ -266,22 +163,8 @@ _subtract__Tensor = declare(
 )
 _subtract__Scalar = declare("subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace")
 _subtract_ = declare.overloaded(_subtract__Tensor)
-
-
-@stub_of(_subtract__Tensor)
-def subtract__Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _subtract__Tensor.convert(2, alpha)
-    return find2(_subtract__Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_subtract__Scalar)
-def subtract__Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _subtract__Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _subtract__Scalar.convert(2, alpha)
-    return find1(_subtract__Scalar, self)(self, other, alpha)
+subtract__Tensor = declare.stub(_subtract__Tensor)
+subtract__Scalar = declare.stub(_subtract__Scalar)
 
 
 @function_of(_subtract_)
@@ -306,15 +189,7 @@ _clip_Tensor = declare(
     out_tags="out",
 )
 _clip = declare.overloaded(_clip_default)
-
-
-@stub_of(_clip_default)
-def clip_default(self, min=None, max=None):
-    if min is not None and type(min) is not int and type(min) is not float:
-        min = _clip_default.convert(1, min)
-    if max is not None and type(max) is not int and type(max) is not float:
-        max = _clip_default.convert(2, max)
-    return find1(_clip_default, self)(self, min, max)
+clip_default = declare.stub(_clip_default)
 
 
 @stub_of(_clip_Tensor)
@@ -351,15 +226,7 @@ _clip__Tensor = declare(
     "clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", "inplace pointwise"
 )
 _clip_ = declare.overloaded(_clip__default)
-
-
-@stub_of(_clip__default)
-def clip__default(self, min=None, max=None):
-    if min is not None and type(min) is not int and type(min) is not float:
-        min = _clip__default.convert(1, min)
-    if max is not None and type(max) is not int and type(max) is not float:
-        max = _clip__default.convert(2, max)
-    return find1(_clip__default, self)(self, min, max)
+clip__default = declare.stub(_clip__default)
 
 
 @stub_of(_clip__Tensor)
@@ -390,220 +257,70 @@ def clip_(*args, **kwargs):
 
 
 _negative, _negative_default = declare.alone("negative(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_negative, _negative_default)
-def negative(self=NOT_GIVEN, **named):
-    if named:
-        return _negative.call_given((self,), named)
-    return find1(_negative_default, self)(self)
-
+negative = declare.function(_negative, _negative_default)
 
 _negative_ = declare("negative_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_negative_), _negative_)
-def negative_(self=NOT_GIVEN, **named):
-    if named:
-        return _negative_.call_given((self,), named)
-    return find1(_negative_, self)(self)
-
+negative_ = declare.function(_negative_)
 
 _absolute, _absolute_default = declare.alone("absolute(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_absolute, _absolute_default)
-def absolute(self=NOT_GIVEN, **named):
-    if named:
-        return _absolute.call_given((self,), named)
-    return find1(_absolute_default, self)(self)
-
+absolute = declare.function(_absolute, _absolute_default)
 
 _absolute_ = declare("absolute_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_absolute_), _absolute_)
-def absolute_(self=NOT_GIVEN, **named):
-    if named:
-        return _absolute_.call_given((self,), named)
-    return find1(_absolute_, self)(self)
-
+absolute_ = declare.function(_absolute_)
 
 _fix, _fix_default = declare.alone("fix(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_fix, _fix_default)
-def fix(self=NOT_GIVEN, **named):
-    if named:
-        return _fix.call_given((self,), named)
-    return find1(_fix_default, self)(self)
-
+fix = declare.function(_fix, _fix_default)
 
 _fix_ = declare("fix_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_fix_), _fix_)
-def fix_(self=NOT_GIVEN, **named):
-    if named:
-        return _fix_.call_given((self,), named)
-    return find1(_fix_, self)(self)
-
+fix_ = declare.function(_fix_)
 
 _arctan2, _arctan2_default = declare.alone("arctan2(Tensor self, Tensor other) -> Tensor", out="out")
-
-
-@function_of(_arctan2, _arctan2_default)
-def arctan2(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _arctan2.call_given((self, other), named)
-    return find2(_arctan2_default, self, other)(self, other)
-
+arctan2 = declare.function(_arctan2, _arctan2_default)
 
 _arctan2_ = declare("arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_arctan2_), _arctan2_)
-def arctan2_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _arctan2_.call_given((self, other), named)
-    return find2(_arctan2_, self, other)(self, other)
-
+arctan2_ = declare.function(_arctan2_)
 
 _arcsin, _arcsin_default = declare.alone("arcsin(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_arcsin, _arcsin_default)
-def arcsin(self=NOT_GIVEN, **named):
-    if named:
-        return _arcsin.call_given((self,), named)
-    return find1(_arcsin_default, self)(self)
-
+arcsin = declare.function(_arcsin, _arcsin_default)
 
 _arcsin_ = declare("arcsin_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_arcsin_), _arcsin_)
-def arcsin_(self=NOT_GIVEN, **named):
-    if named:
-        return _arcsin_.call_given((self,), named)
-    return find1(_arcsin_, self)(self)
-
+arcsin_ = declare.function(_arcsin_)
 
 _arccos, _arccos_default = declare.alone("arccos(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_arccos, _arccos_default)
-def arccos(self=NOT_GIVEN, **named):
-    if named:
-        return _arccos.call_given((self,), named)
-    return find1(_arccos_default, self)(self)
-
+arccos = declare.function(_arccos, _arccos_default)
 
 _arccos_ = declare("arccos_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_arccos_), _arccos_)
-def arccos_(self=NOT_GIVEN, **named):
-    if named:
-        return _arccos_.call_given((self,), named)
-    return find1(_arccos_, self)(self)
-
+arccos_ = declare.function(_arccos_)
 
 _arctan, _arctan_default = declare.alone("arctan(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_arctan, _arctan_default)
-def arctan(self=NOT_GIVEN, **named):
-    if named:
-        return _arctan.call_given((self,), named)
-    return find1(_arctan_default, self)(self)
-
+arctan = declare.function(_arctan, _arctan_default)
 
 _arctan_ = declare("arctan_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_arctan_), _arctan_)
-def arctan_(self=NOT_GIVEN, **named):
-    if named:
-        return _arctan_.call_given((self,), named)
-    return find1(_arctan_, self)(self)
-
+arctan_ = declare.function(_arctan_)
 
 _arcsinh, _arcsinh_default = declare.alone("arcsinh(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_arcsinh, _arcsinh_default)
-def arcsinh(self=NOT_GIVEN, **named):
-    if named:
-        return _arcsinh.call_given((self,), named)
-    return find1(_arcsinh_default, self)(self)
-
+arcsinh = declare.function(_arcsinh, _arcsinh_default)
 
 _arcsinh_ = declare("arcsinh_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_arcsinh_), _arcsinh_)
-def arcsinh_(self=NOT_GIVEN, **named):
-    if named:
-        return _arcsinh_.call_given((self,), named)
-    return find1(_arcsinh_, self)(self)
-
+arcsinh_ = declare.function(_arcsinh_)
 
 _arccosh, _arccosh_default = declare.alone("arccosh(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_arccosh, _arccosh_default)
-def arccosh(self=NOT_GIVEN, **named):
-    if named:
-        return _arccosh.call_given((self,), named)
-    return find1(_arccosh_default, self)(self)
-
+arccosh = declare.function(_arccosh, _arccosh_default)
 
 _arccosh_ = declare("arccosh_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_arccosh_), _arccosh_)
-def arccosh_(self=NOT_GIVEN, **named):
-    if named:
-        return _arccosh_.call_given((self,), named)
-    return find1(_arccosh_, self)(self)
-
+arccosh_ = declare.function(_arccosh_)
 
 _arctanh, _arctanh_default = declare.alone("arctanh(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_arctanh, _arctanh_default)
-def arctanh(self=NOT_GIVEN, **named):
-    if named:
-        return _arctanh.call_given((self,), named)
-    return find1(_arctanh_default, self)(self)
-
+arctanh = declare.function(_arctanh, _arctanh_default)
 
 _arctanh_ = declare("arctanh_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_arctanh_), _arctanh_)
-def arctanh_(self=NOT_GIVEN, **named):
-    if named:
-        return _arctanh_.call_given((self,), named)
-    return find1(_arctanh_, self)(self)
-
+arctanh_ = declare.function(_arctanh_)
 
 _not_equal_Scalar = declare("not_equal.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
 _not_equal_Tensor = declare("not_equal.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
 _not_equal = declare.overloaded(_not_equal_Tensor)
-
-
-@stub_of(_not_equal_Scalar)
-def not_equal_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _not_equal_Scalar.convert(1, other)
-    return find1(_not_equal_Scalar, self)(self, other)
-
-
-@stub_of(_not_equal_Tensor)
-def not_equal_Tensor(self, other):
-    return find2(_not_equal_Tensor, self, other)(self, other)
+not_equal_Scalar = declare.stub(_not_equal_Scalar)
+not_equal_Tensor = declare.stub(_not_equal_Tensor)
 
 
 @function_of(_not_equal)
@@ -621,18 +338,8 @@ def not_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _not_equal__Scalar = declare("not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _not_equal__Tensor = declare("not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _not_equal_ = declare.overloaded(_not_equal__Tensor)
-
-
-@stub_of(_not_equal__Scalar)
-def not_equal__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _not_equal__Scalar.convert(1, other)
-    return find1(_not_equal__Scalar, self)(self, other)
-
-
-@stub_of(_not_equal__Tensor)
-def not_equal__Tensor(self, other):
-    return find2(_not_equal__Tensor, self, other)(self, other)
+not_equal__Scalar = declare.stub(_not_equal__Scalar)
+not_equal__Tensor = declare.stub(_not_equal__Tensor)
 
 
 @function_of(_not_equal_)
@@ -650,18 +357,8 @@ def not_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _less_Scalar = declare("less.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
 _less_Tensor = declare("less.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
 _less = declare.overloaded(_less_Tensor)
-
-
-@stub_of(_less_Scalar)
-def less_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _less_Scalar.convert(1, other)
-    return find1(_less_Scalar, self)(self, other)
-
-
-@stub_of(_less_Tensor)
-def less_Tensor(self, other):
-    return find2(_less_Tensor, self, other)(self, other)
+less_Scalar = declare.stub(_less_Scalar)
+less_Tensor = declare.stub(_less_Tensor)
 
 
 @function_of(_less)
@@ -679,18 +376,8 @@ def less(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _less__Scalar = declare("less_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _less__Tensor = declare("less_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _less_ = declare.overloaded(_less__Tensor)
-
-
-@stub_of(_less__Scalar)
-def less__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _less__Scalar.convert(1, other)
-    return find1(_less__Scalar, self)(self, other)
-
-
-@stub_of(_less__Tensor)
-def less__Tensor(self, other):
-    return find2(_less__Tensor, self, other)(self, other)
+less__Scalar = declare.stub(_less__Scalar)
+less__Tensor = declare.stub(_less__Tensor)
 
 
 @function_of(_less_)
@@ -708,18 +395,8 @@ def less_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _less_equal_Scalar = declare("less_equal.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
 _less_equal_Tensor = declare("less_equal.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
 _less_equal = declare.overloaded(_less_equal_Tensor)
-
-
-@stub_of(_less_equal_Scalar)
-def less_equal_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _less_equal_Scalar.convert(1, other)
-    return find1(_less_equal_Scalar, self)(self, other)
-
-
-@stub_of(_less_equal_Tensor)
-def less_equal_Tensor(self, other):
-    return find2(_less_equal_Tensor, self, other)(self, other)
+less_equal_Scalar = declare.stub(_less_equal_Scalar)
+less_equal_Tensor = declare.stub(_less_equal_Tensor)
 
 
 @function_of(_less_equal)
@@ -737,18 +414,8 @@ def less_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _less_equal__Scalar = declare("less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _less_equal__Tensor = declare("less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _less_equal_ = declare.overloaded(_less_equal__Tensor)
-
-
-@stub_of(_less_equal__Scalar)
-def less_equal__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _less_equal__Scalar.convert(1, other)
-    return find1(_less_equal__Scalar, self)(self, other)
-
-
-@stub_of(_less_equal__Tensor)
-def less_equal__Tensor(self, other):
-    return find2(_less_equal__Tensor, self, other)(self, other)
+less_equal__Scalar = declare.stub(_less_equal__Scalar)
+less_equal__Tensor = declare.stub(_less_equal__Tensor)
 
 
 @function_of(_less_equal_)
@@ -766,18 +433,8 @@ def less_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _greater_Scalar = declare("greater.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
 _greater_Tensor = declare("greater.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
 _greater = declare.overloaded(_greater_Tensor)
-
-
-@stub_of(_greater_Scalar)
-def greater_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _greater_Scalar.convert(1, other)
-    return find1(_greater_Scalar, self)(self, other)
-
-
-@stub_of(_greater_Tensor)
-def greater_Tensor(self, other):
-    return find2(_greater_Tensor, self, other)(self, other)
+greater_Scalar = declare.stub(_greater_Scalar)
+greater_Tensor = declare.stub(_greater_Tensor)
 
 
 @function_of(_greater)
@@ -795,18 +452,8 @@ def greater(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _greater__Scalar = declare("greater_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _greater__Tensor = declare("greater_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _greater_ = declare.overloaded(_greater__Tensor)
-
-
-@stub_of(_greater__Scalar)
-def greater__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _greater__Scalar.convert(1, other)
-    return find1(_greater__Scalar, self)(self, other)
-
-
-@stub_of(_greater__Tensor)
-def greater__Tensor(self, other):
-    return find2(_greater__Tensor, self, other)(self, other)
+greater__Scalar = declare.stub(_greater__Scalar)
+greater__Tensor = declare.stub(_greater__Tensor)
 
 
 @function_of(_greater_)
@@ -824,18 +471,8 @@ def greater_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _greater_equal_Scalar = declare("greater_equal.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out")
 _greater_equal_Tensor = declare("greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", out="Tensor_out")
 _greater_equal = declare.overloaded(_greater_equal_Tensor)
-
-
-@stub_of(_greater_equal_Scalar)
-def greater_equal_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _greater_equal_Scalar.convert(1, other)
-    return find1(_greater_equal_Scalar, self)(self, other)
-
-
-@stub_of(_greater_equal_Tensor)
-def greater_equal_Tensor(self, other):
-    return find2(_greater_equal_Tensor, self, other)(self, other)
+greater_equal_Scalar = declare.stub(_greater_equal_Scalar)
+greater_equal_Tensor = declare.stub(_greater_equal_Tensor)
 
 
 @function_of(_greater_equal)
@@ -853,18 +490,8 @@ def greater_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _greater_equal__Scalar = declare("greater_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _greater_equal__Tensor = declare("greater_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _greater_equal_ = declare.overloaded(_greater_equal__Tensor)
-
-
-@stub_of(_greater_equal__Scalar)
-def greater_equal__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _greater_equal__Scalar.convert(1, other)
-    return find1(_greater_equal__Scalar, self)(self, other)
-
-
-@stub_of(_greater_equal__Tensor)
-def greater_equal__Tensor(self, other):
-    return find2(_greater_equal__Tensor, self, other)(self, other)
+greater_equal__Scalar = declare.stub(_greater_equal__Scalar)
+greater_equal__Tensor = declare.stub(_greater_equal__Tensor)
 
 
 @function_of(_greater_equal_)
@@ -882,18 +509,8 @@ def greater_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___and___Scalar = declare("__and__.Scalar(Tensor self, Scalar other) -> Tensor")
 ___and___Tensor = declare("__and__.Tensor(Tensor self, Tensor other) -> Tensor")
 ___and__ = declare.overloaded(___and___Tensor)
-
-
-@stub_of(___and___Scalar)
-def __and___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___and___Scalar.convert(1, other)
-    return find1(___and___Scalar, self)(self, other)
-
-
-@stub_of(___and___Tensor)
-def __and___Tensor(self, other):
-    return find2(___and___Tensor, self, other)(self, other)
+__and___Scalar = declare.stub(___and___Scalar)
+__and___Tensor = declare.stub(___and___Tensor)
 
 
 @function_of(___and__)
@@ -911,18 +528,8 @@ def __and__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___iand___Scalar = declare("__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 ___iand___Tensor = declare("__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 ___iand__ = declare.overloaded(___iand___Tensor)
-
-
-@stub_of(___iand___Scalar)
-def __iand___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___iand___Scalar.convert(1, other)
-    return find1(___iand___Scalar, self)(self, other)
-
-
-@stub_of(___iand___Tensor)
-def __iand___Tensor(self, other):
-    return find2(___iand___Tensor, self, other)(self, other)
+__iand___Scalar = declare.stub(___iand___Scalar)
+__iand___Tensor = declare.stub(___iand___Tensor)
 
 
 @function_of(___iand__)
@@ -940,18 +547,8 @@ def __iand__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___or___Scalar = declare("__or__.Scalar(Tensor self, Scalar other) -> Tensor")
 ___or___Tensor = declare("__or__.Tensor(Tensor self, Tensor other) -> Tensor")
 ___or__ = declare.overloaded(___or___Tensor)
-
-
-@stub_of(___or___Scalar)
-def __or___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___or___Scalar.convert(1, other)
-    return find1(___or___Scalar, self)(self, other)
-
-
-@stub_of(___or___Tensor)
-def __or___Tensor(self, other):
-    return find2(___or___Tensor, self, other)(self, other)
+__or___Scalar = declare.stub(___or___Scalar)
+__or___Tensor = declare.stub(___or___Tensor)
 
 
 @function_of(___or__)
@@ -969,18 +566,8 @@ def __or__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___ior___Scalar = declare("__ior__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 ___ior___Tensor = declare("__ior__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 ___ior__ = declare.overloaded(___ior___Tensor)
-
-
-@stub_of(___ior___Scalar)
-def __ior___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___ior___Scalar.convert(1, other)
-    return find1(___ior___Scalar, self)(self, other)
-
-
-@stub_of(___ior___Tensor)
-def __ior___Tensor(self, other):
-    return find2(___ior___Tensor, self, other)(self, other)
+__ior___Scalar = declare.stub(___ior___Scalar)
+__ior___Tensor = declare.stub(___ior___Tensor)
 
 
 @function_of(___ior__)
@@ -998,18 +585,8 @@ def __ior__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___xor___Scalar = declare("__xor__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise")
 ___xor___Tensor = declare("__xor__.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise")
 ___xor__ = declare.overloaded(___xor___Tensor)
-
-
-@stub_of(___xor___Scalar)
-def __xor___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___xor___Scalar.convert(1, other)
-    return find1(___xor___Scalar, self)(self, other)
-
-
-@stub_of(___xor___Tensor)
-def __xor___Tensor(self, other):
-    return find2(___xor___Tensor, self, other)(self, other)
+__xor___Scalar = declare.stub(___xor___Scalar)
+__xor___Tensor = declare.stub(___xor___Tensor)
 
 
 @function_of(___xor__)
@@ -1027,18 +604,8 @@ def __xor__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___ixor___Scalar = declare("__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 ___ixor___Tensor = declare("__ixor__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 ___ixor__ = declare.overloaded(___ixor___Tensor)
-
-
-@stub_of(___ixor___Scalar)
-def __ixor___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___ixor___Scalar.convert(1, other)
-    return find1(___ixor___Scalar, self)(self, other)
-
-
-@stub_of(___ixor___Tensor)
-def __ixor___Tensor(self, other):
-    return find2(___ixor___Tensor, self, other)(self, other)
+__ixor___Scalar = declare.stub(___ixor___Scalar)
+__ixor___Tensor = declare.stub(___ixor___Tensor)
 
 
 @function_of(___ixor__)

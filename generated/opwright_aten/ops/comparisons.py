@@ -3,12 +3,11 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, find2, function_of, stub_of
+from opwright.abi import NOT_GIVEN, Declarations, Tensor, find1, find2, function_of, stub_of
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _bitwise_and_Tensor = declare(
     "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out"
@@ -23,25 +22,9 @@ _bitwise_and_Scalar_Tensor = declare(
     out_tags="generated out",
 )
 _bitwise_and = declare.overloaded(_bitwise_and_Tensor)
-
-
-@stub_of(_bitwise_and_Tensor)
-def bitwise_and_Tensor(self, other):
-    return find2(_bitwise_and_Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_and_Scalar)
-def bitwise_and_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_and_Scalar.convert(1, other)
-    return find1(_bitwise_and_Scalar, self)(self, other)
-
-
-@stub_of(_bitwise_and_Scalar_Tensor)
-def bitwise_and_Scalar_Tensor(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _bitwise_and_Scalar_Tensor.convert(0, self)
-    return find1(_bitwise_and_Scalar_Tensor, other)(self, other)
+bitwise_and_Tensor = declare.stub(_bitwise_and_Tensor)
+bitwise_and_Scalar = declare.stub(_bitwise_and_Scalar)
+bitwise_and_Scalar_Tensor = declare.stub(_bitwise_and_Scalar_Tensor)
 
 
 @function_of(_bitwise_and)
@@ -61,18 +44,8 @@ def bitwise_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _bitwise_and__Tensor = declare("bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 _bitwise_and__Scalar = declare("bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 _bitwise_and_ = declare.overloaded(_bitwise_and__Tensor)
-
-
-@stub_of(_bitwise_and__Tensor)
-def bitwise_and__Tensor(self, other):
-    return find2(_bitwise_and__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_and__Scalar)
-def bitwise_and__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_and__Scalar.convert(1, other)
-    return find1(_bitwise_and__Scalar, self)(self, other)
+bitwise_and__Tensor = declare.stub(_bitwise_and__Tensor)
+bitwise_and__Scalar = declare.stub(_bitwise_and__Scalar)
 
 
 @function_of(_bitwise_and_)
@@ -100,25 +73,9 @@ _bitwise_or_Scalar_Tensor = declare(
     out_tags="generated out",
 )
 _bitwise_or = declare.overloaded(_bitwise_or_Tensor)
-
-
-@stub_of(_bitwise_or_Tensor)
-def bitwise_or_Tensor(self, other):
-    return find2(_bitwise_or_Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_or_Scalar)
-def bitwise_or_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_or_Scalar.convert(1, other)
-    return find1(_bitwise_or_Scalar, self)(self, other)
-
-
-@stub_of(_bitwise_or_Scalar_Tensor)
-def bitwise_or_Scalar_Tensor(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _bitwise_or_Scalar_Tensor.convert(0, self)
-    return find1(_bitwise_or_Scalar_Tensor, other)(self, other)
+bitwise_or_Tensor = declare.stub(_bitwise_or_Tensor)
+bitwise_or_Scalar = declare.stub(_bitwise_or_Scalar)
+bitwise_or_Scalar_Tensor = declare.stub(_bitwise_or_Scalar_Tensor)
 
 
 @function_of(_bitwise_or)
@@ -138,18 +95,8 @@ def bitwise_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _bitwise_or__Tensor = declare("bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 _bitwise_or__Scalar = declare("bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 _bitwise_or_ = declare.overloaded(_bitwise_or__Tensor)
-
-
-@stub_of(_bitwise_or__Tensor)
-def bitwise_or__Tensor(self, other):
-    return find2(_bitwise_or__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_or__Scalar)
-def bitwise_or__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_or__Scalar.convert(1, other)
-    return find1(_bitwise_or__Scalar, self)(self, other)
+bitwise_or__Tensor = declare.stub(_bitwise_or__Tensor)
+bitwise_or__Scalar = declare.stub(_bitwise_or__Scalar)
 
 
 @function_of(_bitwise_or_)
@@ -177,25 +124,9 @@ _bitwise_xor_Scalar_Tensor = declare(
     out_tags="generated out",
 )
 _bitwise_xor = declare.overloaded(_bitwise_xor_Tensor)
-
-
-@stub_of(_bitwise_xor_Tensor)
-def bitwise_xor_Tensor(self, other):
-    return find2(_bitwise_xor_Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_xor_Scalar)
-def bitwise_xor_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_xor_Scalar.convert(1, other)
-    return find1(_bitwise_xor_Scalar, self)(self, other)
-
-
-@stub_of(_bitwise_xor_Scalar_Tensor)
-def bitwise_xor_Scalar_Tensor(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _bitwise_xor_Scalar_Tensor.convert(0, self)
-    return find1(_bitwise_xor_Scalar_Tensor, other)(self, other)
+bitwise_xor_Tensor = declare.stub(_bitwise_xor_Tensor)
+bitwise_xor_Scalar = declare.stub(_bitwise_xor_Scalar)
+bitwise_xor_Scalar_Tensor = declare.stub(_bitwise_xor_Scalar_Tensor)
 
 
 @function_of(_bitwise_xor)
@@ -215,18 +146,8 @@ def bitwise_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _bitwise_xor__Tensor = declare("bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 _bitwise_xor__Scalar = declare("bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 _bitwise_xor_ = declare.overloaded(_bitwise_xor__Tensor)
-
-
-@stub_of(_bitwise_xor__Tensor)
-def bitwise_xor__Tensor(self, other):
-    return find2(_bitwise_xor__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_xor__Scalar)
-def bitwise_xor__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_xor__Scalar.convert(1, other)
-    return find1(_bitwise_xor__Scalar, self)(self, other)
+bitwise_xor__Tensor = declare.stub(_bitwise_xor__Tensor)
+bitwise_xor__Scalar = declare.stub(_bitwise_xor__Scalar)
 
 
 @function_of(_bitwise_xor_)
@@ -254,25 +175,9 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     out_tags="generated out",
 )
 _bitwise_left_shift = declare.overloaded(_bitwise_left_shift_Tensor)
-
-
-@stub_of(_bitwise_left_shift_Tensor)
-def bitwise_left_shift_Tensor(self, other):
-    return find2(_bitwise_left_shift_Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_left_shift_Tensor_Scalar)
-def bitwise_left_shift_Tensor_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_left_shift_Tensor_Scalar.convert(1, other)
-    return find1(_bitwise_left_shift_Tensor_Scalar, self)(self, other)
-
-
-@stub_of(_bitwise_left_shift_Scalar_Tensor)
-def bitwise_left_shift_Scalar_Tensor(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _bitwise_left_shift_Scalar_Tensor.convert(0, self)
-    return find1(_bitwise_left_shift_Scalar_Tensor, other)(self, other)
+bitwise_left_shift_Tensor = declare.stub(_bitwise_left_shift_Tensor)
+bitwise_left_shift_Tensor_Scalar = declare.stub(_bitwise_left_shift_Tensor_Scalar)
+bitwise_left_shift_Scalar_Tensor = declare.stub(_bitwise_left_shift_Scalar_Tensor)
 
 
 @function_of(_bitwise_left_shift)
@@ -296,18 +201,8 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
 )
 _bitwise_left_shift_ = declare.overloaded(_bitwise_left_shift__Tensor)
-
-
-@stub_of(_bitwise_left_shift__Tensor)
-def bitwise_left_shift__Tensor(self, other):
-    return find2(_bitwise_left_shift__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_left_shift__Tensor_Scalar)
-def bitwise_left_shift__Tensor_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_left_shift__Tensor_Scalar.convert(1, other)
-    return find1(_bitwise_left_shift__Tensor_Scalar, self)(self, other)
+bitwise_left_shift__Tensor = declare.stub(_bitwise_left_shift__Tensor)
+bitwise_left_shift__Tensor_Scalar = declare.stub(_bitwise_left_shift__Tensor_Scalar)
 
 
 @function_of(_bitwise_left_shift_)
@@ -335,25 +230,9 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     out_tags="generated out",
 )
 _bitwise_right_shift = declare.overloaded(_bitwise_right_shift_Tensor)
-
-
-@stub_of(_bitwise_right_shift_Tensor)
-def bitwise_right_shift_Tensor(self, other):
-    return find2(_bitwise_right_shift_Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_right_shift_Tensor_Scalar)
-def bitwise_right_shift_Tensor_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_right_shift_Tensor_Scalar.convert(1, other)
-    return find1(_bitwise_right_shift_Tensor_Scalar, self)(self, other)
-
-
-@stub_of(_bitwise_right_shift_Scalar_Tensor)
-def bitwise_right_shift_Scalar_Tensor(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _bitwise_right_shift_Scalar_Tensor.convert(0, self)
-    return find1(_bitwise_right_shift_Scalar_Tensor, other)(self, other)
+bitwise_right_shift_Tensor = declare.stub(_bitwise_right_shift_Tensor)
+bitwise_right_shift_Tensor_Scalar = declare.stub(_bitwise_right_shift_Tensor_Scalar)
+bitwise_right_shift_Scalar_Tensor = declare.stub(_bitwise_right_shift_Scalar_Tensor)
 
 
 @function_of(_bitwise_right_shift)
@@ -377,18 +256,8 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise"
 )
 _bitwise_right_shift_ = declare.overloaded(_bitwise_right_shift__Tensor)
-
-
-@stub_of(_bitwise_right_shift__Tensor)
-def bitwise_right_shift__Tensor(self, other):
-    return find2(_bitwise_right_shift__Tensor, self, other)(self, other)
-
-
-@stub_of(_bitwise_right_shift__Tensor_Scalar)
-def bitwise_right_shift__Tensor_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _bitwise_right_shift__Tensor_Scalar.convert(1, other)
-    return find1(_bitwise_right_shift__Tensor_Scalar, self)(self, other)
+bitwise_right_shift__Tensor = declare.stub(_bitwise_right_shift__Tensor)
+bitwise_right_shift__Tensor_Scalar = declare.stub(_bitwise_right_shift__Tensor_Scalar)
 
 
 @function_of(_bitwise_right_shift_)
@@ -410,18 +279,8 @@ ___lshift___Scalar = declare(
     "__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Scalar_out", out_tags="generated out"
 )
 ___lshift__ = declare.overloaded(___lshift___Tensor)
-
-
-@stub_of(___lshift___Tensor)
-def __lshift___Tensor(self, other):
-    return find2(___lshift___Tensor, self, other)(self, other)
-
-
-@stub_of(___lshift___Scalar)
-def __lshift___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___lshift___Scalar.convert(1, other)
-    return find1(___lshift___Scalar, self)(self, other)
+__lshift___Tensor = declare.stub(___lshift___Tensor)
+__lshift___Scalar = declare.stub(___lshift___Scalar)
 
 
 @function_of(___lshift__)
@@ -439,18 +298,8 @@ def __lshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___ilshift___Tensor = declare("__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 ___ilshift___Scalar = declare("__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 ___ilshift__ = declare.overloaded(___ilshift___Tensor)
-
-
-@stub_of(___ilshift___Tensor)
-def __ilshift___Tensor(self, other):
-    return find2(___ilshift___Tensor, self, other)(self, other)
-
-
-@stub_of(___ilshift___Scalar)
-def __ilshift___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___ilshift___Scalar.convert(1, other)
-    return find1(___ilshift___Scalar, self)(self, other)
+__ilshift___Tensor = declare.stub(___ilshift___Tensor)
+__ilshift___Scalar = declare.stub(___ilshift___Scalar)
 
 
 @function_of(___ilshift__)
@@ -472,18 +321,8 @@ ___rshift___Scalar = declare(
     "__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Scalar_out", out_tags="generated out"
 )
 ___rshift__ = declare.overloaded(___rshift___Tensor)
-
-
-@stub_of(___rshift___Tensor)
-def __rshift___Tensor(self, other):
-    return find2(___rshift___Tensor, self, other)(self, other)
-
-
-@stub_of(___rshift___Scalar)
-def __rshift___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___rshift___Scalar.convert(1, other)
-    return find1(___rshift___Scalar, self)(self, other)
+__rshift___Tensor = declare.stub(___rshift___Tensor)
+__rshift___Scalar = declare.stub(___rshift___Scalar)
 
 
 @function_of(___rshift__)
@@ -501,18 +340,8 @@ def __rshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 ___irshift___Tensor = declare("__irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 ___irshift___Scalar = declare("__irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 ___irshift__ = declare.overloaded(___irshift___Tensor)
-
-
-@stub_of(___irshift___Tensor)
-def __irshift___Tensor(self, other):
-    return find2(___irshift___Tensor, self, other)(self, other)
-
-
-@stub_of(___irshift___Scalar)
-def __irshift___Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = ___irshift___Scalar.convert(1, other)
-    return find1(___irshift___Scalar, self)(self, other)
+__irshift___Tensor = declare.stub(___irshift___Tensor)
+__irshift___Scalar = declare.stub(___irshift___Scalar)
 
 
 @function_of(___irshift__)
@@ -530,198 +359,69 @@ def __irshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _logical_and, _logical_and_default = declare.alone(
     "logical_and(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
-
-
-@function_of(_logical_and, _logical_and_default)
-def logical_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_and.call_given((self, other), named)
-    return find2(_logical_and_default, self, other)(self, other)
-
+logical_and = declare.function(_logical_and, _logical_and_default)
 
 _logical_and_ = declare("logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_and_), _logical_and_)
-def logical_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_and_.call_given((self, other), named)
-    return find2(_logical_and_, self, other)(self, other)
-
+logical_and_ = declare.function(_logical_and_)
 
 _logical_or, _logical_or_default = declare.alone(
     "logical_or(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
-
-
-@function_of(_logical_or, _logical_or_default)
-def logical_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_or.call_given((self, other), named)
-    return find2(_logical_or_default, self, other)(self, other)
-
+logical_or = declare.function(_logical_or, _logical_or_default)
 
 _logical_or_ = declare("logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_or_), _logical_or_)
-def logical_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_or_.call_given((self, other), named)
-    return find2(_logical_or_, self, other)(self, other)
-
+logical_or_ = declare.function(_logical_or_)
 
 _logical_xor, _logical_xor_default = declare.alone(
     "logical_xor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out"
 )
-
-
-@function_of(_logical_xor, _logical_xor_default)
-def logical_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_xor.call_given((self, other), named)
-    return find2(_logical_xor_default, self, other)(self, other)
-
+logical_xor = declare.function(_logical_xor, _logical_xor_default)
 
 _logical_xor_ = declare("logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_xor_), _logical_xor_)
-def logical_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logical_xor_.call_given((self, other), named)
-    return find2(_logical_xor_, self, other)(self, other)
-
+logical_xor_ = declare.function(_logical_xor_)
 
 _bitwise_not, _bitwise_not_default = declare.alone("bitwise_not(Tensor self) -> Tensor", "core pointwise", out="out")
-
-
-@function_of(_bitwise_not, _bitwise_not_default)
-def bitwise_not(self=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_not.call_given((self,), named)
-    return find1(_bitwise_not_default, self)(self)
-
+bitwise_not = declare.function(_bitwise_not, _bitwise_not_default)
 
 _bitwise_not_ = declare("bitwise_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_bitwise_not_), _bitwise_not_)
-def bitwise_not_(self=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_not_.call_given((self,), named)
-    return find1(_bitwise_not_, self)(self)
-
+bitwise_not_ = declare.function(_bitwise_not_)
 
 _logical_not, _logical_not_default = declare.alone("logical_not(Tensor self) -> Tensor", "core pointwise", out="out")
-
-
-@function_of(_logical_not, _logical_not_default)
-def logical_not(self=NOT_GIVEN, **named):
-    if named:
-        return _logical_not.call_given((self,), named)
-    return find1(_logical_not_default, self)(self)
-
+logical_not = declare.function(_logical_not, _logical_not_default)
 
 _logical_not_ = declare("logical_not_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logical_not_), _logical_not_)
-def logical_not_(self=NOT_GIVEN, **named):
-    if named:
-        return _logical_not_.call_given((self,), named)
-    return find1(_logical_not_, self)(self)
-
+logical_not_ = declare.function(_logical_not_)
 
 _isnan, _isnan_default = declare.alone(
     "isnan(Tensor self) -> Tensor", "core pointwise", out="out", out_tags="generated out"
 )
-
-
-@function_of(_isnan, _isnan_default)
-def isnan(self=NOT_GIVEN, **named):
-    if named:
-        return _isnan.call_given((self,), named)
-    return find1(_isnan_default, self)(self)
-
+isnan = declare.function(_isnan, _isnan_default)
 
 _isfinite = declare("isfinite(Tensor self) -> Tensor", "pointwise")
-
-
-@function_of(Overloaded(_isfinite), _isfinite)
-def isfinite(self=NOT_GIVEN, **named):
-    if named:
-        return _isfinite.call_given((self,), named)
-    return find1(_isfinite, self)(self)
-
+isfinite = declare.function(_isfinite)
 
 _isinf, _isinf_default = declare.alone(
     "isinf(Tensor self) -> Tensor", "core pointwise", out="out", out_tags="generated out"
 )
-
-
-@function_of(_isinf, _isinf_default)
-def isinf(self=NOT_GIVEN, **named):
-    if named:
-        return _isinf.call_given((self,), named)
-    return find1(_isinf_default, self)(self)
-
+isinf = declare.function(_isinf, _isinf_default)
 
 _isposinf, _isposinf_default = declare.alone("isposinf(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_isposinf, _isposinf_default)
-def isposinf(self=NOT_GIVEN, **named):
-    if named:
-        return _isposinf.call_given((self,), named)
-    return find1(_isposinf_default, self)(self)
-
+isposinf = declare.function(_isposinf, _isposinf_default)
 
 _isneginf, _isneginf_default = declare.alone("isneginf(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_isneginf, _isneginf_default)
-def isneginf(self=NOT_GIVEN, **named):
-    if named:
-        return _isneginf.call_given((self,), named)
-    return find1(_isneginf_default, self)(self)
-
+isneginf = declare.function(_isneginf, _isneginf_default)
 
 _isreal = declare("isreal(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_isreal), _isreal)
-def isreal(self=NOT_GIVEN, **named):
-    if named:
-        return _isreal.call_given((self,), named)
-    return find1(_isreal, self)(self)
-
+isreal = declare.function(_isreal)
 
 _signbit, _signbit_default = declare.alone("signbit(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_signbit, _signbit_default)
-def signbit(self=NOT_GIVEN, **named):
-    if named:
-        return _signbit.call_given((self,), named)
-    return find1(_signbit_default, self)(self)
-
+signbit = declare.function(_signbit, _signbit_default)
 
 _eq_Tensor = declare("eq.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _eq_Scalar = declare("eq.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _eq = declare.overloaded(_eq_Tensor)
-
-
-@stub_of(_eq_Tensor)
-def eq_Tensor(self, other):
-    return find2(_eq_Tensor, self, other)(self, other)
-
-
-@stub_of(_eq_Scalar)
-def eq_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _eq_Scalar.convert(1, other)
-    return find1(_eq_Scalar, self)(self, other)
+eq_Tensor = declare.stub(_eq_Tensor)
+eq_Scalar = declare.stub(_eq_Scalar)
 
 
 @function_of(_eq)
@@ -739,18 +439,8 @@ def eq(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _eq__Tensor = declare("eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _eq__Scalar = declare("eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _eq_ = declare.overloaded(_eq__Tensor)
-
-
-@stub_of(_eq__Tensor)
-def eq__Tensor(self, other):
-    return find2(_eq__Tensor, self, other)(self, other)
-
-
-@stub_of(_eq__Scalar)
-def eq__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _eq__Scalar.convert(1, other)
-    return find1(_eq__Scalar, self)(self, other)
+eq__Tensor = declare.stub(_eq__Tensor)
+eq__Scalar = declare.stub(_eq__Scalar)
 
 
 @function_of(_eq_)
@@ -768,18 +458,8 @@ def eq_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _ne_Tensor = declare("ne.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _ne_Scalar = declare("ne.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _ne = declare.overloaded(_ne_Tensor)
-
-
-@stub_of(_ne_Tensor)
-def ne_Tensor(self, other):
-    return find2(_ne_Tensor, self, other)(self, other)
-
-
-@stub_of(_ne_Scalar)
-def ne_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _ne_Scalar.convert(1, other)
-    return find1(_ne_Scalar, self)(self, other)
+ne_Tensor = declare.stub(_ne_Tensor)
+ne_Scalar = declare.stub(_ne_Scalar)
 
 
 @function_of(_ne)
@@ -797,18 +477,8 @@ def ne(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _ne__Tensor = declare("ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _ne__Scalar = declare("ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _ne_ = declare.overloaded(_ne__Tensor)
-
-
-@stub_of(_ne__Tensor)
-def ne__Tensor(self, other):
-    return find2(_ne__Tensor, self, other)(self, other)
-
-
-@stub_of(_ne__Scalar)
-def ne__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _ne__Scalar.convert(1, other)
-    return find1(_ne__Scalar, self)(self, other)
+ne__Tensor = declare.stub(_ne__Tensor)
+ne__Scalar = declare.stub(_ne__Scalar)
 
 
 @function_of(_ne_)
@@ -826,18 +496,8 @@ def ne_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _lt_Tensor = declare("lt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _lt_Scalar = declare("lt.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _lt = declare.overloaded(_lt_Tensor)
-
-
-@stub_of(_lt_Tensor)
-def lt_Tensor(self, other):
-    return find2(_lt_Tensor, self, other)(self, other)
-
-
-@stub_of(_lt_Scalar)
-def lt_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _lt_Scalar.convert(1, other)
-    return find1(_lt_Scalar, self)(self, other)
+lt_Tensor = declare.stub(_lt_Tensor)
+lt_Scalar = declare.stub(_lt_Scalar)
 
 
 @function_of(_lt)
@@ -855,18 +515,8 @@ def lt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _lt__Tensor = declare("lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _lt__Scalar = declare("lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _lt_ = declare.overloaded(_lt__Tensor)
-
-
-@stub_of(_lt__Tensor)
-def lt__Tensor(self, other):
-    return find2(_lt__Tensor, self, other)(self, other)
-
-
-@stub_of(_lt__Scalar)
-def lt__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _lt__Scalar.convert(1, other)
-    return find1(_lt__Scalar, self)(self, other)
+lt__Tensor = declare.stub(_lt__Tensor)
+lt__Scalar = declare.stub(_lt__Scalar)
 
 
 @function_of(_lt_)
@@ -884,18 +534,8 @@ def lt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _le_Tensor = declare("le.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _le_Scalar = declare("le.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _le = declare.overloaded(_le_Tensor)
-
-
-@stub_of(_le_Tensor)
-def le_Tensor(self, other):
-    return find2(_le_Tensor, self, other)(self, other)
-
-
-@stub_of(_le_Scalar)
-def le_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _le_Scalar.convert(1, other)
-    return find1(_le_Scalar, self)(self, other)
+le_Tensor = declare.stub(_le_Tensor)
+le_Scalar = declare.stub(_le_Scalar)
 
 
 @function_of(_le)
@@ -913,18 +553,8 @@ def le(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _le__Tensor = declare("le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _le__Scalar = declare("le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _le_ = declare.overloaded(_le__Tensor)
-
-
-@stub_of(_le__Tensor)
-def le__Tensor(self, other):
-    return find2(_le__Tensor, self, other)(self, other)
-
-
-@stub_of(_le__Scalar)
-def le__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _le__Scalar.convert(1, other)
-    return find1(_le__Scalar, self)(self, other)
+le__Tensor = declare.stub(_le__Tensor)
+le__Scalar = declare.stub(_le__Scalar)
 
 
 @function_of(_le_)
@@ -942,18 +572,8 @@ def le_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _gt_Tensor = declare("gt.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _gt_Scalar = declare("gt.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _gt = declare.overloaded(_gt_Tensor)
-
-
-@stub_of(_gt_Tensor)
-def gt_Tensor(self, other):
-    return find2(_gt_Tensor, self, other)(self, other)
-
-
-@stub_of(_gt_Scalar)
-def gt_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _gt_Scalar.convert(1, other)
-    return find1(_gt_Scalar, self)(self, other)
+gt_Tensor = declare.stub(_gt_Tensor)
+gt_Scalar = declare.stub(_gt_Scalar)
 
 
 @function_of(_gt)
@@ -971,18 +591,8 @@ def gt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _gt__Tensor = declare("gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _gt__Scalar = declare("gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _gt_ = declare.overloaded(_gt__Tensor)
-
-
-@stub_of(_gt__Tensor)
-def gt__Tensor(self, other):
-    return find2(_gt__Tensor, self, other)(self, other)
-
-
-@stub_of(_gt__Scalar)
-def gt__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _gt__Scalar.convert(1, other)
-    return find1(_gt__Scalar, self)(self, other)
+gt__Tensor = declare.stub(_gt__Tensor)
+gt__Scalar = declare.stub(_gt__Scalar)
 
 
 @function_of(_gt_)
@@ -1000,18 +610,8 @@ def gt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _ge_Tensor = declare("ge.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _ge_Scalar = declare("ge.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _ge = declare.overloaded(_ge_Tensor)
-
-
-@stub_of(_ge_Tensor)
-def ge_Tensor(self, other):
-    return find2(_ge_Tensor, self, other)(self, other)
-
-
-@stub_of(_ge_Scalar)
-def ge_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _ge_Scalar.convert(1, other)
-    return find1(_ge_Scalar, self)(self, other)
+ge_Tensor = declare.stub(_ge_Tensor)
+ge_Scalar = declare.stub(_ge_Scalar)
 
 
 @function_of(_ge)
@@ -1029,18 +629,8 @@ def ge(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _ge__Tensor = declare("ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _ge__Scalar = declare("ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _ge_ = declare.overloaded(_ge__Tensor)
-
-
-@stub_of(_ge__Tensor)
-def ge__Tensor(self, other):
-    return find2(_ge__Tensor, self, other)(self, other)
-
-
-@stub_of(_ge__Scalar)
-def ge__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _ge__Scalar.convert(1, other)
-    return find1(_ge__Scalar, self)(self, other)
+ge__Tensor = declare.stub(_ge__Tensor)
+ge__Scalar = declare.stub(_ge__Scalar)
 
 
 @function_of(_ge_)
@@ -1071,26 +661,8 @@ _isin_Scalar_Tensor = declare(
     out="Scalar_Tensor_out",
 )
 _isin = declare.overloaded(_isin_Tensor_Tensor)
-
-
-@stub_of(_isin_Tensor_Tensor)
-def isin_Tensor_Tensor(elements, test_elements, *, assume_unique=False, invert=False):
-    if type(assume_unique) is not bool:
-        assume_unique = _isin_Tensor_Tensor.convert(2, assume_unique)
-    if type(invert) is not bool:
-        invert = _isin_Tensor_Tensor.convert(3, invert)
-    return find2(_isin_Tensor_Tensor, elements, test_elements)(elements, test_elements, assume_unique, invert)
-
-
-@stub_of(_isin_Tensor_Scalar)
-def isin_Tensor_Scalar(elements, test_element, *, assume_unique=False, invert=False):
-    if type(test_element) is not int and type(test_element) is not float:
-        test_element = _isin_Tensor_Scalar.convert(1, test_element)
-    if type(assume_unique) is not bool:
-        assume_unique = _isin_Tensor_Scalar.convert(2, assume_unique)
-    if type(invert) is not bool:
-        invert = _isin_Tensor_Scalar.convert(3, invert)
-    return find1(_isin_Tensor_Scalar, elements)(elements, test_element, assume_unique, invert)
+isin_Tensor_Tensor = declare.stub(_isin_Tensor_Tensor)
+isin_Tensor_Scalar = declare.stub(_isin_Tensor_Scalar)
 
 
 @stub_of(_isin_Scalar_Tensor)
@@ -1120,45 +692,13 @@ def isin(*args, **kwargs):
 _isclose = declare(
     "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"
 )
-
-
-@function_of(Overloaded(_isclose), _isclose)
-def isclose(self=NOT_GIVEN, other=NOT_GIVEN, rtol=1e-05, atol=1e-08, equal_nan=False, **named):
-    if named:
-        return _isclose.call_given((self, other, rtol, atol, equal_nan), named)
-    if type(rtol) is not float:
-        rtol = _isclose.convert(2, rtol)
-    if type(atol) is not float:
-        atol = _isclose.convert(3, atol)
-    if type(equal_nan) is not bool:
-        equal_nan = _isclose.convert(4, equal_nan)
-    return find2(_isclose, self, other)(self, other, rtol, atol, equal_nan)
-
+isclose = declare.function(_isclose)
 
 _allclose = declare(
     "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
     "data_dependent_output",
 )
-
-
-@function_of(Overloaded(_allclose), _allclose)
-def allclose(self=NOT_GIVEN, other=NOT_GIVEN, rtol=1e-05, atol=1e-08, equal_nan=False, **named):
-    if named:
-        return _allclose.call_given((self, other, rtol, atol, equal_nan), named)
-    if type(rtol) is not float:
-        rtol = _allclose.convert(2, rtol)
-    if type(atol) is not float:
-        atol = _allclose.convert(3, atol)
-    if type(equal_nan) is not bool:
-        equal_nan = _allclose.convert(4, equal_nan)
-    return find2(_allclose, self, other)(self, other, rtol, atol, equal_nan)
-
+allclose = declare.function(_allclose)
 
 _equal = declare("equal(Tensor self, Tensor other) -> bool", "data_dependent_output pointwise")
-
-
-@function_of(Overloaded(_equal), _equal)
-def equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _equal.call_given((self, other), named)
-    return find2(_equal, self, other)(self, other)
+equal = declare.function(_equal)

@@ -24,8 +24,7 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _empty_memory_format = declare(
     "empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -68,26 +67,7 @@ _empty_strided_out = declare(
     "empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _empty_strided = declare.overloaded(_empty_strided_default)
-
-
-@function_of(_empty_strided, _empty_strided_default)
-def empty_strided(size=NOT_GIVEN, stride=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if named:
-        return _empty_strided.call_given((size, stride, dtype, layout, device, pin_memory), named)
-    if not is_int_list(size):
-        size = _empty_strided_default.convert(0, size)
-    if not is_int_list(stride):
-        stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _empty_strided_default.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _empty_strided_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_strided_default.convert(5, pin_memory)
-    return find0(_empty_strided_default)(size, stride, dtype, layout, device, pin_memory)
-
+empty_strided = declare.function(_empty_strided, _empty_strided_default)
 
 _zeros_default = declare(
     "zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -150,26 +130,7 @@ _full_default = declare(
 )
 _full_out = declare("full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", "out")
 _full = declare.overloaded(_full_default)
-
-
-@function_of(_full, _full_default)
-def full(size=NOT_GIVEN, fill_value=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if named:
-        return _full.call_given((size, fill_value, dtype, layout, device, pin_memory), named)
-    if not is_int_list(size):
-        size = _full_default.convert(0, size)
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _full_default.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _full_default.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _full_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _full_default.convert(5, pin_memory)
-    return find0(_full_default)(size, fill_value, dtype, layout, device, pin_memory)
-
+full = declare.function(_full, _full_default)
 
 _scalar_tensor_default = declare(
     "scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -215,57 +176,9 @@ _arange_start_out = declare(
     "arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", "out"
 )
 _arange = declare.overloaded(_arange_default)
-
-
-@stub_of(_arange_default)
-def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(end) is not int and type(end) is not float:
-        end = _arange_default.convert(0, end)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _arange_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _arange_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _arange_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _arange_default.convert(4, pin_memory)
-    return find0(_arange_default)(end, dtype, layout, device, pin_memory)
-
-
-@stub_of(_arange_start)
-def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(start) is not int and type(start) is not float:
-        start = _arange_start.convert(0, start)
-    if type(end) is not int and type(end) is not float:
-        end = _arange_start.convert(1, end)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _arange_start.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _arange_start.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _arange_start.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _arange_start.convert(5, pin_memory)
-    return find0(_arange_start)(start, end, dtype, layout, device, pin_memory)
-
-
-@stub_of(_arange_start_step)
-def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(start) is not int and type(start) is not float:
-        start = _arange_start_step.convert(0, start)
-    if type(end) is not int and type(end) is not float:
-        end = _arange_start_step.convert(1, end)
-    if type(step) is not int and type(step) is not float:
-        step = _arange_start_step.convert(2, step)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _arange_start_step.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _arange_start_step.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _arange_start_step.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _arange_start_step.convert(6, pin_memory)
-    return find0(_arange_start_step)(start, end, step, dtype, layout, device, pin_memory)
+arange_default = declare.stub(_arange_default)
+arange_start = declare.stub(_arange_start)
+arange_start_step = declare.stub(_arange_start_step)
 
 
 @function_of(_arange)
@@ -308,25 +221,8 @@ _linspace_Scalar_Tensor_out = declare(
     "linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)", "out"
 )
 _linspace = declare.overloaded(_linspace_Tensor_Tensor)
-
-
-@stub_of(_linspace_default)
-def linspace_default(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(start) is not int and type(start) is not float:
-        start = _linspace_default.convert(0, start)
-    if type(end) is not int and type(end) is not float:
-        end = _linspace_default.convert(1, end)
-    if type(steps) is not int or steps.bit_length() > 63:
-        steps = _linspace_default.convert(2, steps)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _linspace_default.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _linspace_default.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _linspace_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _linspace_default.convert(6, pin_memory)
-    return find0(_linspace_default)(start, end, steps, dtype, layout, device, pin_memory)
+linspace_default = declare.stub(_linspace_default)
+linspace_Tensor_Scalar = declare.stub(_linspace_Tensor_Scalar)
 
 
 @stub_of(_linspace_Tensor_Tensor)
@@ -342,23 +238,6 @@ def linspace_Tensor_Tensor(start, end, steps, *, dtype=None, layout=None, device
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
     return find2(_linspace_Tensor_Tensor, start, end)(start, end, steps, dtype, layout, device, pin_memory)
-
-
-@stub_of(_linspace_Tensor_Scalar)
-def linspace_Tensor_Scalar(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(end) is not int and type(end) is not float:
-        end = _linspace_Tensor_Scalar.convert(1, end)
-    if type(steps) is not int or steps.bit_length() > 63:
-        steps = _linspace_Tensor_Scalar.convert(2, steps)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _linspace_Tensor_Scalar.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _linspace_Tensor_Scalar.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _linspace_Tensor_Scalar.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _linspace_Tensor_Scalar.convert(6, pin_memory)
-    return find1(_linspace_Tensor_Scalar, start)(start, end, steps, dtype, layout, device, pin_memory)
 
 
 @stub_of(_linspace_Scalar_Tensor)
@@ -421,38 +300,8 @@ _eye_m = declare(
 _eye_out = declare("eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", "out")
 _eye_m_out = declare("eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)", "out")
 _eye = declare.overloaded(_eye_default)
-
-
-@stub_of(_eye_default)
-def eye_default(n, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(n) is not int:
-        n = _eye_default.convert(0, n)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _eye_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _eye_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _eye_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _eye_default.convert(4, pin_memory)
-    return find0(_eye_default)(n, dtype, layout, device, pin_memory)
-
-
-@stub_of(_eye_m)
-def eye_m(n, m, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(n) is not int:
-        n = _eye_m.convert(0, n)
-    if type(m) is not int:
-        m = _eye_m.convert(1, m)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _eye_m.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _eye_m.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _eye_m.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _eye_m.convert(5, pin_memory)
-    return find0(_eye_m)(n, m, dtype, layout, device, pin_memory)
+eye_default = declare.stub(_eye_default)
+eye_m = declare.stub(_eye_m)
 
 
 @function_of(_eye)
@@ -629,42 +478,10 @@ _empty_permuted_out = declare(
     "empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _empty_permuted = declare.overloaded(_empty_permuted_default)
-
-
-@function_of(_empty_permuted, _empty_permuted_default)
-def empty_permuted(
-    size=NOT_GIVEN, physical_layout=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named
-):
-    if named:
-        return _empty_permuted.call_given((size, physical_layout, dtype, layout, device, pin_memory), named)
-    if not is_int_list(size):
-        size = _empty_permuted_default.convert(0, size)
-    if not is_int_list(physical_layout):
-        physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _empty_permuted_default.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _empty_permuted_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_permuted_default.convert(5, pin_memory)
-    return find0(_empty_permuted_default)(size, physical_layout, dtype, layout, device, pin_memory)
-
+empty_permuted = declare.function(_empty_permuted, _empty_permuted_default)
 
 _vander = declare("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor")
-
-
-@function_of(Overloaded(_vander), _vander)
-def vander(x=NOT_GIVEN, N=None, increasing=False, **named):
-    if named:
-        return _vander.call_given((x, N, increasing), named)
-    if N is not None and (type(N) is not int or N.bit_length() > 63):
-        N = _vander.convert(1, N)
-    if type(increasing) is not bool:
-        increasing = _vander.convert(2, increasing)
-    return find1(_vander, x)(x, N, increasing)
-
+vander = declare.function(_vander)
 
 _empty_like_default = declare(
     "empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -674,24 +491,7 @@ _empty_like_out = declare(
     "empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _empty_like = declare.overloaded(_empty_like_default)
-
-
-@function_of(_empty_like, _empty_like_default)
-def empty_like(self=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **named):
-    if named:
-        return _empty_like.call_given((self, dtype, layout, device, pin_memory, memory_format), named)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _empty_like_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _empty_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _empty_like_default.convert(5, memory_format)
-    return find1(_empty_like_default, self)(self, dtype, layout, device, pin_memory, memory_format)
-
+empty_like = declare.function(_empty_like, _empty_like_default)
 
 _zeros_like_default = declare(
     "zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -701,24 +501,7 @@ _zeros_like_out = declare(
     "zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _zeros_like = declare.overloaded(_zeros_like_default)
-
-
-@function_of(_zeros_like, _zeros_like_default)
-def zeros_like(self=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **named):
-    if named:
-        return _zeros_like.call_given((self, dtype, layout, device, pin_memory, memory_format), named)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _zeros_like_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _zeros_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _zeros_like_default.convert(5, memory_format)
-    return find1(_zeros_like_default, self)(self, dtype, layout, device, pin_memory, memory_format)
-
+zeros_like = declare.function(_zeros_like, _zeros_like_default)
 
 _ones_like_default = declare(
     "ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -728,24 +511,7 @@ _ones_like_out = declare(
     "ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _ones_like = declare.overloaded(_ones_like_default)
-
-
-@function_of(_ones_like, _ones_like_default)
-def ones_like(self=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **named):
-    if named:
-        return _ones_like.call_given((self, dtype, layout, device, pin_memory, memory_format), named)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _ones_like_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _ones_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _ones_like_default.convert(5, memory_format)
-    return find1(_ones_like_default, self)(self, dtype, layout, device, pin_memory, memory_format)
-
+ones_like = declare.function(_ones_like, _ones_like_default)
 
 _full_like_default = declare(
     "full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
@@ -757,36 +523,7 @@ _full_like_out = declare(
     "generated out",
 )
 _full_like = declare.overloaded(_full_like_default)
-
-
-@function_of(_full_like, _full_like_default)
-def full_like(
-    self=NOT_GIVEN,
-    fill_value=NOT_GIVEN,
-    *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=None,
-    memory_format=None,
-    **named,
-):
-    if named:
-        return _full_like.call_given((self, fill_value, dtype, layout, device, pin_memory, memory_format), named)
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _full_like_default.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _full_like_default.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _full_like_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _full_like_default.convert(6, memory_format)
-    return find1(_full_like_default, self)(self, fill_value, dtype, layout, device, pin_memory, memory_format)
-
+full_like = declare.function(_full_like, _full_like_default)
 
 _rand_like_default = declare(
     "rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -808,38 +545,8 @@ _rand_like_generator_out = declare(
     "generated nondeterministic_seeded out",
 )
 _rand_like = declare.overloaded(_rand_like_default)
-
-
-@stub_of(_rand_like_default)
-def rand_like_default(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _rand_like_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _rand_like_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _rand_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _rand_like_default.convert(4, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _rand_like_default.convert(5, memory_format)
-    return find1(_rand_like_default, self)(self, dtype, layout, device, pin_memory, memory_format)
-
-
-@stub_of(_rand_like_generator)
-def rand_like_generator(self, *, generator, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _rand_like_generator.convert(1, generator)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _rand_like_generator.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _rand_like_generator.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _rand_like_generator.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _rand_like_generator.convert(5, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _rand_like_generator.convert(6, memory_format)
-    return find1(_rand_like_generator, self)(self, generator, dtype, layout, device, pin_memory, memory_format)
+rand_like_default = declare.stub(_rand_like_default)
+rand_like_generator = declare.stub(_rand_like_generator)
 
 
 @function_of(_rand_like)
@@ -871,38 +578,8 @@ _randn_like_generator_out = declare(
     "generated nondeterministic_seeded out",
 )
 _randn_like = declare.overloaded(_randn_like_default)
-
-
-@stub_of(_randn_like_default)
-def randn_like_default(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randn_like_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randn_like_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _randn_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randn_like_default.convert(4, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _randn_like_default.convert(5, memory_format)
-    return find1(_randn_like_default, self)(self, dtype, layout, device, pin_memory, memory_format)
-
-
-@stub_of(_randn_like_generator)
-def randn_like_generator(self, *, generator, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _randn_like_generator.convert(1, generator)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randn_like_generator.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randn_like_generator.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _randn_like_generator.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randn_like_generator.convert(5, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _randn_like_generator.convert(6, memory_format)
-    return find1(_randn_like_generator, self)(self, generator, dtype, layout, device, pin_memory, memory_format)
+randn_like_default = declare.stub(_randn_like_default)
+randn_like_generator = declare.stub(_randn_like_generator)
 
 
 @function_of(_randn_like)
@@ -975,23 +652,7 @@ _randint_like_low_generator_dtype_out = declare(
     "generated nondeterministic_seeded out",
 )
 _randint_like = declare.overloaded(_randint_like_Tensor)
-
-
-@stub_of(_randint_like_default)
-def randint_like_default(self, high, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if type(high) is not int:
-        high = _randint_like_default.convert(1, high)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randint_like_default.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randint_like_default.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _randint_like_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randint_like_default.convert(5, pin_memory)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _randint_like_default.convert(6, memory_format)
-    return find1(_randint_like_default, self)(self, high, dtype, layout, device, pin_memory, memory_format)
+randint_like_default = declare.stub(_randint_like_default)
 
 
 @stub_of(_randint_like_Tensor)
@@ -1144,28 +805,7 @@ _new_empty_strided_out = declare(
     "generated out",
 )
 _new_empty_strided = declare.overloaded(_new_empty_strided_default)
-
-
-@function_of(_new_empty_strided, _new_empty_strided_default)
-def new_empty_strided(
-    self=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named
-):
-    if named:
-        return _new_empty_strided.call_given((self, size, stride, dtype, layout, device, pin_memory), named)
-    if not is_int_list(size):
-        size = _new_empty_strided_default.convert(1, size)
-    if not is_int_list(stride):
-        stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _new_empty_strided_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
-    return find1(_new_empty_strided_default, self)(self, size, stride, dtype, layout, device, pin_memory)
-
+new_empty_strided = declare.function(_new_empty_strided, _new_empty_strided_default)
 
 _new_zeros_default = declare(
     "new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
@@ -1229,36 +869,7 @@ _new_full_out = declare(
     "new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _new_full = declare.overloaded(_new_full_default)
-
-
-@function_of(_new_full, _new_full_default)
-def new_full(
-    self=NOT_GIVEN,
-    size=NOT_GIVEN,
-    fill_value=NOT_GIVEN,
-    *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=None,
-    **named,
-):
-    if named:
-        return _new_full.call_given((self, size, fill_value, dtype, layout, device, pin_memory), named)
-    if not is_int_list(size):
-        size = _new_full_default.convert(1, size)
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _new_full_default.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _new_full_default.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _new_full_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_full_default.convert(6, pin_memory)
-    return find1(_new_full_default, self)(self, size, fill_value, dtype, layout, device, pin_memory)
-
+new_full = declare.function(_new_full, _new_full_default)
 
 _hann_window_default = declare(
     "hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -1273,38 +884,8 @@ _hann_window_periodic_out = declare(
     "hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _hann_window = declare.overloaded(_hann_window_default)
-
-
-@stub_of(_hann_window_default)
-def hann_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _hann_window_default.convert(0, window_length)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _hann_window_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _hann_window_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _hann_window_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _hann_window_default.convert(4, pin_memory)
-    return find0(_hann_window_default)(window_length, dtype, layout, device, pin_memory)
-
-
-@stub_of(_hann_window_periodic)
-def hann_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _hann_window_periodic.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _hann_window_periodic.convert(1, periodic)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _hann_window_periodic.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _hann_window_periodic.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _hann_window_periodic.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _hann_window_periodic.convert(5, pin_memory)
-    return find0(_hann_window_periodic)(window_length, periodic, dtype, layout, device, pin_memory)
+hann_window_default = declare.stub(_hann_window_default)
+hann_window_periodic = declare.stub(_hann_window_periodic)
 
 
 @function_of(_hann_window)
@@ -1348,59 +929,9 @@ _hamming_window_periodic_alpha_out = declare(
     "generated out",
 )
 _hamming_window = declare.overloaded(_hamming_window_default)
-
-
-@stub_of(_hamming_window_default)
-def hamming_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _hamming_window_default.convert(0, window_length)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _hamming_window_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _hamming_window_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _hamming_window_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _hamming_window_default.convert(4, pin_memory)
-    return find0(_hamming_window_default)(window_length, dtype, layout, device, pin_memory)
-
-
-@stub_of(_hamming_window_periodic)
-def hamming_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _hamming_window_periodic.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _hamming_window_periodic.convert(1, periodic)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _hamming_window_periodic.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _hamming_window_periodic.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _hamming_window_periodic.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _hamming_window_periodic.convert(5, pin_memory)
-    return find0(_hamming_window_periodic)(window_length, periodic, dtype, layout, device, pin_memory)
-
-
-@stub_of(_hamming_window_periodic_alpha)
-def hamming_window_periodic_alpha(
-    window_length, periodic, alpha, *, dtype=None, layout=None, device=None, pin_memory=None
-):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _hamming_window_periodic_alpha.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _hamming_window_periodic_alpha.convert(1, periodic)
-    if type(alpha) is not float:
-        alpha = _hamming_window_periodic_alpha.convert(2, alpha)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _hamming_window_periodic_alpha.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _hamming_window_periodic_alpha.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _hamming_window_periodic_alpha.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _hamming_window_periodic_alpha.convert(6, pin_memory)
-    return find0(_hamming_window_periodic_alpha)(window_length, periodic, alpha, dtype, layout, device, pin_memory)
+hamming_window_default = declare.stub(_hamming_window_default)
+hamming_window_periodic = declare.stub(_hamming_window_periodic)
+hamming_window_periodic_alpha = declare.stub(_hamming_window_periodic_alpha)
 
 
 @stub_of(_hamming_window_periodic_alpha_beta)
@@ -1458,38 +989,8 @@ _bartlett_window_out = declare(
     "bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _bartlett_window = declare.overloaded(_bartlett_window_default)
-
-
-@stub_of(_bartlett_window_default)
-def bartlett_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _bartlett_window_default.convert(0, window_length)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _bartlett_window_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _bartlett_window_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _bartlett_window_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _bartlett_window_default.convert(4, pin_memory)
-    return find0(_bartlett_window_default)(window_length, dtype, layout, device, pin_memory)
-
-
-@stub_of(_bartlett_window_periodic)
-def bartlett_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _bartlett_window_periodic.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _bartlett_window_periodic.convert(1, periodic)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _bartlett_window_periodic.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _bartlett_window_periodic.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _bartlett_window_periodic.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _bartlett_window_periodic.convert(5, pin_memory)
-    return find0(_bartlett_window_periodic)(window_length, periodic, dtype, layout, device, pin_memory)
+bartlett_window_default = declare.stub(_bartlett_window_default)
+bartlett_window_periodic = declare.stub(_bartlett_window_periodic)
 
 
 @function_of(_bartlett_window)
@@ -1518,38 +1019,8 @@ _blackman_window_out = declare(
     "blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _blackman_window = declare.overloaded(_blackman_window_default)
-
-
-@stub_of(_blackman_window_default)
-def blackman_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _blackman_window_default.convert(0, window_length)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _blackman_window_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _blackman_window_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _blackman_window_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _blackman_window_default.convert(4, pin_memory)
-    return find0(_blackman_window_default)(window_length, dtype, layout, device, pin_memory)
-
-
-@stub_of(_blackman_window_periodic)
-def blackman_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _blackman_window_periodic.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _blackman_window_periodic.convert(1, periodic)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _blackman_window_periodic.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _blackman_window_periodic.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _blackman_window_periodic.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _blackman_window_periodic.convert(5, pin_memory)
-    return find0(_blackman_window_periodic)(window_length, periodic, dtype, layout, device, pin_memory)
+blackman_window_default = declare.stub(_blackman_window_default)
+blackman_window_periodic = declare.stub(_blackman_window_periodic)
 
 
 @function_of(_blackman_window)
@@ -1584,57 +1055,9 @@ _kaiser_window_periodic_out = declare(
     "kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)", "generated out"
 )
 _kaiser_window = declare.overloaded(_kaiser_window_default)
-
-
-@stub_of(_kaiser_window_default)
-def kaiser_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _kaiser_window_default.convert(0, window_length)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _kaiser_window_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _kaiser_window_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _kaiser_window_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _kaiser_window_default.convert(4, pin_memory)
-    return find0(_kaiser_window_default)(window_length, dtype, layout, device, pin_memory)
-
-
-@stub_of(_kaiser_window_periodic)
-def kaiser_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _kaiser_window_periodic.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _kaiser_window_periodic.convert(1, periodic)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _kaiser_window_periodic.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _kaiser_window_periodic.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _kaiser_window_periodic.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _kaiser_window_periodic.convert(5, pin_memory)
-    return find0(_kaiser_window_periodic)(window_length, periodic, dtype, layout, device, pin_memory)
-
-
-@stub_of(_kaiser_window_beta)
-def kaiser_window_beta(window_length, periodic, beta, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if type(window_length) is not int or window_length.bit_length() > 63:
-        window_length = _kaiser_window_beta.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _kaiser_window_beta.convert(1, periodic)
-    if type(beta) is not float:
-        beta = _kaiser_window_beta.convert(2, beta)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _kaiser_window_beta.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _kaiser_window_beta.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _kaiser_window_beta.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _kaiser_window_beta.convert(6, pin_memory)
-    return find0(_kaiser_window_beta)(window_length, periodic, beta, dtype, layout, device, pin_memory)
+kaiser_window_default = declare.stub(_kaiser_window_default)
+kaiser_window_periodic = declare.stub(_kaiser_window_periodic)
+kaiser_window_beta = declare.stub(_kaiser_window_beta)
 
 
 @function_of(_kaiser_window)
@@ -1653,46 +1076,18 @@ def kaiser_window(*args, **kwargs):
 _copy, _copy_default = declare.alone(
     "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "core", out="out", out_tags="generated out"
 )
-
-
-@function_of(_copy, _copy_default)
-def copy(self=NOT_GIVEN, src=NOT_GIVEN, non_blocking=False, **named):
-    if named:
-        return _copy.call_given((self, src, non_blocking), named)
-    if type(non_blocking) is not bool:
-        non_blocking = _copy_default.convert(2, non_blocking)
-    return find2(_copy_default, self, src)(self, src, non_blocking)
-
+copy = declare.function(_copy, _copy_default)
 
 _copy_ = declare("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_copy_), _copy_)
-def copy_(self=NOT_GIVEN, src=NOT_GIVEN, non_blocking=False, **named):
-    if named:
-        return _copy_.call_given((self, src, non_blocking), named)
-    if type(non_blocking) is not bool:
-        non_blocking = _copy_.convert(2, non_blocking)
-    return find2(_copy_, self, src)(self, src, non_blocking)
-
+copy_ = declare.function(_copy_)
 
 _fill_Scalar = declare(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor", "core", out="Scalar_out", out_tags="generated out"
 )
 _fill_Tensor = declare("fill.Tensor(Tensor self, Tensor value) -> Tensor", out="Tensor_out", out_tags="generated out")
 _fill = declare.overloaded(_fill_Tensor)
-
-
-@stub_of(_fill_Scalar)
-def fill_Scalar(self, value):
-    if type(value) is not int and type(value) is not float:
-        value = _fill_Scalar.convert(1, value)
-    return find1(_fill_Scalar, self)(self, value)
-
-
-@stub_of(_fill_Tensor)
-def fill_Tensor(self, value):
-    return find2(_fill_Tensor, self, value)(self, value)
+fill_Scalar = declare.stub(_fill_Scalar)
+fill_Tensor = declare.stub(_fill_Tensor)
 
 
 @function_of(_fill)
@@ -1710,18 +1105,8 @@ def fill(self=NOT_GIVEN, value=NOT_GIVEN, **named):
 _fill__Scalar = declare("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "inplace")
 _fill__Tensor = declare("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", "inplace")
 _fill_ = declare.overloaded(_fill__Tensor)
-
-
-@stub_of(_fill__Scalar)
-def fill__Scalar(self, value):
-    if type(value) is not int and type(value) is not float:
-        value = _fill__Scalar.convert(1, value)
-    return find1(_fill__Scalar, self)(self, value)
-
-
-@stub_of(_fill__Tensor)
-def fill__Tensor(self, value):
-    return find2(_fill__Tensor, self, value)(self, value)
+fill__Scalar = declare.stub(_fill__Scalar)
+fill__Tensor = declare.stub(_fill__Tensor)
 
 
 @function_of(_fill_)
@@ -1737,24 +1122,10 @@ def fill_(self=NOT_GIVEN, value=NOT_GIVEN, **named):
 
 
 _zero, _zero_default = declare.alone("zero(Tensor self) -> Tensor", "generated", out="out")
-
-
-@function_of(_zero, _zero_default)
-def zero(self=NOT_GIVEN, **named):
-    if named:
-        return _zero.call_given((self,), named)
-    return find1(_zero_default, self)(self)
-
+zero = declare.function(_zero, _zero_default)
 
 _zero_ = declare("zero_(Tensor(a!) self) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_zero_), _zero_)
-def zero_(self=NOT_GIVEN, **named):
-    if named:
-        return _zero_.call_given((self,), named)
-    return find1(_zero_, self)(self)
-
+zero_ = declare.function(_zero_)
 
 _clone, _clone_default = declare.alone(
     "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
@@ -1762,54 +1133,18 @@ _clone, _clone_default = declare.alone(
     out="out",
     out_tags="generated out",
 )
-
-
-@function_of(_clone, _clone_default)
-def clone(self=NOT_GIVEN, *, memory_format=None, **named):
-    if named:
-        return _clone.call_given((self, memory_format), named)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _clone_default.convert(1, memory_format)
-    return find1(_clone_default, self)(self, memory_format)
-
+clone = declare.function(_clone, _clone_default)
 
 _lift_fresh = declare("lift_fresh(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_lift_fresh), _lift_fresh)
-def lift_fresh(self=NOT_GIVEN, **named):
-    if named:
-        return _lift_fresh.call_given((self,), named)
-    return find1(_lift_fresh, self)(self)
-
+lift_fresh = declare.function(_lift_fresh)
 
 _fill_diagonal_ = declare(
     "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", "inplace"
 )
-
-
-@function_of(Overloaded(_fill_diagonal_), _fill_diagonal_)
-def fill_diagonal_(self=NOT_GIVEN, fill_value=NOT_GIVEN, wrap=False, **named):
-    if named:
-        return _fill_diagonal_.call_given((self, fill_value, wrap), named)
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _fill_diagonal_.convert(1, fill_value)
-    if type(wrap) is not bool:
-        wrap = _fill_diagonal_.convert(2, wrap)
-    return find1(_fill_diagonal_, self)(self, fill_value, wrap)
-
+fill_diagonal_ = declare.function(_fill_diagonal_)
 
 _contiguous = declare("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)")
-
-
-@function_of(Overloaded(_contiguous), _contiguous)
-def contiguous(self=NOT_GIVEN, *, memory_format=MemoryFormat.contiguous_format, **named):
-    if named:
-        return _contiguous.call_given((self, memory_format), named)
-    if type(memory_format) is not MemoryFormat:
-        memory_format = _contiguous.convert(1, memory_format)
-    return find1(_contiguous, self)(self, memory_format)
-
+contiguous = declare.function(_contiguous)
 
 _resize_ = declare(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
@@ -1841,36 +1176,7 @@ __to_copy_out = declare(
     "generated out",
 )
 __to_copy = declare.overloaded(__to_copy_default)
-
-
-@function_of(__to_copy, __to_copy_default)
-def _to_copy(
-    self=NOT_GIVEN,
-    *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=None,
-    non_blocking=False,
-    memory_format=None,
-    **named,
-):
-    if named:
-        return __to_copy.call_given((self, dtype, layout, device, pin_memory, non_blocking, memory_format), named)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = __to_copy_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = __to_copy_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = __to_copy_default.convert(4, pin_memory)
-    if type(non_blocking) is not bool:
-        non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = __to_copy_default.convert(6, memory_format)
-    return find1(__to_copy_default, self)(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-
+_to_copy = declare.function(__to_copy, __to_copy_default)
 
 _to_dtype_layout = declare(
     "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -1889,6 +1195,9 @@ _to_other = declare(
     "memory_format=None) -> Tensor(a)",
 )
 _to = declare.overloaded(_to_other)
+to_device = declare.stub(_to_device)
+to_dtype = declare.stub(_to_dtype)
+to_other = declare.stub(_to_other)
 
 
 @stub_of(_to_dtype_layout)
@@ -1912,45 +1221,6 @@ def to_dtype_layout(
     return find1(_to_dtype_layout, self)(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
 
-@stub_of(_to_device)
-def to_device(self, device, dtype, non_blocking=False, copy=False, memory_format=None):
-    if type(device) is not Device:
-        device = _to_device.convert(1, device)
-    if not is_dtype(dtype):
-        dtype = _to_device.convert(2, dtype)
-    if type(non_blocking) is not bool:
-        non_blocking = _to_device.convert(3, non_blocking)
-    if type(copy) is not bool:
-        copy = _to_device.convert(4, copy)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _to_device.convert(5, memory_format)
-    return find1(_to_device, self)(self, device, dtype, non_blocking, copy, memory_format)
-
-
-@stub_of(_to_dtype)
-def to_dtype(self, dtype, non_blocking=False, copy=False, memory_format=None):
-    if not is_dtype(dtype):
-        dtype = _to_dtype.convert(1, dtype)
-    if type(non_blocking) is not bool:
-        non_blocking = _to_dtype.convert(2, non_blocking)
-    if type(copy) is not bool:
-        copy = _to_dtype.convert(3, copy)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _to_dtype.convert(4, memory_format)
-    return find1(_to_dtype, self)(self, dtype, non_blocking, copy, memory_format)
-
-
-@stub_of(_to_other)
-def to_other(self, other, non_blocking=False, copy=False, memory_format=None):
-    if type(non_blocking) is not bool:
-        non_blocking = _to_other.convert(2, non_blocking)
-    if type(copy) is not bool:
-        copy = _to_other.convert(3, copy)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _to_other.convert(4, memory_format)
-    return find2(_to_other, self, other)(self, other, non_blocking, copy, memory_format)
-
-
 @function_of(_to)
 def to(*args, **kwargs):
     if not kwargs:
@@ -1965,84 +1235,28 @@ def to(*args, **kwargs):
 
 
 _type_as = declare("type_as(Tensor self, Tensor other) -> Tensor")
-
-
-@function_of(Overloaded(_type_as), _type_as)
-def type_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _type_as.call_given((self, other), named)
-    return find2(_type_as, self, other)(self, other)
-
+type_as = declare.function(_type_as)
 
 _item = declare("item(Tensor self) -> Scalar", "data_dependent_output")
-
-
-@function_of(Overloaded(_item), _item)
-def item(self=NOT_GIVEN, **named):
-    if named:
-        return _item.call_given((self,), named)
-    return find1(_item, self)(self)
-
+item = declare.function(_item)
 
 _sym_size_int = declare("sym_size.int(Tensor self, int dim) -> SymInt", "core")
-
-
-@function_of(Overloaded(_sym_size_int), _sym_size_int)
-def sym_size(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _sym_size_int.call_given((self, dim), named)
-    if type(dim) is not int:
-        dim = _sym_size_int.convert(1, dim)
-    return find1(_sym_size_int, self)(self, dim)
-
+sym_size = declare.function(_sym_size_int)
 
 _sym_stride_int = declare("sym_stride.int(Tensor self, int dim) -> SymInt", "core")
-
-
-@function_of(Overloaded(_sym_stride_int), _sym_stride_int)
-def sym_stride(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _sym_stride_int.call_given((self, dim), named)
-    if type(dim) is not int:
-        dim = _sym_stride_int.convert(1, dim)
-    return find1(_sym_stride_int, self)(self, dim)
-
+sym_stride = declare.function(_sym_stride_int)
 
 _sym_numel = declare("sym_numel(Tensor self) -> SymInt", "core")
-
-
-@function_of(Overloaded(_sym_numel), _sym_numel)
-def sym_numel(self=NOT_GIVEN, **named):
-    if named:
-        return _sym_numel.call_given((self,), named)
-    return find1(_sym_numel, self)(self)
-
+sym_numel = declare.function(_sym_numel)
 
 _sym_storage_offset = declare("sym_storage_offset(Tensor self) -> SymInt", "core")
-
-
-@function_of(Overloaded(_sym_storage_offset), _sym_storage_offset)
-def sym_storage_offset(self=NOT_GIVEN, **named):
-    if named:
-        return _sym_storage_offset.call_given((self,), named)
-    return find1(_sym_storage_offset, self)(self)
-
+sym_storage_offset = declare.function(_sym_storage_offset)
 
 __assert_async_default = declare("_assert_async(Tensor self) -> ()")
 __assert_async_msg = declare("_assert_async.msg(Tensor self, str assert_msg) -> ()")
 __assert_async = declare.overloaded(__assert_async_default)
-
-
-@stub_of(__assert_async_default)
-def _assert_async_default(self):
-    return find1(__assert_async_default, self)(self)
-
-
-@stub_of(__assert_async_msg)
-def _assert_async_msg(self, assert_msg):
-    if type(assert_msg) is not str:
-        assert_msg = __assert_async_msg.convert(1, assert_msg)
-    return find1(__assert_async_msg, self)(self, assert_msg)
+_assert_async_default = declare.stub(__assert_async_default)
+_assert_async_msg = declare.stub(__assert_async_msg)
 
 
 @function_of(__assert_async)
@@ -2057,10 +1271,4 @@ def _assert_async(*args, **kwargs):
 
 
 __local_scalar_dense = declare("_local_scalar_dense(Tensor self) -> Scalar", "core data_dependent_output")
-
-
-@function_of(Overloaded(__local_scalar_dense), __local_scalar_dense)
-def _local_scalar_dense(self=NOT_GIVEN, **named):
-    if named:
-        return __local_scalar_dense.call_given((self,), named)
-    return find1(__local_scalar_dense, self)(self)
+_local_scalar_dense = declare.function(__local_scalar_dense)

@@ -9,7 +9,6 @@ from opwright.abi import (
     Overloaded,
     Tensor,
     as_tuple,
-    find1,
     find2,
     find3,
     find_items,
@@ -20,8 +19,7 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _cat, _cat_default = declare.alone("cat(Tensor[] tensors, int dim=0) -> Tensor", "core", out="out")
 
@@ -128,14 +126,7 @@ def gather(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, *, sparse_grad=False,
 
 
 _take, _take_default = declare.alone("take(Tensor self, Tensor index) -> Tensor", out="out")
-
-
-@function_of(_take, _take_default)
-def take(self=NOT_GIVEN, index=NOT_GIVEN, **named):
-    if named:
-        return _take.call_given((self, index), named)
-    return find2(_take_default, self, index)(self, index)
-
+take = declare.function(_take, _take_default)
 
 _take_along_dim, _take_along_dim_default = declare.alone(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out="out"
@@ -168,28 +159,10 @@ _put, _put_default = declare.alone(
     out="out",
     out_tags="generated out",
 )
-
-
-@function_of(_put, _put_default)
-def put(self=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, accumulate=False, **named):
-    if named:
-        return _put.call_given((self, index, source, accumulate), named)
-    if type(accumulate) is not bool:
-        accumulate = _put_default.convert(3, accumulate)
-    return find3(_put_default, self, index, source)(self, index, source, accumulate)
-
+put = declare.function(_put, _put_default)
 
 _put_ = declare("put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_put_), _put_)
-def put_(self=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, accumulate=False, **named):
-    if named:
-        return _put_.call_given((self, index, source, accumulate), named)
-    if type(accumulate) is not bool:
-        accumulate = _put_.convert(3, accumulate)
-    return find3(_put_, self, index, source)(self, index, source, accumulate)
-
+put_ = declare.function(_put_)
 
 _scatter_src = declare("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", "core", out="src_out")
 _scatter_value = declare(
@@ -570,24 +543,10 @@ def index_fill_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN,
 _masked_scatter, _masked_scatter_default = declare.alone(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "core", out="out", out_tags="generated out"
 )
-
-
-@function_of(_masked_scatter, _masked_scatter_default)
-def masked_scatter(self=NOT_GIVEN, mask=NOT_GIVEN, source=NOT_GIVEN, **named):
-    if named:
-        return _masked_scatter.call_given((self, mask, source), named)
-    return find3(_masked_scatter_default, self, mask, source)(self, mask, source)
-
+masked_scatter = declare.function(_masked_scatter, _masked_scatter_default)
 
 _masked_scatter_ = declare("masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_masked_scatter_), _masked_scatter_)
-def masked_scatter_(self=NOT_GIVEN, mask=NOT_GIVEN, source=NOT_GIVEN, **named):
-    if named:
-        return _masked_scatter_.call_given((self, mask, source), named)
-    return find3(_masked_scatter_, self, mask, source)(self, mask, source)
-
+masked_scatter_ = declare.function(_masked_scatter_)
 
 _masked_fill_Scalar = declare(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
@@ -599,18 +558,8 @@ _masked_fill_Tensor = declare(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", out="Tensor_out", out_tags="generated out"
 )
 _masked_fill = declare.overloaded(_masked_fill_Tensor)
-
-
-@stub_of(_masked_fill_Scalar)
-def masked_fill_Scalar(self, mask, value):
-    if type(value) is not int and type(value) is not float:
-        value = _masked_fill_Scalar.convert(2, value)
-    return find2(_masked_fill_Scalar, self, mask)(self, mask, value)
-
-
-@stub_of(_masked_fill_Tensor)
-def masked_fill_Tensor(self, mask, value):
-    return find3(_masked_fill_Tensor, self, mask, value)(self, mask, value)
+masked_fill_Scalar = declare.stub(_masked_fill_Scalar)
+masked_fill_Tensor = declare.stub(_masked_fill_Tensor)
 
 
 @function_of(_masked_fill)
@@ -632,18 +581,8 @@ _masked_fill__Tensor = declare(
     "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", "inplace"
 )
 _masked_fill_ = declare.overloaded(_masked_fill__Tensor)
-
-
-@stub_of(_masked_fill__Scalar)
-def masked_fill__Scalar(self, mask, value):
-    if type(value) is not int and type(value) is not float:
-        value = _masked_fill__Scalar.convert(2, value)
-    return find2(_masked_fill__Scalar, self, mask)(self, mask, value)
-
-
-@stub_of(_masked_fill__Tensor)
-def masked_fill__Tensor(self, mask, value):
-    return find3(_masked_fill__Tensor, self, mask, value)(self, mask, value)
+masked_fill__Scalar = declare.stub(_masked_fill__Scalar)
+masked_fill__Tensor = declare.stub(_masked_fill__Tensor)
 
 
 @function_of(_masked_fill_)
@@ -661,57 +600,21 @@ def masked_fill_(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
 _masked_select, _masked_select_default = declare.alone(
     "masked_select(Tensor self, Tensor mask) -> Tensor", "dynamic_output_shape", out="out"
 )
-
-
-@function_of(_masked_select, _masked_select_default)
-def masked_select(self=NOT_GIVEN, mask=NOT_GIVEN, **named):
-    if named:
-        return _masked_select.call_given((self, mask), named)
-    return find2(_masked_select_default, self, mask)(self, mask)
-
+masked_select = declare.function(_masked_select, _masked_select_default)
 
 _nonzero, _nonzero_default = declare.alone("nonzero(Tensor self) -> Tensor", "core dynamic_output_shape", out="out")
-
-
-@function_of(_nonzero, _nonzero_default)
-def nonzero(self=NOT_GIVEN, **named):
-    if named:
-        return _nonzero.call_given((self,), named)
-    return find1(_nonzero_default, self)(self)
-
+nonzero = declare.function(_nonzero, _nonzero_default)
 
 _nonzero_static, _nonzero_static_default = declare.alone(
     "nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", out="out"
 )
-
-
-@function_of(_nonzero_static, _nonzero_static_default)
-def nonzero_static(self=NOT_GIVEN, *, size=NOT_GIVEN, fill_value=-1, **named):
-    if named:
-        return _nonzero_static.call_given((self, size, fill_value), named)
-    if type(size) is not int:
-        size = _nonzero_static_default.convert(1, size)
-    if type(fill_value) is not int or fill_value.bit_length() > 63:
-        fill_value = _nonzero_static_default.convert(2, fill_value)
-    return find1(_nonzero_static_default, self)(self, size, fill_value)
-
+nonzero_static = declare.function(_nonzero_static, _nonzero_static_default)
 
 _argwhere = declare("argwhere(Tensor self) -> Tensor", "dynamic_output_shape")
-
-
-@function_of(Overloaded(_argwhere), _argwhere)
-def argwhere(self=NOT_GIVEN, **named):
-    if named:
-        return _argwhere.call_given((self,), named)
-    return find1(_argwhere, self)(self)
-
+argwhere = declare.function(_argwhere)
 
 _nonzero_numpy, _nonzero_numpy_default = declare.alone("nonzero_numpy(Tensor self) -> Tensor[]")
-
-
-@stub_of(_nonzero_numpy_default)
-def nonzero_numpy_default(self):
-    return find1(_nonzero_numpy_default, self)(self)
+nonzero_numpy_default = declare.stub(_nonzero_numpy_default)
 
 
 @function_of(_nonzero_numpy, gives_tuples=True)
@@ -722,52 +625,16 @@ def nonzero_numpy(self=NOT_GIVEN, **named):
 
 
 _tril, _tril_default = declare.alone("tril(Tensor self, SymInt diagonal=0) -> Tensor", out="out")
-
-
-@function_of(_tril, _tril_default)
-def tril(self=NOT_GIVEN, diagonal=0, **named):
-    if named:
-        return _tril.call_given((self, diagonal), named)
-    if type(diagonal) is not int:
-        diagonal = _tril_default.convert(1, diagonal)
-    return find1(_tril_default, self)(self, diagonal)
-
+tril = declare.function(_tril, _tril_default)
 
 _tril_ = declare("tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_tril_), _tril_)
-def tril_(self=NOT_GIVEN, diagonal=0, **named):
-    if named:
-        return _tril_.call_given((self, diagonal), named)
-    if type(diagonal) is not int:
-        diagonal = _tril_.convert(1, diagonal)
-    return find1(_tril_, self)(self, diagonal)
-
+tril_ = declare.function(_tril_)
 
 _triu, _triu_default = declare.alone("triu(Tensor self, SymInt diagonal=0) -> Tensor", out="out")
-
-
-@function_of(_triu, _triu_default)
-def triu(self=NOT_GIVEN, diagonal=0, **named):
-    if named:
-        return _triu.call_given((self, diagonal), named)
-    if type(diagonal) is not int:
-        diagonal = _triu_default.convert(1, diagonal)
-    return find1(_triu_default, self)(self, diagonal)
-
+triu = declare.function(_triu, _triu_default)
 
 _triu_ = declare("triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_triu_), _triu_)
-def triu_(self=NOT_GIVEN, diagonal=0, **named):
-    if named:
-        return _triu_.call_given((self, diagonal), named)
-    if type(diagonal) is not int:
-        diagonal = _triu_.convert(1, diagonal)
-    return find1(_triu_, self)(self, diagonal)
-
+triu_ = declare.function(_triu_)
 
 __unsafe_masked_index = declare(
     "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor"

@@ -8,11 +8,9 @@ from opwright.abi import (
     Tensor,
     find1,
     find2,
-    find3,
     find_list,
     find_some,
     function_of,
-    is_dtype,
     is_int_list,
     result_class,
     stub_of,
@@ -20,78 +18,28 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _mm, _mm_default = declare.alone("mm(Tensor self, Tensor mat2) -> Tensor", "core", out="out")
-
-
-@function_of(_mm, _mm_default)
-def mm(self=NOT_GIVEN, mat2=NOT_GIVEN, **named):
-    if named:
-        return _mm.call_given((self, mat2), named)
-    return find2(_mm_default, self, mat2)(self, mat2)
-
+mm = declare.function(_mm, _mm_default)
 
 _bmm, _bmm_default = declare.alone("bmm(Tensor self, Tensor mat2) -> Tensor", "core", out="out")
-
-
-@function_of(_bmm, _bmm_default)
-def bmm(self=NOT_GIVEN, mat2=NOT_GIVEN, **named):
-    if named:
-        return _bmm.call_given((self, mat2), named)
-    return find2(_bmm_default, self, mat2)(self, mat2)
-
+bmm = declare.function(_bmm, _bmm_default)
 
 _mv, _mv_default = declare.alone("mv(Tensor self, Tensor vec) -> Tensor", out="out")
-
-
-@function_of(_mv, _mv_default)
-def mv(self=NOT_GIVEN, vec=NOT_GIVEN, **named):
-    if named:
-        return _mv.call_given((self, vec), named)
-    return find2(_mv_default, self, vec)(self, vec)
-
+mv = declare.function(_mv, _mv_default)
 
 _dot, _dot_default = declare.alone("dot(Tensor self, Tensor tensor) -> Tensor", out="out")
-
-
-@function_of(_dot, _dot_default)
-def dot(self=NOT_GIVEN, tensor=NOT_GIVEN, **named):
-    if named:
-        return _dot.call_given((self, tensor), named)
-    return find2(_dot_default, self, tensor)(self, tensor)
-
+dot = declare.function(_dot, _dot_default)
 
 _vdot, _vdot_default = declare.alone("vdot(Tensor self, Tensor other) -> Tensor", out="out")
-
-
-@function_of(_vdot, _vdot_default)
-def vdot(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _vdot.call_given((self, other), named)
-    return find2(_vdot_default, self, other)(self, other)
-
+vdot = declare.function(_vdot, _vdot_default)
 
 _matmul, _matmul_default = declare.alone("matmul(Tensor self, Tensor other) -> Tensor", out="out")
-
-
-@function_of(_matmul, _matmul_default)
-def matmul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _matmul.call_given((self, other), named)
-    return find2(_matmul_default, self, other)(self, other)
-
+matmul = declare.function(_matmul, _matmul_default)
 
 _linalg_matmul, _linalg_matmul_default = declare.alone("linalg_matmul(Tensor self, Tensor other) -> Tensor", out="out")
-
-
-@function_of(_linalg_matmul, _linalg_matmul_default)
-def linalg_matmul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _linalg_matmul.call_given((self, other), named)
-    return find2(_linalg_matmul_default, self, other)(self, other)
-
+linalg_matmul = declare.function(_linalg_matmul, _linalg_matmul_default)
 
 _linalg_vecdot, _linalg_vecdot_default = declare.alone(
     "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out="out"
@@ -110,50 +58,18 @@ def linalg_vecdot(x=NOT_GIVEN, y=NOT_GIVEN, *, dim=NOT_GIVEN, **named):
 
 
 _outer, _outer_default = declare.alone("outer(Tensor self, Tensor vec2) -> Tensor", out="out")
-
-
-@function_of(_outer, _outer_default)
-def outer(self=NOT_GIVEN, vec2=NOT_GIVEN, **named):
-    if named:
-        return _outer.call_given((self, vec2), named)
-    return find2(_outer_default, self, vec2)(self, vec2)
-
+outer = declare.function(_outer, _outer_default)
 
 _ger, _ger_default = declare.alone("ger(Tensor self, Tensor vec2) -> Tensor", out="out")
-
-
-@function_of(_ger, _ger_default)
-def ger(self=NOT_GIVEN, vec2=NOT_GIVEN, **named):
-    if named:
-        return _ger.call_given((self, vec2), named)
-    return find2(_ger_default, self, vec2)(self, vec2)
-
+ger = declare.function(_ger, _ger_default)
 
 _inner, _inner_default = declare.alone("inner(Tensor self, Tensor other) -> Tensor", out="out")
-
-
-@function_of(_inner, _inner_default)
-def inner(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _inner.call_given((self, other), named)
-    return find2(_inner_default, self, other)(self, other)
-
+inner = declare.function(_inner, _inner_default)
 
 _tensordot, _tensordot_default = declare.alone(
     "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", out="out"
 )
-
-
-@function_of(_tensordot, _tensordot_default)
-def tensordot(self=NOT_GIVEN, other=NOT_GIVEN, dims_self=NOT_GIVEN, dims_other=NOT_GIVEN, **named):
-    if named:
-        return _tensordot.call_given((self, other, dims_self, dims_other), named)
-    if not is_int_list(dims_self):
-        dims_self = _tensordot_default.convert(2, dims_self)
-    if not is_int_list(dims_other):
-        dims_other = _tensordot_default.convert(3, dims_other)
-    return find2(_tensordot_default, self, other)(self, other, dims_self, dims_other)
-
+tensordot = declare.function(_tensordot, _tensordot_default)
 
 _einsum = declare("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor")
 
@@ -170,14 +86,7 @@ def einsum(equation=NOT_GIVEN, tensors=NOT_GIVEN, *, path=None, **named):
 
 
 _kron, _kron_default = declare.alone("kron(Tensor self, Tensor other) -> Tensor", out="out")
-
-
-@function_of(_kron, _kron_default)
-def kron(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _kron.call_given((self, other), named)
-    return find2(_kron_default, self, other)(self, other)
-
+kron = declare.function(_kron, _kron_default)
 
 _chain_matmul, _chain_matmul_default = declare.alone("chain_matmul(Tensor[] matrices) -> Tensor", out="out")
 
@@ -202,28 +111,10 @@ def linalg_multi_dot(tensors=NOT_GIVEN, **named):
 _linalg_matrix_power, _linalg_matrix_power_default = declare.alone(
     "linalg_matrix_power(Tensor self, int n) -> Tensor", out="out"
 )
-
-
-@function_of(_linalg_matrix_power, _linalg_matrix_power_default)
-def linalg_matrix_power(self=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _linalg_matrix_power.call_given((self, n), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _linalg_matrix_power_default.convert(1, n)
-    return find1(_linalg_matrix_power_default, self)(self, n)
-
+linalg_matrix_power = declare.function(_linalg_matrix_power, _linalg_matrix_power_default)
 
 _matrix_power, _matrix_power_default = declare.alone("matrix_power(Tensor self, int n) -> Tensor", out="out")
-
-
-@function_of(_matrix_power, _matrix_power_default)
-def matrix_power(self=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _matrix_power.call_given((self, n), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _matrix_power_default.convert(1, n)
-    return find1(_matrix_power_default, self)(self, n)
-
+matrix_power = declare.function(_matrix_power, _matrix_power_default)
 
 _linalg_cross, _linalg_cross_default = declare.alone(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out="out"
@@ -258,172 +149,55 @@ def cross(self=NOT_GIVEN, other=NOT_GIVEN, dim=NOT_GIVEN, **named):
 _addmm, _addmm_default = declare.alone(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "core", out="out"
 )
-
-
-@function_of(_addmm, _addmm_default)
-def addmm(self=NOT_GIVEN, mat1=NOT_GIVEN, mat2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addmm.call_given((self, mat1, mat2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addmm_default.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addmm_default.convert(4, alpha)
-    return find3(_addmm_default, self, mat1, mat2)(self, mat1, mat2, beta, alpha)
-
+addmm = declare.function(_addmm, _addmm_default)
 
 _addmm_ = declare(
     "addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
-
-
-@function_of(Overloaded(_addmm_), _addmm_)
-def addmm_(self=NOT_GIVEN, mat1=NOT_GIVEN, mat2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addmm_.call_given((self, mat1, mat2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addmm_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addmm_.convert(4, alpha)
-    return find3(_addmm_, self, mat1, mat2)(self, mat1, mat2, beta, alpha)
-
+addmm_ = declare.function(_addmm_)
 
 _addmv, _addmv_default = declare.alone(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-
-
-@function_of(_addmv, _addmv_default)
-def addmv(self=NOT_GIVEN, mat=NOT_GIVEN, vec=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addmv.call_given((self, mat, vec, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addmv_default.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addmv_default.convert(4, alpha)
-    return find3(_addmv_default, self, mat, vec)(self, mat, vec, beta, alpha)
-
+addmv = declare.function(_addmv, _addmv_default)
 
 _addmv_ = declare(
     "addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
-
-
-@function_of(Overloaded(_addmv_), _addmv_)
-def addmv_(self=NOT_GIVEN, mat=NOT_GIVEN, vec=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addmv_.call_given((self, mat, vec, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addmv_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addmv_.convert(4, alpha)
-    return find3(_addmv_, self, mat, vec)(self, mat, vec, beta, alpha)
-
+addmv_ = declare.function(_addmv_)
 
 _baddbmm, _baddbmm_default = declare.alone(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-
-
-@function_of(_baddbmm, _baddbmm_default)
-def baddbmm(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _baddbmm.call_given((self, batch1, batch2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _baddbmm_default.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _baddbmm_default.convert(4, alpha)
-    return find3(_baddbmm_default, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
-
+baddbmm = declare.function(_baddbmm, _baddbmm_default)
 
 _baddbmm_ = declare(
     "baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
-
-
-@function_of(Overloaded(_baddbmm_), _baddbmm_)
-def baddbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _baddbmm_.call_given((self, batch1, batch2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _baddbmm_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _baddbmm_.convert(4, alpha)
-    return find3(_baddbmm_, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
-
+baddbmm_ = declare.function(_baddbmm_)
 
 _addbmm, _addbmm_default = declare.alone(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-
-
-@function_of(_addbmm, _addbmm_default)
-def addbmm(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addbmm.call_given((self, batch1, batch2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addbmm_default.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addbmm_default.convert(4, alpha)
-    return find3(_addbmm_default, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
-
+addbmm = declare.function(_addbmm, _addbmm_default)
 
 _addbmm_ = declare(
     "addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
-
-
-@function_of(Overloaded(_addbmm_), _addbmm_)
-def addbmm_(self=NOT_GIVEN, batch1=NOT_GIVEN, batch2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addbmm_.call_given((self, batch1, batch2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addbmm_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addbmm_.convert(4, alpha)
-    return find3(_addbmm_, self, batch1, batch2)(self, batch1, batch2, beta, alpha)
-
+addbmm_ = declare.function(_addbmm_)
 
 _addr, _addr_default = declare.alone(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out="out"
 )
-
-
-@function_of(_addr, _addr_default)
-def addr(self=NOT_GIVEN, vec1=NOT_GIVEN, vec2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addr.call_given((self, vec1, vec2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addr_default.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addr_default.convert(4, alpha)
-    return find3(_addr_default, self, vec1, vec2)(self, vec1, vec2, beta, alpha)
-
+addr = declare.function(_addr, _addr_default)
 
 _addr_ = declare(
     "addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", "inplace"
 )
-
-
-@function_of(Overloaded(_addr_), _addr_)
-def addr_(self=NOT_GIVEN, vec1=NOT_GIVEN, vec2=NOT_GIVEN, *, beta=1, alpha=1, **named):
-    if named:
-        return _addr_.call_given((self, vec1, vec2, beta, alpha), named)
-    if type(beta) is not int and type(beta) is not float:
-        beta = _addr_.convert(3, beta)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _addr_.convert(4, alpha)
-    return find3(_addr_, self, vec1, vec2)(self, vec1, vec2, beta, alpha)
-
+addr_ = declare.function(_addr_)
 
 _trace, _trace_default = declare.alone("trace(Tensor self) -> Tensor", out="out", out_tags="generated out")
-
-
-@function_of(_trace, _trace_default)
-def trace(self=NOT_GIVEN, **named):
-    if named:
-        return _trace.call_given((self,), named)
-    return find1(_trace_default, self)(self)
-
+trace = declare.function(_trace, _trace_default)
 
 _linalg_diagonal = declare("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)")
 
@@ -436,18 +210,7 @@ def linalg_diagonal(*args, **kwargs):
 
 
 __linalg_check_errors = declare("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()")
-
-
-@function_of(Overloaded(__linalg_check_errors), __linalg_check_errors)
-def _linalg_check_errors(info=NOT_GIVEN, api_name=NOT_GIVEN, *, is_matrix=NOT_GIVEN, **named):
-    if named:
-        return __linalg_check_errors.call_given((info, api_name, is_matrix), named)
-    if type(api_name) is not str:
-        api_name = __linalg_check_errors.convert(1, api_name)
-    if type(is_matrix) is not bool:
-        is_matrix = __linalg_check_errors.convert(2, is_matrix)
-    return find1(__linalg_check_errors, info)(info, api_name, is_matrix)
-
+_linalg_check_errors = declare.function(__linalg_check_errors)
 
 _linalg_inv_ex_default = declare("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)")
 _linalg_inv_ex_inverse = declare(
@@ -488,14 +251,7 @@ def linalg_inv(*args, **kwargs):
 
 
 _inverse, _inverse_default = declare.alone("inverse(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_inverse, _inverse_default)
-def inverse(self=NOT_GIVEN, **named):
-    if named:
-        return _inverse.call_given((self,), named)
-    return find1(_inverse_default, self)(self)
-
+inverse = declare.function(_inverse, _inverse_default)
 
 __linalg_solve_ex_default = declare(
     "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, "
@@ -570,20 +326,7 @@ _linalg_solve_triangular, _linalg_solve_triangular_default = declare.alone(
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     out="out",
 )
-
-
-@function_of(_linalg_solve_triangular, _linalg_solve_triangular_default)
-def linalg_solve_triangular(self=NOT_GIVEN, B=NOT_GIVEN, *, upper=NOT_GIVEN, left=True, unitriangular=False, **named):
-    if named:
-        return _linalg_solve_triangular.call_given((self, B, upper, left, unitriangular), named)
-    if type(upper) is not bool:
-        upper = _linalg_solve_triangular_default.convert(2, upper)
-    if type(left) is not bool:
-        left = _linalg_solve_triangular_default.convert(3, left)
-    if type(unitriangular) is not bool:
-        unitriangular = _linalg_solve_triangular_default.convert(4, unitriangular)
-    return find2(_linalg_solve_triangular_default, self, B)(self, B, upper, left, unitriangular)
-
+linalg_solve_triangular = declare.function(_linalg_solve_triangular, _linalg_solve_triangular_default)
 
 _triangular_solve_default = declare(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
@@ -614,74 +357,27 @@ def triangular_solve(*args, **kwargs):
 _cholesky_solve, _cholesky_solve_default = declare.alone(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out="out"
 )
-
-
-@function_of(_cholesky_solve, _cholesky_solve_default)
-def cholesky_solve(self=NOT_GIVEN, input2=NOT_GIVEN, upper=False, **named):
-    if named:
-        return _cholesky_solve.call_given((self, input2, upper), named)
-    if type(upper) is not bool:
-        upper = _cholesky_solve_default.convert(2, upper)
-    return find2(_cholesky_solve_default, self, input2)(self, input2, upper)
-
+cholesky_solve = declare.function(_cholesky_solve, _cholesky_solve_default)
 
 _cholesky_inverse, _cholesky_inverse_default = declare.alone(
     "cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out="out"
 )
-
-
-@function_of(_cholesky_inverse, _cholesky_inverse_default)
-def cholesky_inverse(self=NOT_GIVEN, upper=False, **named):
-    if named:
-        return _cholesky_inverse.call_given((self, upper), named)
-    if type(upper) is not bool:
-        upper = _cholesky_inverse_default.convert(1, upper)
-    return find1(_cholesky_inverse_default, self)(self, upper)
-
+cholesky_inverse = declare.function(_cholesky_inverse, _cholesky_inverse_default)
 
 _linalg_lu_solve, _linalg_lu_solve_default = declare.alone(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", out="out"
 )
-
-
-@function_of(_linalg_lu_solve, _linalg_lu_solve_default)
-def linalg_lu_solve(LU=NOT_GIVEN, pivots=NOT_GIVEN, B=NOT_GIVEN, *, left=True, adjoint=False, **named):
-    if named:
-        return _linalg_lu_solve.call_given((LU, pivots, B, left, adjoint), named)
-    if type(left) is not bool:
-        left = _linalg_lu_solve_default.convert(3, left)
-    if type(adjoint) is not bool:
-        adjoint = _linalg_lu_solve_default.convert(4, adjoint)
-    return find3(_linalg_lu_solve_default, LU, pivots, B)(LU, pivots, B, left, adjoint)
-
+linalg_lu_solve = declare.function(_linalg_lu_solve, _linalg_lu_solve_default)
 
 _linalg_tensorinv, _linalg_tensorinv_default = declare.alone(
     "linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out="out"
 )
-
-
-@function_of(_linalg_tensorinv, _linalg_tensorinv_default)
-def linalg_tensorinv(self=NOT_GIVEN, ind=2, **named):
-    if named:
-        return _linalg_tensorinv.call_given((self, ind), named)
-    if type(ind) is not int or ind.bit_length() > 63:
-        ind = _linalg_tensorinv_default.convert(1, ind)
-    return find1(_linalg_tensorinv_default, self)(self, ind)
-
+linalg_tensorinv = declare.function(_linalg_tensorinv, _linalg_tensorinv_default)
 
 _linalg_tensorsolve, _linalg_tensorsolve_default = declare.alone(
     "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out="out"
 )
-
-
-@function_of(_linalg_tensorsolve, _linalg_tensorsolve_default)
-def linalg_tensorsolve(self=NOT_GIVEN, other=NOT_GIVEN, dims=None, **named):
-    if named:
-        return _linalg_tensorsolve.call_given((self, other, dims), named)
-    if dims is not None and not is_int_list(dims):
-        dims = _linalg_tensorsolve_default.convert(2, dims)
-    return find2(_linalg_tensorsolve_default, self, other)(self, other, dims)
-
+linalg_tensorsolve = declare.function(_linalg_tensorsolve, _linalg_tensorsolve_default)
 
 __linalg_det_default = declare("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)")
 __linalg_det_result = declare(
@@ -722,14 +418,7 @@ def linalg_det(*args, **kwargs):
 
 
 _det = declare("det(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_det), _det)
-def det(self=NOT_GIVEN, **named):
-    if named:
-        return _det.call_given((self,), named)
-    return find1(_det, self)(self)
-
+det = declare.function(_det)
 
 __linalg_slogdet_default = declare(
     "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)"
@@ -796,14 +485,7 @@ def slogdet(self=NOT_GIVEN, **named):
 
 
 _logdet = declare("logdet(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_logdet), _logdet)
-def logdet(self=NOT_GIVEN, **named):
-    if named:
-        return _logdet.call_given((self,), named)
-    return find1(_logdet, self)(self)
-
+logdet = declare.function(_logdet)
 
 _linalg_lu_factor_ex_default = declare(
     "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor "
@@ -908,28 +590,10 @@ def linalg_cholesky_ex(self=NOT_GIVEN, *, upper=False, check_errors=False, **nam
 _linalg_cholesky, _linalg_cholesky_default = declare.alone(
     "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out="out"
 )
-
-
-@function_of(_linalg_cholesky, _linalg_cholesky_default)
-def linalg_cholesky(self=NOT_GIVEN, *, upper=False, **named):
-    if named:
-        return _linalg_cholesky.call_given((self, upper), named)
-    if type(upper) is not bool:
-        upper = _linalg_cholesky_default.convert(1, upper)
-    return find1(_linalg_cholesky_default, self)(self, upper)
-
+linalg_cholesky = declare.function(_linalg_cholesky, _linalg_cholesky_default)
 
 _cholesky, _cholesky_default = declare.alone("cholesky(Tensor self, bool upper=False) -> Tensor", out="out")
-
-
-@function_of(_cholesky, _cholesky_default)
-def cholesky(self=NOT_GIVEN, upper=False, **named):
-    if named:
-        return _cholesky.call_given((self, upper), named)
-    if type(upper) is not bool:
-        upper = _cholesky_default.convert(1, upper)
-    return find1(_cholesky_default, self)(self, upper)
-
+cholesky = declare.function(_cholesky, _cholesky_default)
 
 _linalg_qr_default = declare("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)")
 _linalg_qr_out = declare(
@@ -1018,16 +682,7 @@ def linalg_eigh(self=NOT_GIVEN, UPLO="L", **named):
 _linalg_eigvalsh, _linalg_eigvalsh_default = declare.alone(
     'linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor', out="out"
 )
-
-
-@function_of(_linalg_eigvalsh, _linalg_eigvalsh_default)
-def linalg_eigvalsh(self=NOT_GIVEN, UPLO="L", **named):
-    if named:
-        return _linalg_eigvalsh.call_given((self, UPLO), named)
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
-    return find1(_linalg_eigvalsh_default, self)(self, UPLO)
-
+linalg_eigvalsh = declare.function(_linalg_eigvalsh, _linalg_eigvalsh_default)
 
 _linalg_eig_default = declare("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)")
 _linalg_eig_out = declare(
@@ -1048,24 +703,10 @@ def linalg_eig(self=NOT_GIVEN, **named):
 
 
 __linalg_eigvals = declare("_linalg_eigvals(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(__linalg_eigvals), __linalg_eigvals)
-def _linalg_eigvals(self=NOT_GIVEN, **named):
-    if named:
-        return __linalg_eigvals.call_given((self,), named)
-    return find1(__linalg_eigvals, self)(self)
-
+_linalg_eigvals = declare.function(__linalg_eigvals)
 
 _linalg_eigvals_, _linalg_eigvals_default = declare.alone("linalg_eigvals(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_linalg_eigvals_, _linalg_eigvals_default)
-def linalg_eigvals(self=NOT_GIVEN, **named):
-    if named:
-        return _linalg_eigvals_.call_given((self,), named)
-    return find1(_linalg_eigvals_default, self)(self)
-
+linalg_eigvals = declare.function(_linalg_eigvals_, _linalg_eigvals_default)
 
 __linalg_svd_default = declare(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor "
@@ -1171,6 +812,9 @@ _linalg_pinv_rcond_tensor = declare(
     "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out="out_rcond_tensor"
 )
 _linalg_pinv = declare.overloaded(_linalg_pinv_rcond_tensor)
+linalg_pinv_atol_rtol_float = declare.stub(_linalg_pinv_atol_rtol_float)
+linalg_pinv_default = declare.stub(_linalg_pinv_default)
+linalg_pinv_rcond_tensor = declare.stub(_linalg_pinv_rcond_tensor)
 
 
 @stub_of(_linalg_pinv_atol_rtol_tensor)
@@ -1178,33 +822,6 @@ def linalg_pinv_atol_rtol_tensor(self, *, atol=None, rtol=None, hermitian=False)
     if type(hermitian) is not bool:
         hermitian = _linalg_pinv_atol_rtol_tensor.convert(3, hermitian)
     return find_some(_linalg_pinv_atol_rtol_tensor, (self,), atol, rtol)(self, atol, rtol, hermitian)
-
-
-@stub_of(_linalg_pinv_atol_rtol_float)
-def linalg_pinv_atol_rtol_float(self, *, atol=None, rtol=None, hermitian=False):
-    if atol is not None and type(atol) is not float:
-        atol = _linalg_pinv_atol_rtol_float.convert(1, atol)
-    if rtol is not None and type(rtol) is not float:
-        rtol = _linalg_pinv_atol_rtol_float.convert(2, rtol)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_pinv_atol_rtol_float.convert(3, hermitian)
-    return find1(_linalg_pinv_atol_rtol_float, self)(self, atol, rtol, hermitian)
-
-
-@stub_of(_linalg_pinv_default)
-def linalg_pinv_default(self, rcond, hermitian=False):
-    if type(rcond) is not float:
-        rcond = _linalg_pinv_default.convert(1, rcond)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_pinv_default.convert(2, hermitian)
-    return find1(_linalg_pinv_default, self)(self, rcond, hermitian)
-
-
-@stub_of(_linalg_pinv_rcond_tensor)
-def linalg_pinv_rcond_tensor(self, rcond, hermitian=False):
-    if type(hermitian) is not bool:
-        hermitian = _linalg_pinv_rcond_tensor.convert(2, hermitian)
-    return find2(_linalg_pinv_rcond_tensor, self, rcond)(self, rcond, hermitian)
 
 
 @function_of(_linalg_pinv)
@@ -1217,16 +834,7 @@ def linalg_pinv(*args, **kwargs):
 
 
 _pinverse = declare("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
-
-
-@function_of(Overloaded(_pinverse), _pinverse)
-def pinverse(self=NOT_GIVEN, rcond=1e-15, **named):
-    if named:
-        return _pinverse.call_given((self, rcond), named)
-    if type(rcond) is not float:
-        rcond = _pinverse.convert(1, rcond)
-    return find1(_pinverse, self)(self, rcond)
-
+pinverse = declare.function(_pinverse)
 
 _linalg_matrix_rank_atol_rtol_tensor = declare(
     "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
@@ -1245,6 +853,9 @@ _linalg_matrix_rank_tol_tensor = declare(
     "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", out="out_tol_tensor"
 )
 _linalg_matrix_rank = declare.overloaded(_linalg_matrix_rank_tol_tensor)
+linalg_matrix_rank_atol_rtol_float = declare.stub(_linalg_matrix_rank_atol_rtol_float)
+linalg_matrix_rank_default = declare.stub(_linalg_matrix_rank_default)
+linalg_matrix_rank_tol_tensor = declare.stub(_linalg_matrix_rank_tol_tensor)
 
 
 @stub_of(_linalg_matrix_rank_atol_rtol_tensor)
@@ -1252,33 +863,6 @@ def linalg_matrix_rank_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitia
     if type(hermitian) is not bool:
         hermitian = _linalg_matrix_rank_atol_rtol_tensor.convert(3, hermitian)
     return find_some(_linalg_matrix_rank_atol_rtol_tensor, (input,), atol, rtol)(input, atol, rtol, hermitian)
-
-
-@stub_of(_linalg_matrix_rank_atol_rtol_float)
-def linalg_matrix_rank_atol_rtol_float(self, *, atol=None, rtol=None, hermitian=False):
-    if atol is not None and type(atol) is not float:
-        atol = _linalg_matrix_rank_atol_rtol_float.convert(1, atol)
-    if rtol is not None and type(rtol) is not float:
-        rtol = _linalg_matrix_rank_atol_rtol_float.convert(2, rtol)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_matrix_rank_atol_rtol_float.convert(3, hermitian)
-    return find1(_linalg_matrix_rank_atol_rtol_float, self)(self, atol, rtol, hermitian)
-
-
-@stub_of(_linalg_matrix_rank_default)
-def linalg_matrix_rank_default(self, tol, hermitian=False):
-    if type(tol) is not float:
-        tol = _linalg_matrix_rank_default.convert(1, tol)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_matrix_rank_default.convert(2, hermitian)
-    return find1(_linalg_matrix_rank_default, self)(self, tol, hermitian)
-
-
-@stub_of(_linalg_matrix_rank_tol_tensor)
-def linalg_matrix_rank_tol_tensor(input, tol, hermitian=False):
-    if type(hermitian) is not bool:
-        hermitian = _linalg_matrix_rank_tol_tensor.convert(2, hermitian)
-    return find2(_linalg_matrix_rank_tol_tensor, input, tol)(input, tol, hermitian)
 
 
 @function_of(_linalg_matrix_rank)
@@ -1301,32 +885,8 @@ _linalg_matrix_norm_str_ord = declare(
     out="str_ord_out",
 )
 _linalg_matrix_norm = declare.overloaded(_linalg_matrix_norm_default)
-
-
-@stub_of(_linalg_matrix_norm_default)
-def linalg_matrix_norm_default(self, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
-    if type(ord) is not int and type(ord) is not float:
-        ord = _linalg_matrix_norm_default.convert(1, ord)
-    if not is_int_list(dim):
-        dim = _linalg_matrix_norm_default.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _linalg_matrix_norm_default.convert(4, dtype)
-    return find1(_linalg_matrix_norm_default, self)(self, ord, dim, keepdim, dtype)
-
-
-@stub_of(_linalg_matrix_norm_str_ord)
-def linalg_matrix_norm_str_ord(self, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    if type(ord) is not str:
-        ord = _linalg_matrix_norm_str_ord.convert(1, ord)
-    if not is_int_list(dim):
-        dim = _linalg_matrix_norm_str_ord.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
-    return find1(_linalg_matrix_norm_str_ord, self)(self, ord, dim, keepdim, dtype)
+linalg_matrix_norm_default = declare.stub(_linalg_matrix_norm_default)
+linalg_matrix_norm_str_ord = declare.stub(_linalg_matrix_norm_str_ord)
 
 
 @function_of(_linalg_matrix_norm)
@@ -1351,32 +911,8 @@ _linalg_norm_ord_str = declare(
     out="ord_str_out",
 )
 _linalg_norm = declare.overloaded(_linalg_norm_default)
-
-
-@stub_of(_linalg_norm_default)
-def linalg_norm_default(self, ord=None, dim=None, keepdim=False, *, dtype=None):
-    if ord is not None and type(ord) is not int and type(ord) is not float:
-        ord = _linalg_norm_default.convert(1, ord)
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_norm_default.convert(3, keepdim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _linalg_norm_default.convert(4, dtype)
-    return find1(_linalg_norm_default, self)(self, ord, dim, keepdim, dtype)
-
-
-@stub_of(_linalg_norm_ord_str)
-def linalg_norm_ord_str(self, ord, dim=None, keepdim=False, *, dtype=None):
-    if type(ord) is not str:
-        ord = _linalg_norm_ord_str.convert(1, ord)
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_norm_ord_str.convert(3, keepdim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _linalg_norm_ord_str.convert(4, dtype)
-    return find1(_linalg_norm_ord_str, self)(self, ord, dim, keepdim, dtype)
+linalg_norm_default = declare.stub(_linalg_norm_default)
+linalg_norm_ord_str = declare.stub(_linalg_norm_ord_str)
 
 
 @function_of(_linalg_norm)
@@ -1393,22 +929,8 @@ def linalg_norm(*args, **kwargs):
 _nuclear_norm_default = declare("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out="out")
 _nuclear_norm_dim = declare("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out="dim_out")
 _nuclear_norm = declare.overloaded(_nuclear_norm_default)
-
-
-@stub_of(_nuclear_norm_default)
-def nuclear_norm_default(self, keepdim=False):
-    if type(keepdim) is not bool:
-        keepdim = _nuclear_norm_default.convert(1, keepdim)
-    return find1(_nuclear_norm_default, self)(self, keepdim)
-
-
-@stub_of(_nuclear_norm_dim)
-def nuclear_norm_dim(self, dim, keepdim=False):
-    if not is_int_list(dim):
-        dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nuclear_norm_dim.convert(2, keepdim)
-    return find1(_nuclear_norm_dim, self)(self, dim, keepdim)
+nuclear_norm_default = declare.stub(_nuclear_norm_default)
+nuclear_norm_dim = declare.stub(_nuclear_norm_dim)
 
 
 @function_of(_nuclear_norm)
@@ -1427,20 +949,8 @@ def nuclear_norm(*args, **kwargs):
 _linalg_cond_default = declare("linalg_cond(Tensor self, Scalar? p=None) -> Tensor", out="out")
 _linalg_cond_p_str = declare("linalg_cond.p_str(Tensor self, str p) -> Tensor", out="p_str_out")
 _linalg_cond = declare.overloaded(_linalg_cond_default)
-
-
-@stub_of(_linalg_cond_default)
-def linalg_cond_default(self, p=None):
-    if p is not None and type(p) is not int and type(p) is not float:
-        p = _linalg_cond_default.convert(1, p)
-    return find1(_linalg_cond_default, self)(self, p)
-
-
-@stub_of(_linalg_cond_p_str)
-def linalg_cond_p_str(self, p):
-    if type(p) is not str:
-        p = _linalg_cond_p_str.convert(1, p)
-    return find1(_linalg_cond_p_str, self)(self, p)
+linalg_cond_default = declare.stub(_linalg_cond_default)
+linalg_cond_p_str = declare.stub(_linalg_cond_p_str)
 
 
 @function_of(_linalg_cond)
@@ -1455,56 +965,20 @@ def linalg_cond(*args, **kwargs):
 
 
 _cdist = declare("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor")
-
-
-@function_of(Overloaded(_cdist), _cdist)
-def cdist(x1=NOT_GIVEN, x2=NOT_GIVEN, p=2.0, compute_mode=None, **named):
-    if named:
-        return _cdist.call_given((x1, x2, p, compute_mode), named)
-    if type(p) is not float:
-        p = _cdist.convert(2, p)
-    if compute_mode is not None and (type(compute_mode) is not int or compute_mode.bit_length() > 63):
-        compute_mode = _cdist.convert(3, compute_mode)
-    return find2(_cdist, x1, x2)(x1, x2, p, compute_mode)
-
+cdist = declare.function(_cdist)
 
 __euclidean_dist, __euclidean_dist_default = declare.alone(
     "_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(__euclidean_dist, __euclidean_dist_default)
-def _euclidean_dist(x1=NOT_GIVEN, x2=NOT_GIVEN, **named):
-    if named:
-        return __euclidean_dist.call_given((x1, x2), named)
-    return find2(__euclidean_dist_default, x1, x2)(x1, x2)
-
+_euclidean_dist = declare.function(__euclidean_dist, __euclidean_dist_default)
 
 _pdist = declare("pdist(Tensor self, float p=2) -> Tensor")
-
-
-@function_of(Overloaded(_pdist), _pdist)
-def pdist(self=NOT_GIVEN, p=2.0, **named):
-    if named:
-        return _pdist.call_given((self, p), named)
-    if type(p) is not float:
-        p = _pdist.convert(1, p)
-    return find1(_pdist, self)(self, p)
-
+pdist = declare.function(_pdist)
 
 __pdist_forward, __pdist_forward_default = declare.alone(
     "_pdist_forward(Tensor self, float p=2) -> Tensor", "core", out="out", out_tags="generated out"
 )
-
-
-@function_of(__pdist_forward, __pdist_forward_default)
-def _pdist_forward(self=NOT_GIVEN, p=2.0, **named):
-    if named:
-        return __pdist_forward.call_given((self, p), named)
-    if type(p) is not float:
-        p = __pdist_forward_default.convert(1, p)
-    return find1(__pdist_forward_default, self)(self, p)
-
+_pdist_forward = declare.function(__pdist_forward, __pdist_forward_default)
 
 __cdist_forward, __cdist_forward_default = declare.alone(
     "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
@@ -1512,14 +986,4 @@ __cdist_forward, __cdist_forward_default = declare.alone(
     out="out",
     out_tags="generated out",
 )
-
-
-@function_of(__cdist_forward, __cdist_forward_default)
-def _cdist_forward(x1=NOT_GIVEN, x2=NOT_GIVEN, p=NOT_GIVEN, compute_mode=NOT_GIVEN, **named):
-    if named:
-        return __cdist_forward.call_given((x1, x2, p, compute_mode), named)
-    if type(p) is not float:
-        p = __cdist_forward_default.convert(2, p)
-    if compute_mode is not None and (type(compute_mode) is not int or compute_mode.bit_length() > 63):
-        compute_mode = __cdist_forward_default.convert(3, compute_mode)
-    return find2(__cdist_forward_default, x1, x2)(x1, x2, p, compute_mode)
+_cdist_forward = declare.function(__cdist_forward, __cdist_forward_default)

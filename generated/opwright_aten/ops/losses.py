@@ -16,66 +16,25 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _mse_loss, _mse_loss_default = declare.alone(
     "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out="out"
 )
-
-
-@function_of(_mse_loss, _mse_loss_default)
-def mse_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **named):
-    if named:
-        return _mse_loss.call_given((self, target, reduction), named)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _mse_loss_default.convert(2, reduction)
-    return find2(_mse_loss_default, self, target)(self, target, reduction)
-
+mse_loss = declare.function(_mse_loss, _mse_loss_default)
 
 _l1_loss = declare("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor")
-
-
-@function_of(Overloaded(_l1_loss), _l1_loss)
-def l1_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **named):
-    if named:
-        return _l1_loss.call_given((self, target, reduction), named)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _l1_loss.convert(2, reduction)
-    return find2(_l1_loss, self, target)(self, target, reduction)
-
+l1_loss = declare.function(_l1_loss)
 
 _smooth_l1_loss, _smooth_l1_loss_default = declare.alone(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", out="out"
 )
-
-
-@function_of(_smooth_l1_loss, _smooth_l1_loss_default)
-def smooth_l1_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, beta=1.0, **named):
-    if named:
-        return _smooth_l1_loss.call_given((self, target, reduction, beta), named)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _smooth_l1_loss_default.convert(2, reduction)
-    if type(beta) is not float:
-        beta = _smooth_l1_loss_default.convert(3, beta)
-    return find2(_smooth_l1_loss_default, self, target)(self, target, reduction, beta)
-
+smooth_l1_loss = declare.function(_smooth_l1_loss, _smooth_l1_loss_default)
 
 _huber_loss, _huber_loss_default = declare.alone(
     "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", out="out"
 )
-
-
-@function_of(_huber_loss, _huber_loss_default)
-def huber_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, delta=1.0, **named):
-    if named:
-        return _huber_loss.call_given((self, target, reduction, delta), named)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _huber_loss_default.convert(2, reduction)
-    if type(delta) is not float:
-        delta = _huber_loss_default.convert(3, delta)
-    return find2(_huber_loss_default, self, target)(self, target, reduction, delta)
-
+huber_loss = declare.function(_huber_loss, _huber_loss_default)
 
 _binary_cross_entropy, _binary_cross_entropy_default = declare.alone(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", out="out"
@@ -113,48 +72,17 @@ def binary_cross_entropy_with_logits(
 
 
 _kl_div = declare("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor")
-
-
-@function_of(Overloaded(_kl_div), _kl_div)
-def kl_div(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, *, log_target=False, **named):
-    if named:
-        return _kl_div.call_given((self, target, reduction, log_target), named)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _kl_div.convert(2, reduction)
-    if type(log_target) is not bool:
-        log_target = _kl_div.convert(3, log_target)
-    return find2(_kl_div, self, target)(self, target, reduction, log_target)
-
+kl_div = declare.function(_kl_div)
 
 _soft_margin_loss, _soft_margin_loss_default = declare.alone(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out="out"
 )
-
-
-@function_of(_soft_margin_loss, _soft_margin_loss_default)
-def soft_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **named):
-    if named:
-        return _soft_margin_loss.call_given((self, target, reduction), named)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _soft_margin_loss_default.convert(2, reduction)
-    return find2(_soft_margin_loss_default, self, target)(self, target, reduction)
-
+soft_margin_loss = declare.function(_soft_margin_loss, _soft_margin_loss_default)
 
 _hinge_embedding_loss = declare(
     "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor"
 )
-
-
-@function_of(Overloaded(_hinge_embedding_loss), _hinge_embedding_loss)
-def hinge_embedding_loss(self=NOT_GIVEN, target=NOT_GIVEN, margin=1.0, reduction=1, **named):
-    if named:
-        return _hinge_embedding_loss.call_given((self, target, margin, reduction), named)
-    if type(margin) is not float:
-        margin = _hinge_embedding_loss.convert(2, margin)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _hinge_embedding_loss.convert(3, reduction)
-    return find2(_hinge_embedding_loss, self, target)(self, target, margin, reduction)
-
+hinge_embedding_loss = declare.function(_hinge_embedding_loss)
 
 _poisson_nll_loss = declare(
     "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor"
@@ -334,16 +262,7 @@ def multi_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, p=1, margin=1, weight=No
 _multilabel_margin_loss, _multilabel_margin_loss_default = declare.alone(
     "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out="out"
 )
-
-
-@function_of(_multilabel_margin_loss, _multilabel_margin_loss_default)
-def multilabel_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, reduction=1, **named):
-    if named:
-        return _multilabel_margin_loss.call_given((self, target, reduction), named)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _multilabel_margin_loss_default.convert(2, reduction)
-    return find2(_multilabel_margin_loss_default, self, target)(self, target, reduction)
-
+multilabel_margin_loss = declare.function(_multilabel_margin_loss, _multilabel_margin_loss_default)
 
 _multilabel_margin_loss_forward_default = declare(
     "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)"
@@ -528,35 +447,13 @@ def _ctc_loss_backward(
 _margin_ranking_loss = declare(
     "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor"
 )
-
-
-@function_of(Overloaded(_margin_ranking_loss), _margin_ranking_loss)
-def margin_ranking_loss(input1=NOT_GIVEN, input2=NOT_GIVEN, target=NOT_GIVEN, margin=0.0, reduction=1, **named):
-    if named:
-        return _margin_ranking_loss.call_given((input1, input2, target, margin, reduction), named)
-    if type(margin) is not float:
-        margin = _margin_ranking_loss.convert(3, margin)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _margin_ranking_loss.convert(4, reduction)
-    return find3(_margin_ranking_loss, input1, input2, target)(input1, input2, target, margin, reduction)
-
+margin_ranking_loss = declare.function(_margin_ranking_loss)
 
 _cosine_embedding_loss = declare(
     "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> "
     "Tensor",
 )
-
-
-@function_of(Overloaded(_cosine_embedding_loss), _cosine_embedding_loss)
-def cosine_embedding_loss(input1=NOT_GIVEN, input2=NOT_GIVEN, target=NOT_GIVEN, margin=0.0, reduction=1, **named):
-    if named:
-        return _cosine_embedding_loss.call_given((input1, input2, target, margin, reduction), named)
-    if type(margin) is not float:
-        margin = _cosine_embedding_loss.convert(3, margin)
-    if type(reduction) is not int or reduction.bit_length() > 63:
-        reduction = _cosine_embedding_loss.convert(4, reduction)
-    return find3(_cosine_embedding_loss, input1, input2, target)(input1, input2, target, margin, reduction)
-
+cosine_embedding_loss = declare.function(_cosine_embedding_loss)
 
 _triplet_margin_loss = declare(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float "

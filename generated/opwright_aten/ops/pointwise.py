@@ -3,24 +3,11 @@
 
 from numpy import ndarray
 
-from opwright.abi import (
-    NOT_GIVEN,
-    Declarations,
-    Overloaded,
-    Tensor,
-    as_tuple,
-    find1,
-    find2,
-    find3,
-    find_some,
-    function_of,
-    stub_of,
-)
+from opwright.abi import NOT_GIVEN, Declarations, Tensor, as_tuple, find2, find3, find_some, function_of, stub_of
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _add_Tensor = declare("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "core pointwise", out="out")
 _add_Scalar = declare(
@@ -30,22 +17,8 @@ _add_Scalar = declare(
     out_tags="generated out",
 )
 _add = declare.overloaded(_add_Tensor)
-
-
-@stub_of(_add_Tensor)
-def add_Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add_Tensor.convert(2, alpha)
-    return find2(_add_Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_add_Scalar)
-def add_Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _add_Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add_Scalar.convert(2, alpha)
-    return find1(_add_Scalar, self)(self, other, alpha)
+add_Tensor = declare.stub(_add_Tensor)
+add_Scalar = declare.stub(_add_Scalar)
 
 
 @function_of(_add)
@@ -67,22 +40,8 @@ _add__Tensor = declare(
 )
 _add__Scalar = declare("add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
 _add_ = declare.overloaded(_add__Tensor)
-
-
-@stub_of(_add__Tensor)
-def add__Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add__Tensor.convert(2, alpha)
-    return find2(_add__Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_add__Scalar)
-def add__Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _add__Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add__Scalar.convert(2, alpha)
-    return find1(_add__Scalar, self)(self, other, alpha)
+add__Tensor = declare.stub(_add__Tensor)
+add__Scalar = declare.stub(_add__Scalar)
 
 
 @function_of(_add_)
@@ -107,22 +66,8 @@ _sub_Scalar = declare(
     out_tags="generated out",
 )
 _sub = declare.overloaded(_sub_Tensor)
-
-
-@stub_of(_sub_Tensor)
-def sub_Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _sub_Tensor.convert(2, alpha)
-    return find2(_sub_Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_sub_Scalar)
-def sub_Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _sub_Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _sub_Scalar.convert(2, alpha)
-    return find1(_sub_Scalar, self)(self, other, alpha)
+sub_Tensor = declare.stub(_sub_Tensor)
+sub_Scalar = declare.stub(_sub_Scalar)
 
 
 @function_of(_sub)
@@ -144,22 +89,8 @@ _sub__Tensor = declare(
 )
 _sub__Scalar = declare("sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "inplace pointwise")
 _sub_ = declare.overloaded(_sub__Tensor)
-
-
-@stub_of(_sub__Tensor)
-def sub__Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _sub__Tensor.convert(2, alpha)
-    return find2(_sub__Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_sub__Scalar)
-def sub__Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _sub__Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _sub__Scalar.convert(2, alpha)
-    return find1(_sub__Scalar, self)(self, other, alpha)
+sub__Tensor = declare.stub(_sub__Tensor)
+sub__Scalar = declare.stub(_sub__Scalar)
 
 
 @function_of(_sub_)
@@ -186,22 +117,8 @@ _rsub_Scalar = declare(
     out_tags="generated out",
 )
 _rsub = declare.overloaded(_rsub_Tensor)
-
-
-@stub_of(_rsub_Tensor)
-def rsub_Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _rsub_Tensor.convert(2, alpha)
-    return find2(_rsub_Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_rsub_Scalar)
-def rsub_Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _rsub_Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _rsub_Scalar.convert(2, alpha)
-    return find1(_rsub_Scalar, self)(self, other, alpha)
+rsub_Tensor = declare.stub(_rsub_Tensor)
+rsub_Scalar = declare.stub(_rsub_Scalar)
 
 
 @function_of(_rsub)
@@ -223,18 +140,8 @@ _mul_Scalar = declare(
     "mul.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out", out_tags="generated out"
 )
 _mul = declare.overloaded(_mul_Tensor)
-
-
-@stub_of(_mul_Tensor)
-def mul_Tensor(self, other):
-    return find2(_mul_Tensor, self, other)(self, other)
-
-
-@stub_of(_mul_Scalar)
-def mul_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _mul_Scalar.convert(1, other)
-    return find1(_mul_Scalar, self)(self, other)
+mul_Tensor = declare.stub(_mul_Tensor)
+mul_Scalar = declare.stub(_mul_Scalar)
 
 
 @function_of(_mul)
@@ -252,18 +159,8 @@ def mul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _mul__Tensor = declare("mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 _mul__Scalar = declare("mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 _mul_ = declare.overloaded(_mul__Tensor)
-
-
-@stub_of(_mul__Tensor)
-def mul__Tensor(self, other):
-    return find2(_mul__Tensor, self, other)(self, other)
-
-
-@stub_of(_mul__Scalar)
-def mul__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _mul__Scalar.convert(1, other)
-    return find1(_mul__Scalar, self)(self, other)
+mul__Tensor = declare.stub(_mul__Tensor)
+mul__Scalar = declare.stub(_mul__Scalar)
 
 
 @function_of(_mul_)
@@ -292,34 +189,10 @@ _div_Scalar_mode = declare(
     out_tags="generated out",
 )
 _div = declare.overloaded(_div_Tensor)
-
-
-@stub_of(_div_Tensor)
-def div_Tensor(self, other):
-    return find2(_div_Tensor, self, other)(self, other)
-
-
-@stub_of(_div_Scalar)
-def div_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _div_Scalar.convert(1, other)
-    return find1(_div_Scalar, self)(self, other)
-
-
-@stub_of(_div_Tensor_mode)
-def div_Tensor_mode(self, other, *, rounding_mode):
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _div_Tensor_mode.convert(2, rounding_mode)
-    return find2(_div_Tensor_mode, self, other)(self, other, rounding_mode)
-
-
-@stub_of(_div_Scalar_mode)
-def div_Scalar_mode(self, other, *, rounding_mode):
-    if type(other) is not int and type(other) is not float:
-        other = _div_Scalar_mode.convert(1, other)
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _div_Scalar_mode.convert(2, rounding_mode)
-    return find1(_div_Scalar_mode, self)(self, other, rounding_mode)
+div_Tensor = declare.stub(_div_Tensor)
+div_Scalar = declare.stub(_div_Scalar)
+div_Tensor_mode = declare.stub(_div_Tensor_mode)
+div_Scalar_mode = declare.stub(_div_Scalar_mode)
 
 
 @function_of(_div)
@@ -342,34 +215,10 @@ _div__Scalar_mode = declare(
     "div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)", "inplace pointwise"
 )
 _div_ = declare.overloaded(_div__Tensor_mode)
-
-
-@stub_of(_div__Tensor_mode)
-def div__Tensor_mode(self, other, *, rounding_mode):
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _div__Tensor_mode.convert(2, rounding_mode)
-    return find2(_div__Tensor_mode, self, other)(self, other, rounding_mode)
-
-
-@stub_of(_div__Tensor)
-def div__Tensor(self, other):
-    return find2(_div__Tensor, self, other)(self, other)
-
-
-@stub_of(_div__Scalar)
-def div__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _div__Scalar.convert(1, other)
-    return find1(_div__Scalar, self)(self, other)
-
-
-@stub_of(_div__Scalar_mode)
-def div__Scalar_mode(self, other, *, rounding_mode):
-    if type(other) is not int and type(other) is not float:
-        other = _div__Scalar_mode.convert(1, other)
-    if rounding_mode is not None and type(rounding_mode) is not str:
-        rounding_mode = _div__Scalar_mode.convert(2, rounding_mode)
-    return find1(_div__Scalar_mode, self)(self, other, rounding_mode)
+div__Tensor_mode = declare.stub(_div__Tensor_mode)
+div__Tensor = declare.stub(_div__Tensor)
+div__Scalar = declare.stub(_div__Scalar)
+div__Scalar_mode = declare.stub(_div__Scalar_mode)
 
 
 @function_of(_div_)
@@ -388,18 +237,8 @@ _floor_divide_Scalar = declare(
     "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", out="Scalar_out", out_tags="generated out"
 )
 _floor_divide = declare.overloaded(_floor_divide_default)
-
-
-@stub_of(_floor_divide_default)
-def floor_divide_default(self, other):
-    return find2(_floor_divide_default, self, other)(self, other)
-
-
-@stub_of(_floor_divide_Scalar)
-def floor_divide_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _floor_divide_Scalar.convert(1, other)
-    return find1(_floor_divide_Scalar, self)(self, other)
+floor_divide_default = declare.stub(_floor_divide_default)
+floor_divide_Scalar = declare.stub(_floor_divide_Scalar)
 
 
 @function_of(_floor_divide)
@@ -417,18 +256,8 @@ def floor_divide(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _floor_divide__Tensor = declare("floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _floor_divide__Scalar = declare("floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _floor_divide_ = declare.overloaded(_floor_divide__Tensor)
-
-
-@stub_of(_floor_divide__Tensor)
-def floor_divide__Tensor(self, other):
-    return find2(_floor_divide__Tensor, self, other)(self, other)
-
-
-@stub_of(_floor_divide__Scalar)
-def floor_divide__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _floor_divide__Scalar.convert(1, other)
-    return find1(_floor_divide__Scalar, self)(self, other)
+floor_divide__Tensor = declare.stub(_floor_divide__Tensor)
+floor_divide__Scalar = declare.stub(_floor_divide__Scalar)
 
 
 @function_of(_floor_divide_)
@@ -452,25 +281,9 @@ _remainder_Scalar_Tensor = declare(
     out_tags="generated out",
 )
 _remainder = declare.overloaded(_remainder_Tensor)
-
-
-@stub_of(_remainder_Tensor)
-def remainder_Tensor(self, other):
-    return find2(_remainder_Tensor, self, other)(self, other)
-
-
-@stub_of(_remainder_Scalar)
-def remainder_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _remainder_Scalar.convert(1, other)
-    return find1(_remainder_Scalar, self)(self, other)
-
-
-@stub_of(_remainder_Scalar_Tensor)
-def remainder_Scalar_Tensor(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _remainder_Scalar_Tensor.convert(0, self)
-    return find1(_remainder_Scalar_Tensor, other)(self, other)
+remainder_Tensor = declare.stub(_remainder_Tensor)
+remainder_Scalar = declare.stub(_remainder_Scalar)
+remainder_Scalar_Tensor = declare.stub(_remainder_Scalar_Tensor)
 
 
 @function_of(_remainder)
@@ -490,18 +303,8 @@ def remainder(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _remainder__Tensor = declare("remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 _remainder__Scalar = declare("remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 _remainder_ = declare.overloaded(_remainder__Tensor)
-
-
-@stub_of(_remainder__Tensor)
-def remainder__Tensor(self, other):
-    return find2(_remainder__Tensor, self, other)(self, other)
-
-
-@stub_of(_remainder__Scalar)
-def remainder__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _remainder__Scalar.convert(1, other)
-    return find1(_remainder__Scalar, self)(self, other)
+remainder__Tensor = declare.stub(_remainder__Tensor)
+remainder__Scalar = declare.stub(_remainder__Scalar)
 
 
 @function_of(_remainder_)
@@ -524,25 +327,9 @@ _pow_Tensor_Scalar = declare(
 )
 _pow_Scalar = declare("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", "core pointwise", out="Scalar_out")
 _pow = declare.overloaded(_pow_Tensor_Tensor)
-
-
-@stub_of(_pow_Tensor_Tensor)
-def pow_Tensor_Tensor(self, exponent):
-    return find2(_pow_Tensor_Tensor, self, exponent)(self, exponent)
-
-
-@stub_of(_pow_Tensor_Scalar)
-def pow_Tensor_Scalar(self, exponent):
-    if type(exponent) is not int and type(exponent) is not float:
-        exponent = _pow_Tensor_Scalar.convert(1, exponent)
-    return find1(_pow_Tensor_Scalar, self)(self, exponent)
-
-
-@stub_of(_pow_Scalar)
-def pow_Scalar(self, exponent):
-    if type(self) is not int and type(self) is not float:
-        self = _pow_Scalar.convert(0, self)
-    return find1(_pow_Scalar, exponent)(self, exponent)
+pow_Tensor_Tensor = declare.stub(_pow_Tensor_Tensor)
+pow_Tensor_Scalar = declare.stub(_pow_Tensor_Scalar)
+pow_Scalar = declare.stub(_pow_Scalar)
 
 
 @function_of(_pow)
@@ -562,18 +349,8 @@ def pow(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
 _pow__Tensor = declare("pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "inplace pointwise")
 _pow__Scalar = declare("pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "inplace pointwise")
 _pow_ = declare.overloaded(_pow__Tensor)
-
-
-@stub_of(_pow__Tensor)
-def pow__Tensor(self, exponent):
-    return find2(_pow__Tensor, self, exponent)(self, exponent)
-
-
-@stub_of(_pow__Scalar)
-def pow__Scalar(self, exponent):
-    if type(exponent) is not int and type(exponent) is not float:
-        exponent = _pow__Scalar.convert(1, exponent)
-    return find1(_pow__Scalar, self)(self, exponent)
+pow__Tensor = declare.stub(_pow__Tensor)
+pow__Scalar = declare.stub(_pow__Scalar)
 
 
 @function_of(_pow_)
@@ -589,46 +366,18 @@ def pow_(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
 
 
 _maximum, _maximum_default = declare.alone("maximum(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out")
-
-
-@function_of(_maximum, _maximum_default)
-def maximum(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _maximum.call_given((self, other), named)
-    return find2(_maximum_default, self, other)(self, other)
-
+maximum = declare.function(_maximum, _maximum_default)
 
 _minimum, _minimum_default = declare.alone("minimum(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out")
-
-
-@function_of(_minimum, _minimum_default)
-def minimum(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _minimum.call_given((self, other), named)
-    return find2(_minimum_default, self, other)(self, other)
-
+minimum = declare.function(_minimum, _minimum_default)
 
 _atan2, _atan2_default = declare.alone(
     "atan2(Tensor self, Tensor other) -> Tensor", "core pointwise", out="out", out_tags="core out pointwise"
 )
-
-
-@function_of(_atan2, _atan2_default)
-def atan2(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _atan2.call_given((self, other), named)
-    return find2(_atan2_default, self, other)(self, other)
-
+atan2 = declare.function(_atan2, _atan2_default)
 
 _atan2_ = declare("atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_atan2_), _atan2_)
-def atan2_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _atan2_.call_given((self, other), named)
-    return find2(_atan2_, self, other)(self, other)
-
+atan2_ = declare.function(_atan2_)
 
 _clamp_default = declare(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "core pointwise", out="out"
@@ -637,15 +386,7 @@ _clamp_Tensor = declare(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "core pointwise", out="Tensor_out"
 )
 _clamp = declare.overloaded(_clamp_default)
-
-
-@stub_of(_clamp_default)
-def clamp_default(self, min=None, max=None):
-    if min is not None and type(min) is not int and type(min) is not float:
-        min = _clamp_default.convert(1, min)
-    if max is not None and type(max) is not int and type(max) is not float:
-        max = _clamp_default.convert(2, max)
-    return find1(_clamp_default, self)(self, min, max)
+clamp_default = declare.stub(_clamp_default)
 
 
 @stub_of(_clamp_Tensor)
@@ -682,15 +423,7 @@ _clamp__Tensor = declare(
     "clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", "inplace pointwise"
 )
 _clamp_ = declare.overloaded(_clamp__default)
-
-
-@stub_of(_clamp__default)
-def clamp__default(self, min=None, max=None):
-    if min is not None and type(min) is not int and type(min) is not float:
-        min = _clamp__default.convert(1, min)
-    if max is not None and type(max) is not int and type(max) is not float:
-        max = _clamp__default.convert(2, max)
-    return find1(_clamp__default, self)(self, min, max)
+clamp__default = declare.stub(_clamp__default)
 
 
 @stub_of(_clamp__Tensor)
@@ -723,18 +456,8 @@ def clamp_(*args, **kwargs):
 _fmod_Tensor = declare("fmod.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out")
 _fmod_Scalar = declare("fmod.Scalar(Tensor self, Scalar other) -> Tensor", "core pointwise", out="Scalar_out")
 _fmod = declare.overloaded(_fmod_Tensor)
-
-
-@stub_of(_fmod_Tensor)
-def fmod_Tensor(self, other):
-    return find2(_fmod_Tensor, self, other)(self, other)
-
-
-@stub_of(_fmod_Scalar)
-def fmod_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _fmod_Scalar.convert(1, other)
-    return find1(_fmod_Scalar, self)(self, other)
+fmod_Tensor = declare.stub(_fmod_Tensor)
+fmod_Scalar = declare.stub(_fmod_Scalar)
 
 
 @function_of(_fmod)
@@ -752,18 +475,8 @@ def fmod(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _fmod__Tensor = declare("fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 _fmod__Scalar = declare("fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace pointwise")
 _fmod_ = declare.overloaded(_fmod__Tensor)
-
-
-@stub_of(_fmod__Tensor)
-def fmod__Tensor(self, other):
-    return find2(_fmod__Tensor, self, other)(self, other)
-
-
-@stub_of(_fmod__Scalar)
-def fmod__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _fmod__Scalar.convert(1, other)
-    return find1(_fmod__Scalar, self)(self, other)
+fmod__Tensor = declare.stub(_fmod__Tensor)
+fmod__Scalar = declare.stub(_fmod__Scalar)
 
 
 @function_of(_fmod_)
@@ -779,60 +492,22 @@ def fmod_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _fmax, _fmax_default = declare.alone("fmax(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_fmax, _fmax_default)
-def fmax(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _fmax.call_given((self, other), named)
-    return find2(_fmax_default, self, other)(self, other)
-
+fmax = declare.function(_fmax, _fmax_default)
 
 _fmin, _fmin_default = declare.alone("fmin(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_fmin, _fmin_default)
-def fmin(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _fmin.call_given((self, other), named)
-    return find2(_fmin_default, self, other)(self, other)
-
+fmin = declare.function(_fmin, _fmin_default)
 
 _hypot, _hypot_default = declare.alone("hypot(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_hypot, _hypot_default)
-def hypot(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _hypot.call_given((self, other), named)
-    return find2(_hypot_default, self, other)(self, other)
-
+hypot = declare.function(_hypot, _hypot_default)
 
 _hypot_ = declare("hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_hypot_), _hypot_)
-def hypot_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _hypot_.call_given((self, other), named)
-    return find2(_hypot_, self, other)(self, other)
-
+hypot_ = declare.function(_hypot_)
 
 _copysign_Tensor = declare("copysign.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 _copysign_Scalar = declare("copysign.Scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="Scalar_out")
 _copysign = declare.overloaded(_copysign_Tensor)
-
-
-@stub_of(_copysign_Tensor)
-def copysign_Tensor(self, other):
-    return find2(_copysign_Tensor, self, other)(self, other)
-
-
-@stub_of(_copysign_Scalar)
-def copysign_Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _copysign_Scalar.convert(1, other)
-    return find1(_copysign_Scalar, self)(self, other)
+copysign_Tensor = declare.stub(_copysign_Tensor)
+copysign_Scalar = declare.stub(_copysign_Scalar)
 
 
 @function_of(_copysign)
@@ -850,18 +525,8 @@ def copysign(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _copysign__Tensor = declare("copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
 _copysign__Scalar = declare("copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _copysign_ = declare.overloaded(_copysign__Tensor)
-
-
-@stub_of(_copysign__Tensor)
-def copysign__Tensor(self, other):
-    return find2(_copysign__Tensor, self, other)(self, other)
-
-
-@stub_of(_copysign__Scalar)
-def copysign__Scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _copysign__Scalar.convert(1, other)
-    return find1(_copysign__Scalar, self)(self, other)
+copysign__Tensor = declare.stub(_copysign__Tensor)
+copysign__Scalar = declare.stub(_copysign__Scalar)
 
 
 @function_of(_copysign_)
@@ -877,124 +542,44 @@ def copysign_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _nextafter, _nextafter_default = declare.alone("nextafter(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_nextafter, _nextafter_default)
-def nextafter(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _nextafter.call_given((self, other), named)
-    return find2(_nextafter_default, self, other)(self, other)
-
+nextafter = declare.function(_nextafter, _nextafter_default)
 
 _nextafter_ = declare("nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_nextafter_), _nextafter_)
-def nextafter_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _nextafter_.call_given((self, other), named)
-    return find2(_nextafter_, self, other)(self, other)
-
+nextafter_ = declare.function(_nextafter_)
 
 _heaviside, _heaviside_default = declare.alone(
     "heaviside(Tensor self, Tensor values) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_heaviside, _heaviside_default)
-def heaviside(self=NOT_GIVEN, values=NOT_GIVEN, **named):
-    if named:
-        return _heaviside.call_given((self, values), named)
-    return find2(_heaviside_default, self, values)(self, values)
-
+heaviside = declare.function(_heaviside, _heaviside_default)
 
 _heaviside_ = declare("heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_heaviside_), _heaviside_)
-def heaviside_(self=NOT_GIVEN, values=NOT_GIVEN, **named):
-    if named:
-        return _heaviside_.call_given((self, values), named)
-    return find2(_heaviside_, self, values)(self, values)
-
+heaviside_ = declare.function(_heaviside_)
 
 _logaddexp, _logaddexp_default = declare.alone("logaddexp(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_logaddexp, _logaddexp_default)
-def logaddexp(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logaddexp.call_given((self, other), named)
-    return find2(_logaddexp_default, self, other)(self, other)
-
+logaddexp = declare.function(_logaddexp, _logaddexp_default)
 
 _logaddexp2, _logaddexp2_default = declare.alone(
     "logaddexp2(Tensor self, Tensor other) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_logaddexp2, _logaddexp2_default)
-def logaddexp2(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _logaddexp2.call_given((self, other), named)
-    return find2(_logaddexp2_default, self, other)(self, other)
-
+logaddexp2 = declare.function(_logaddexp2, _logaddexp2_default)
 
 _gcd, _gcd_default = declare.alone("gcd(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_gcd, _gcd_default)
-def gcd(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _gcd.call_given((self, other), named)
-    return find2(_gcd_default, self, other)(self, other)
-
+gcd = declare.function(_gcd, _gcd_default)
 
 _gcd_ = declare("gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_gcd_), _gcd_)
-def gcd_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _gcd_.call_given((self, other), named)
-    return find2(_gcd_, self, other)(self, other)
-
+gcd_ = declare.function(_gcd_)
 
 _lcm, _lcm_default = declare.alone("lcm(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_lcm, _lcm_default)
-def lcm(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _lcm.call_given((self, other), named)
-    return find2(_lcm_default, self, other)(self, other)
-
+lcm = declare.function(_lcm, _lcm_default)
 
 _lcm_ = declare("lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_lcm_), _lcm_)
-def lcm_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _lcm_.call_given((self, other), named)
-    return find2(_lcm_, self, other)(self, other)
-
+lcm_ = declare.function(_lcm_)
 
 _clamp_min_default = declare("clamp_min(Tensor self, Scalar min) -> Tensor", "pointwise", out="out")
 _clamp_min_Tensor = declare("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "pointwise", out="Tensor_out")
 _clamp_min = declare.overloaded(_clamp_min_Tensor)
-
-
-@stub_of(_clamp_min_default)
-def clamp_min_default(self, min):
-    if type(min) is not int and type(min) is not float:
-        min = _clamp_min_default.convert(1, min)
-    return find1(_clamp_min_default, self)(self, min)
-
-
-@stub_of(_clamp_min_Tensor)
-def clamp_min_Tensor(self, min):
-    return find2(_clamp_min_Tensor, self, min)(self, min)
+clamp_min_default = declare.stub(_clamp_min_default)
+clamp_min_Tensor = declare.stub(_clamp_min_Tensor)
 
 
 @function_of(_clamp_min)
@@ -1012,18 +597,8 @@ def clamp_min(self=NOT_GIVEN, min=NOT_GIVEN, **named):
 _clamp_min__default = declare("clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)", "inplace pointwise")
 _clamp_min__Tensor = declare("clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", "inplace pointwise")
 _clamp_min_ = declare.overloaded(_clamp_min__Tensor)
-
-
-@stub_of(_clamp_min__default)
-def clamp_min__default(self, min):
-    if type(min) is not int and type(min) is not float:
-        min = _clamp_min__default.convert(1, min)
-    return find1(_clamp_min__default, self)(self, min)
-
-
-@stub_of(_clamp_min__Tensor)
-def clamp_min__Tensor(self, min):
-    return find2(_clamp_min__Tensor, self, min)(self, min)
+clamp_min__default = declare.stub(_clamp_min__default)
+clamp_min__Tensor = declare.stub(_clamp_min__Tensor)
 
 
 @function_of(_clamp_min_)
@@ -1041,18 +616,8 @@ def clamp_min_(self=NOT_GIVEN, min=NOT_GIVEN, **named):
 _clamp_max_default = declare("clamp_max(Tensor self, Scalar max) -> Tensor", "pointwise", out="out")
 _clamp_max_Tensor = declare("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "pointwise", out="Tensor_out")
 _clamp_max = declare.overloaded(_clamp_max_Tensor)
-
-
-@stub_of(_clamp_max_default)
-def clamp_max_default(self, max):
-    if type(max) is not int and type(max) is not float:
-        max = _clamp_max_default.convert(1, max)
-    return find1(_clamp_max_default, self)(self, max)
-
-
-@stub_of(_clamp_max_Tensor)
-def clamp_max_Tensor(self, max):
-    return find2(_clamp_max_Tensor, self, max)(self, max)
+clamp_max_default = declare.stub(_clamp_max_default)
+clamp_max_Tensor = declare.stub(_clamp_max_Tensor)
 
 
 @function_of(_clamp_max)
@@ -1070,18 +635,8 @@ def clamp_max(self=NOT_GIVEN, max=NOT_GIVEN, **named):
 _clamp_max__default = declare("clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", "inplace pointwise")
 _clamp_max__Tensor = declare("clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", "inplace pointwise")
 _clamp_max_ = declare.overloaded(_clamp_max__Tensor)
-
-
-@stub_of(_clamp_max__default)
-def clamp_max__default(self, max):
-    if type(max) is not int and type(max) is not float:
-        max = _clamp_max__default.convert(1, max)
-    return find1(_clamp_max__default, self)(self, max)
-
-
-@stub_of(_clamp_max__Tensor)
-def clamp_max__Tensor(self, max):
-    return find2(_clamp_max__Tensor, self, max)(self, max)
+clamp_max__default = declare.stub(_clamp_max__default)
+clamp_max__Tensor = declare.stub(_clamp_max__Tensor)
 
 
 @function_of(_clamp_max_)
@@ -1099,18 +654,8 @@ def clamp_max_(self=NOT_GIVEN, max=NOT_GIVEN, **named):
 _lerp_Scalar = declare("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "pointwise", out="Scalar_out")
 _lerp_Tensor = declare("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "pointwise", out="Tensor_out")
 _lerp = declare.overloaded(_lerp_Tensor)
-
-
-@stub_of(_lerp_Scalar)
-def lerp_Scalar(self, end, weight):
-    if type(weight) is not int and type(weight) is not float:
-        weight = _lerp_Scalar.convert(2, weight)
-    return find2(_lerp_Scalar, self, end)(self, end, weight)
-
-
-@stub_of(_lerp_Tensor)
-def lerp_Tensor(self, end, weight):
-    return find3(_lerp_Tensor, self, end, weight)(self, end, weight)
+lerp_Scalar = declare.stub(_lerp_Scalar)
+lerp_Tensor = declare.stub(_lerp_Tensor)
 
 
 @function_of(_lerp)
@@ -1128,18 +673,8 @@ def lerp(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
 _lerp__Scalar = declare("lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", "inplace pointwise")
 _lerp__Tensor = declare("lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)", "inplace pointwise")
 _lerp_ = declare.overloaded(_lerp__Tensor)
-
-
-@stub_of(_lerp__Scalar)
-def lerp__Scalar(self, end, weight):
-    if type(weight) is not int and type(weight) is not float:
-        weight = _lerp__Scalar.convert(2, weight)
-    return find2(_lerp__Scalar, self, end)(self, end, weight)
-
-
-@stub_of(_lerp__Tensor)
-def lerp__Tensor(self, end, weight):
-    return find3(_lerp__Tensor, self, end, weight)(self, end, weight)
+lerp__Scalar = declare.stub(_lerp__Scalar)
+lerp__Tensor = declare.stub(_lerp__Tensor)
 
 
 @function_of(_lerp_)
@@ -1157,78 +692,28 @@ def lerp_(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
 _addcmul, _addcmul_default = declare.alone(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_addcmul, _addcmul_default)
-def addcmul(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
-    if named:
-        return _addcmul.call_given((self, tensor1, tensor2, value), named)
-    if type(value) is not int and type(value) is not float:
-        value = _addcmul_default.convert(3, value)
-    return find3(_addcmul_default, self, tensor1, tensor2)(self, tensor1, tensor2, value)
-
+addcmul = declare.function(_addcmul, _addcmul_default)
 
 _addcmul_ = declare(
     "addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
 )
-
-
-@function_of(Overloaded(_addcmul_), _addcmul_)
-def addcmul_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
-    if named:
-        return _addcmul_.call_given((self, tensor1, tensor2, value), named)
-    if type(value) is not int and type(value) is not float:
-        value = _addcmul_.convert(3, value)
-    return find3(_addcmul_, self, tensor1, tensor2)(self, tensor1, tensor2, value)
-
+addcmul_ = declare.function(_addcmul_)
 
 _addcdiv, _addcdiv_default = declare.alone(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_addcdiv, _addcdiv_default)
-def addcdiv(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
-    if named:
-        return _addcdiv.call_given((self, tensor1, tensor2, value), named)
-    if type(value) is not int and type(value) is not float:
-        value = _addcdiv_default.convert(3, value)
-    return find3(_addcdiv_default, self, tensor1, tensor2)(self, tensor1, tensor2, value)
-
+addcdiv = declare.function(_addcdiv, _addcdiv_default)
 
 _addcdiv_ = declare(
     "addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", "inplace pointwise"
 )
-
-
-@function_of(Overloaded(_addcdiv_), _addcdiv_)
-def addcdiv_(self=NOT_GIVEN, tensor1=NOT_GIVEN, tensor2=NOT_GIVEN, *, value=1, **named):
-    if named:
-        return _addcdiv_.call_given((self, tensor1, tensor2, value), named)
-    if type(value) is not int and type(value) is not float:
-        value = _addcdiv_.convert(3, value)
-    return find3(_addcdiv_, self, tensor1, tensor2)(self, tensor1, tensor2, value)
-
+addcdiv_ = declare.function(_addcdiv_)
 
 _ldexp, _ldexp_Tensor = declare.alone("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_ldexp, _ldexp_Tensor)
-def ldexp(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ldexp.call_given((self, other), named)
-    return find2(_ldexp_Tensor, self, other)(self, other)
-
+ldexp = declare.function(_ldexp, _ldexp_Tensor)
 
 _ldexp_ = declare("ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_ldexp_), _ldexp_)
-def ldexp_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ldexp_.call_given((self, other), named)
-    return find2(_ldexp_, self, other)(self, other)
-
+ldexp_ = declare.function(_ldexp_)
 
 _float_power_Tensor_Tensor = declare(
     "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "pointwise", out="Tensor_Tensor_out"
@@ -1240,25 +725,9 @@ _float_power_Scalar = declare(
     "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", "pointwise", out="Scalar_out"
 )
 _float_power = declare.overloaded(_float_power_Tensor_Tensor)
-
-
-@stub_of(_float_power_Tensor_Tensor)
-def float_power_Tensor_Tensor(self, exponent):
-    return find2(_float_power_Tensor_Tensor, self, exponent)(self, exponent)
-
-
-@stub_of(_float_power_Tensor_Scalar)
-def float_power_Tensor_Scalar(self, exponent):
-    if type(exponent) is not int and type(exponent) is not float:
-        exponent = _float_power_Tensor_Scalar.convert(1, exponent)
-    return find1(_float_power_Tensor_Scalar, self)(self, exponent)
-
-
-@stub_of(_float_power_Scalar)
-def float_power_Scalar(self, exponent):
-    if type(self) is not int and type(self) is not float:
-        self = _float_power_Scalar.convert(0, self)
-    return find1(_float_power_Scalar, exponent)(self, exponent)
+float_power_Tensor_Tensor = declare.stub(_float_power_Tensor_Tensor)
+float_power_Tensor_Scalar = declare.stub(_float_power_Tensor_Scalar)
+float_power_Scalar = declare.stub(_float_power_Scalar)
 
 
 @function_of(_float_power)
@@ -1282,18 +751,8 @@ _float_power__Scalar = declare(
     "float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "inplace pointwise"
 )
 _float_power_ = declare.overloaded(_float_power__Tensor)
-
-
-@stub_of(_float_power__Tensor)
-def float_power__Tensor(self, exponent):
-    return find2(_float_power__Tensor, self, exponent)(self, exponent)
-
-
-@stub_of(_float_power__Scalar)
-def float_power__Scalar(self, exponent):
-    if type(exponent) is not int and type(exponent) is not float:
-        exponent = _float_power__Scalar.convert(1, exponent)
-    return find1(_float_power__Scalar, self)(self, exponent)
+float_power__Tensor = declare.stub(_float_power__Tensor)
+float_power__Scalar = declare.stub(_float_power__Scalar)
 
 
 @function_of(_float_power_)
@@ -1319,11 +778,10 @@ _where_ScalarOther = declare("where.ScalarOther(Tensor condition, Tensor self, S
 _where_Scalar = declare("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor")
 _where_default = declare("where(Tensor condition) -> Tensor[]")
 _where = declare.overloaded(_where_self)
-
-
-@stub_of(_where_self)
-def where_self(condition, self, other):
-    return find3(_where_self, condition, self, other)(condition, self, other)
+where_self = declare.stub(_where_self)
+where_ScalarOther = declare.stub(_where_ScalarOther)
+where_Scalar = declare.stub(_where_Scalar)
+where_default = declare.stub(_where_default)
 
 
 @stub_of(_where_ScalarSelf)
@@ -1331,27 +789,6 @@ def where_ScalarSelf(condition, self, other):
     if type(self) is not int and type(self) is not float:
         self = _where_ScalarSelf.convert(1, self)
     return find2(_where_ScalarSelf, condition, other)(condition, self, other)
-
-
-@stub_of(_where_ScalarOther)
-def where_ScalarOther(condition, self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _where_ScalarOther.convert(2, other)
-    return find2(_where_ScalarOther, condition, self)(condition, self, other)
-
-
-@stub_of(_where_Scalar)
-def where_Scalar(condition, self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _where_Scalar.convert(1, self)
-    if type(other) is not int and type(other) is not float:
-        other = _where_Scalar.convert(2, other)
-    return find1(_where_Scalar, condition)(condition, self, other)
-
-
-@stub_of(_where_default)
-def where_default(condition):
-    return find1(_where_default, condition)(condition)
 
 
 @function_of(_where, gives_tuples=True)

@@ -3,12 +3,11 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Tensor, find1, find2, function_of, stub_of
+from opwright.abi import NOT_GIVEN, Declarations, Tensor, find2, function_of
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _special_chebyshev_polynomial_t_default = declare(
     "special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", "pointwise", out="out"
@@ -20,25 +19,9 @@ _special_chebyshev_polynomial_t_n_scalar = declare(
     "special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_chebyshev_polynomial_t = declare.overloaded(_special_chebyshev_polynomial_t_default)
-
-
-@stub_of(_special_chebyshev_polynomial_t_default)
-def special_chebyshev_polynomial_t_default(x, n):
-    return find2(_special_chebyshev_polynomial_t_default, x, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_t_x_scalar)
-def special_chebyshev_polynomial_t_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_chebyshev_polynomial_t_x_scalar.convert(0, x)
-    return find1(_special_chebyshev_polynomial_t_x_scalar, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_t_n_scalar)
-def special_chebyshev_polynomial_t_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_chebyshev_polynomial_t_n_scalar.convert(1, n)
-    return find1(_special_chebyshev_polynomial_t_n_scalar, x)(x, n)
+special_chebyshev_polynomial_t_default = declare.stub(_special_chebyshev_polynomial_t_default)
+special_chebyshev_polynomial_t_x_scalar = declare.stub(_special_chebyshev_polynomial_t_x_scalar)
+special_chebyshev_polynomial_t_n_scalar = declare.stub(_special_chebyshev_polynomial_t_n_scalar)
 
 
 @function_of(_special_chebyshev_polynomial_t)
@@ -65,25 +48,9 @@ _special_chebyshev_polynomial_u_n_scalar = declare(
     "special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_chebyshev_polynomial_u = declare.overloaded(_special_chebyshev_polynomial_u_default)
-
-
-@stub_of(_special_chebyshev_polynomial_u_default)
-def special_chebyshev_polynomial_u_default(x, n):
-    return find2(_special_chebyshev_polynomial_u_default, x, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_u_x_scalar)
-def special_chebyshev_polynomial_u_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_chebyshev_polynomial_u_x_scalar.convert(0, x)
-    return find1(_special_chebyshev_polynomial_u_x_scalar, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_u_n_scalar)
-def special_chebyshev_polynomial_u_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_chebyshev_polynomial_u_n_scalar.convert(1, n)
-    return find1(_special_chebyshev_polynomial_u_n_scalar, x)(x, n)
+special_chebyshev_polynomial_u_default = declare.stub(_special_chebyshev_polynomial_u_default)
+special_chebyshev_polynomial_u_x_scalar = declare.stub(_special_chebyshev_polynomial_u_x_scalar)
+special_chebyshev_polynomial_u_n_scalar = declare.stub(_special_chebyshev_polynomial_u_n_scalar)
 
 
 @function_of(_special_chebyshev_polynomial_u)
@@ -110,25 +77,9 @@ _special_chebyshev_polynomial_v_n_scalar = declare(
     "special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_chebyshev_polynomial_v = declare.overloaded(_special_chebyshev_polynomial_v_default)
-
-
-@stub_of(_special_chebyshev_polynomial_v_default)
-def special_chebyshev_polynomial_v_default(x, n):
-    return find2(_special_chebyshev_polynomial_v_default, x, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_v_x_scalar)
-def special_chebyshev_polynomial_v_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_chebyshev_polynomial_v_x_scalar.convert(0, x)
-    return find1(_special_chebyshev_polynomial_v_x_scalar, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_v_n_scalar)
-def special_chebyshev_polynomial_v_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_chebyshev_polynomial_v_n_scalar.convert(1, n)
-    return find1(_special_chebyshev_polynomial_v_n_scalar, x)(x, n)
+special_chebyshev_polynomial_v_default = declare.stub(_special_chebyshev_polynomial_v_default)
+special_chebyshev_polynomial_v_x_scalar = declare.stub(_special_chebyshev_polynomial_v_x_scalar)
+special_chebyshev_polynomial_v_n_scalar = declare.stub(_special_chebyshev_polynomial_v_n_scalar)
 
 
 @function_of(_special_chebyshev_polynomial_v)
@@ -155,25 +106,9 @@ _special_chebyshev_polynomial_w_n_scalar = declare(
     "special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_chebyshev_polynomial_w = declare.overloaded(_special_chebyshev_polynomial_w_default)
-
-
-@stub_of(_special_chebyshev_polynomial_w_default)
-def special_chebyshev_polynomial_w_default(x, n):
-    return find2(_special_chebyshev_polynomial_w_default, x, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_w_x_scalar)
-def special_chebyshev_polynomial_w_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_chebyshev_polynomial_w_x_scalar.convert(0, x)
-    return find1(_special_chebyshev_polynomial_w_x_scalar, n)(x, n)
-
-
-@stub_of(_special_chebyshev_polynomial_w_n_scalar)
-def special_chebyshev_polynomial_w_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_chebyshev_polynomial_w_n_scalar.convert(1, n)
-    return find1(_special_chebyshev_polynomial_w_n_scalar, x)(x, n)
+special_chebyshev_polynomial_w_default = declare.stub(_special_chebyshev_polynomial_w_default)
+special_chebyshev_polynomial_w_x_scalar = declare.stub(_special_chebyshev_polynomial_w_x_scalar)
+special_chebyshev_polynomial_w_n_scalar = declare.stub(_special_chebyshev_polynomial_w_n_scalar)
 
 
 @function_of(_special_chebyshev_polynomial_w)
@@ -200,25 +135,9 @@ _special_shifted_chebyshev_polynomial_t_n_scalar = declare(
     "special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_t = declare.overloaded(_special_shifted_chebyshev_polynomial_t_default)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_t_default)
-def special_shifted_chebyshev_polynomial_t_default(x, n):
-    return find2(_special_shifted_chebyshev_polynomial_t_default, x, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_t_x_scalar)
-def special_shifted_chebyshev_polynomial_t_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_shifted_chebyshev_polynomial_t_x_scalar.convert(0, x)
-    return find1(_special_shifted_chebyshev_polynomial_t_x_scalar, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_t_n_scalar)
-def special_shifted_chebyshev_polynomial_t_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_shifted_chebyshev_polynomial_t_n_scalar.convert(1, n)
-    return find1(_special_shifted_chebyshev_polynomial_t_n_scalar, x)(x, n)
+special_shifted_chebyshev_polynomial_t_default = declare.stub(_special_shifted_chebyshev_polynomial_t_default)
+special_shifted_chebyshev_polynomial_t_x_scalar = declare.stub(_special_shifted_chebyshev_polynomial_t_x_scalar)
+special_shifted_chebyshev_polynomial_t_n_scalar = declare.stub(_special_shifted_chebyshev_polynomial_t_n_scalar)
 
 
 @function_of(_special_shifted_chebyshev_polynomial_t)
@@ -245,25 +164,9 @@ _special_shifted_chebyshev_polynomial_u_n_scalar = declare(
     "special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_u = declare.overloaded(_special_shifted_chebyshev_polynomial_u_default)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_u_default)
-def special_shifted_chebyshev_polynomial_u_default(x, n):
-    return find2(_special_shifted_chebyshev_polynomial_u_default, x, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_u_x_scalar)
-def special_shifted_chebyshev_polynomial_u_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_shifted_chebyshev_polynomial_u_x_scalar.convert(0, x)
-    return find1(_special_shifted_chebyshev_polynomial_u_x_scalar, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_u_n_scalar)
-def special_shifted_chebyshev_polynomial_u_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_shifted_chebyshev_polynomial_u_n_scalar.convert(1, n)
-    return find1(_special_shifted_chebyshev_polynomial_u_n_scalar, x)(x, n)
+special_shifted_chebyshev_polynomial_u_default = declare.stub(_special_shifted_chebyshev_polynomial_u_default)
+special_shifted_chebyshev_polynomial_u_x_scalar = declare.stub(_special_shifted_chebyshev_polynomial_u_x_scalar)
+special_shifted_chebyshev_polynomial_u_n_scalar = declare.stub(_special_shifted_chebyshev_polynomial_u_n_scalar)
 
 
 @function_of(_special_shifted_chebyshev_polynomial_u)
@@ -290,25 +193,9 @@ _special_shifted_chebyshev_polynomial_v_n_scalar = declare(
     "special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_v = declare.overloaded(_special_shifted_chebyshev_polynomial_v_default)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_v_default)
-def special_shifted_chebyshev_polynomial_v_default(x, n):
-    return find2(_special_shifted_chebyshev_polynomial_v_default, x, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_v_x_scalar)
-def special_shifted_chebyshev_polynomial_v_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_shifted_chebyshev_polynomial_v_x_scalar.convert(0, x)
-    return find1(_special_shifted_chebyshev_polynomial_v_x_scalar, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_v_n_scalar)
-def special_shifted_chebyshev_polynomial_v_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_shifted_chebyshev_polynomial_v_n_scalar.convert(1, n)
-    return find1(_special_shifted_chebyshev_polynomial_v_n_scalar, x)(x, n)
+special_shifted_chebyshev_polynomial_v_default = declare.stub(_special_shifted_chebyshev_polynomial_v_default)
+special_shifted_chebyshev_polynomial_v_x_scalar = declare.stub(_special_shifted_chebyshev_polynomial_v_x_scalar)
+special_shifted_chebyshev_polynomial_v_n_scalar = declare.stub(_special_shifted_chebyshev_polynomial_v_n_scalar)
 
 
 @function_of(_special_shifted_chebyshev_polynomial_v)
@@ -335,25 +222,9 @@ _special_shifted_chebyshev_polynomial_w_n_scalar = declare(
     "special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_shifted_chebyshev_polynomial_w = declare.overloaded(_special_shifted_chebyshev_polynomial_w_default)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_w_default)
-def special_shifted_chebyshev_polynomial_w_default(x, n):
-    return find2(_special_shifted_chebyshev_polynomial_w_default, x, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_w_x_scalar)
-def special_shifted_chebyshev_polynomial_w_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_shifted_chebyshev_polynomial_w_x_scalar.convert(0, x)
-    return find1(_special_shifted_chebyshev_polynomial_w_x_scalar, n)(x, n)
-
-
-@stub_of(_special_shifted_chebyshev_polynomial_w_n_scalar)
-def special_shifted_chebyshev_polynomial_w_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_shifted_chebyshev_polynomial_w_n_scalar.convert(1, n)
-    return find1(_special_shifted_chebyshev_polynomial_w_n_scalar, x)(x, n)
+special_shifted_chebyshev_polynomial_w_default = declare.stub(_special_shifted_chebyshev_polynomial_w_default)
+special_shifted_chebyshev_polynomial_w_x_scalar = declare.stub(_special_shifted_chebyshev_polynomial_w_x_scalar)
+special_shifted_chebyshev_polynomial_w_n_scalar = declare.stub(_special_shifted_chebyshev_polynomial_w_n_scalar)
 
 
 @function_of(_special_shifted_chebyshev_polynomial_w)
@@ -380,25 +251,9 @@ _special_hermite_polynomial_h_n_scalar = declare(
     "special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_hermite_polynomial_h = declare.overloaded(_special_hermite_polynomial_h_default)
-
-
-@stub_of(_special_hermite_polynomial_h_default)
-def special_hermite_polynomial_h_default(x, n):
-    return find2(_special_hermite_polynomial_h_default, x, n)(x, n)
-
-
-@stub_of(_special_hermite_polynomial_h_x_scalar)
-def special_hermite_polynomial_h_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_hermite_polynomial_h_x_scalar.convert(0, x)
-    return find1(_special_hermite_polynomial_h_x_scalar, n)(x, n)
-
-
-@stub_of(_special_hermite_polynomial_h_n_scalar)
-def special_hermite_polynomial_h_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_hermite_polynomial_h_n_scalar.convert(1, n)
-    return find1(_special_hermite_polynomial_h_n_scalar, x)(x, n)
+special_hermite_polynomial_h_default = declare.stub(_special_hermite_polynomial_h_default)
+special_hermite_polynomial_h_x_scalar = declare.stub(_special_hermite_polynomial_h_x_scalar)
+special_hermite_polynomial_h_n_scalar = declare.stub(_special_hermite_polynomial_h_n_scalar)
 
 
 @function_of(_special_hermite_polynomial_h)
@@ -425,25 +280,9 @@ _special_hermite_polynomial_he_n_scalar = declare(
     "special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_hermite_polynomial_he = declare.overloaded(_special_hermite_polynomial_he_default)
-
-
-@stub_of(_special_hermite_polynomial_he_default)
-def special_hermite_polynomial_he_default(x, n):
-    return find2(_special_hermite_polynomial_he_default, x, n)(x, n)
-
-
-@stub_of(_special_hermite_polynomial_he_x_scalar)
-def special_hermite_polynomial_he_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_hermite_polynomial_he_x_scalar.convert(0, x)
-    return find1(_special_hermite_polynomial_he_x_scalar, n)(x, n)
-
-
-@stub_of(_special_hermite_polynomial_he_n_scalar)
-def special_hermite_polynomial_he_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_hermite_polynomial_he_n_scalar.convert(1, n)
-    return find1(_special_hermite_polynomial_he_n_scalar, x)(x, n)
+special_hermite_polynomial_he_default = declare.stub(_special_hermite_polynomial_he_default)
+special_hermite_polynomial_he_x_scalar = declare.stub(_special_hermite_polynomial_he_x_scalar)
+special_hermite_polynomial_he_n_scalar = declare.stub(_special_hermite_polynomial_he_n_scalar)
 
 
 @function_of(_special_hermite_polynomial_he)
@@ -470,25 +309,9 @@ _special_laguerre_polynomial_l_n_scalar = declare(
     "special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_laguerre_polynomial_l = declare.overloaded(_special_laguerre_polynomial_l_default)
-
-
-@stub_of(_special_laguerre_polynomial_l_default)
-def special_laguerre_polynomial_l_default(x, n):
-    return find2(_special_laguerre_polynomial_l_default, x, n)(x, n)
-
-
-@stub_of(_special_laguerre_polynomial_l_x_scalar)
-def special_laguerre_polynomial_l_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_laguerre_polynomial_l_x_scalar.convert(0, x)
-    return find1(_special_laguerre_polynomial_l_x_scalar, n)(x, n)
-
-
-@stub_of(_special_laguerre_polynomial_l_n_scalar)
-def special_laguerre_polynomial_l_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_laguerre_polynomial_l_n_scalar.convert(1, n)
-    return find1(_special_laguerre_polynomial_l_n_scalar, x)(x, n)
+special_laguerre_polynomial_l_default = declare.stub(_special_laguerre_polynomial_l_default)
+special_laguerre_polynomial_l_x_scalar = declare.stub(_special_laguerre_polynomial_l_x_scalar)
+special_laguerre_polynomial_l_n_scalar = declare.stub(_special_laguerre_polynomial_l_n_scalar)
 
 
 @function_of(_special_laguerre_polynomial_l)
@@ -515,25 +338,9 @@ _special_legendre_polynomial_p_n_scalar = declare(
     "special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", "pointwise", out="n_scalar_out"
 )
 _special_legendre_polynomial_p = declare.overloaded(_special_legendre_polynomial_p_default)
-
-
-@stub_of(_special_legendre_polynomial_p_default)
-def special_legendre_polynomial_p_default(x, n):
-    return find2(_special_legendre_polynomial_p_default, x, n)(x, n)
-
-
-@stub_of(_special_legendre_polynomial_p_x_scalar)
-def special_legendre_polynomial_p_x_scalar(x, n):
-    if type(x) is not int and type(x) is not float:
-        x = _special_legendre_polynomial_p_x_scalar.convert(0, x)
-    return find1(_special_legendre_polynomial_p_x_scalar, n)(x, n)
-
-
-@stub_of(_special_legendre_polynomial_p_n_scalar)
-def special_legendre_polynomial_p_n_scalar(x, n):
-    if type(n) is not int and type(n) is not float:
-        n = _special_legendre_polynomial_p_n_scalar.convert(1, n)
-    return find1(_special_legendre_polynomial_p_n_scalar, x)(x, n)
+special_legendre_polynomial_p_default = declare.stub(_special_legendre_polynomial_p_default)
+special_legendre_polynomial_p_x_scalar = declare.stub(_special_legendre_polynomial_p_x_scalar)
+special_legendre_polynomial_p_n_scalar = declare.stub(_special_legendre_polynomial_p_n_scalar)
 
 
 @function_of(_special_legendre_polynomial_p)

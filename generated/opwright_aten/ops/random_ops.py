@@ -3,7 +3,6 @@
 
 from opwright.abi import (
     INTS,
-    NOT_GIVEN,
     Declarations,
     Device,
     Generator,
@@ -11,7 +10,6 @@ from opwright.abi import (
     Overloaded,
     find0,
     find1,
-    find2,
     function_of,
     is_dtype,
     is_int_list,
@@ -20,8 +18,7 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _rand_default = declare(
     "rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -190,61 +187,9 @@ _randint_low_generator_out = declare(
     "nondeterministic_seeded out",
 )
 _randint = declare.overloaded(_randint_default)
-
-
-@stub_of(_randint_default)
-def randint_default(high, size, *, dtype="long", layout=None, device=None, pin_memory=None):
-    if type(high) is not int:
-        high = _randint_default.convert(0, high)
-    if not is_int_list(size):
-        size = _randint_default.convert(1, size)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randint_default.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randint_default.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _randint_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randint_default.convert(5, pin_memory)
-    return find0(_randint_default)(high, size, dtype, layout, device, pin_memory)
-
-
-@stub_of(_randint_generator)
-def randint_generator(high, size, *, generator, dtype="long", layout=None, device=None, pin_memory=None):
-    if type(high) is not int:
-        high = _randint_generator.convert(0, high)
-    if not is_int_list(size):
-        size = _randint_generator.convert(1, size)
-    if generator is not None and type(generator) is not Generator:
-        generator = _randint_generator.convert(2, generator)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randint_generator.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randint_generator.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _randint_generator.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randint_generator.convert(6, pin_memory)
-    return find0(_randint_generator)(high, size, generator, dtype, layout, device, pin_memory)
-
-
-@stub_of(_randint_low)
-def randint_low(low, high, size, *, dtype="long", layout=None, device=None, pin_memory=None):
-    if type(low) is not int:
-        low = _randint_low.convert(0, low)
-    if type(high) is not int:
-        high = _randint_low.convert(1, high)
-    if not is_int_list(size):
-        size = _randint_low.convert(2, size)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randint_low.convert(3, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randint_low.convert(4, layout)
-    if device is not None and type(device) is not Device:
-        device = _randint_low.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randint_low.convert(6, pin_memory)
-    return find0(_randint_low)(low, high, size, dtype, layout, device, pin_memory)
+randint_default = declare.stub(_randint_default)
+randint_generator = declare.stub(_randint_generator)
+randint_low = declare.stub(_randint_low)
 
 
 @stub_of(_randint_low_generator)
@@ -295,38 +240,8 @@ _randperm_generator_out = declare(
     "nondeterministic_seeded out",
 )
 _randperm = declare.overloaded(_randperm_default)
-
-
-@stub_of(_randperm_default)
-def randperm_default(n, *, dtype="long", layout=None, device=None, pin_memory=None):
-    if type(n) is not int:
-        n = _randperm_default.convert(0, n)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randperm_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randperm_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _randperm_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randperm_default.convert(4, pin_memory)
-    return find0(_randperm_default)(n, dtype, layout, device, pin_memory)
-
-
-@stub_of(_randperm_generator)
-def randperm_generator(n, *, generator, dtype="long", layout=None, device=None, pin_memory=None):
-    if type(n) is not int:
-        n = _randperm_generator.convert(0, n)
-    if generator is not None and type(generator) is not Generator:
-        generator = _randperm_generator.convert(1, generator)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _randperm_generator.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _randperm_generator.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _randperm_generator.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randperm_generator.convert(5, pin_memory)
-    return find0(_randperm_generator)(n, generator, dtype, layout, device, pin_memory)
+randperm_default = declare.stub(_randperm_default)
+randperm_generator = declare.stub(_randperm_generator)
 
 
 @function_of(_randperm)
@@ -374,39 +289,13 @@ _normal_functional = declare(
     "normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     "nondeterministic_seeded",
 )
-
-
-@function_of(Overloaded(_normal_functional), _normal_functional)
-def normal_functional(self=NOT_GIVEN, mean=0.0, std=1.0, *, generator=None, **named):
-    if named:
-        return _normal_functional.call_given((self, mean, std, generator), named)
-    if type(mean) is not float:
-        mean = _normal_functional.convert(1, mean)
-    if type(std) is not float:
-        std = _normal_functional.convert(2, std)
-    if generator is not None and type(generator) is not Generator:
-        generator = _normal_functional.convert(3, generator)
-    return find1(_normal_functional, self)(self, mean, std, generator)
-
+normal_functional = declare.function(_normal_functional)
 
 _normal_ = declare(
     "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     "inplace nondeterministic_seeded",
 )
-
-
-@function_of(Overloaded(_normal_), _normal_)
-def normal_(self=NOT_GIVEN, mean=0.0, std=1.0, *, generator=None, **named):
-    if named:
-        return _normal_.call_given((self, mean, std, generator), named)
-    if type(mean) is not float:
-        mean = _normal_.convert(1, mean)
-    if type(std) is not float:
-        std = _normal_.convert(2, std)
-    if generator is not None and type(generator) is not Generator:
-        generator = _normal_.convert(3, generator)
-    return find1(_normal_, self)(self, mean, std, generator)
-
+normal_ = declare.function(_normal_)
 
 _normal_out = declare(
     "normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
@@ -438,15 +327,8 @@ _normal_float_float_out = declare(
     "nondeterministic_seeded out",
 )
 _normal = declare.overloaded(_normal_Tensor_Tensor)
-
-
-@stub_of(_normal_Tensor_float)
-def normal_Tensor_float(mean, std=1.0, *, generator=None):
-    if type(std) is not float:
-        std = _normal_Tensor_float.convert(1, std)
-    if generator is not None and type(generator) is not Generator:
-        generator = _normal_Tensor_float.convert(2, generator)
-    return find1(_normal_Tensor_float, mean)(mean, std, generator)
+normal_Tensor_float = declare.stub(_normal_Tensor_float)
+normal_Tensor_Tensor = declare.stub(_normal_Tensor_Tensor)
 
 
 @stub_of(_normal_float_Tensor)
@@ -456,13 +338,6 @@ def normal_float_Tensor(mean, std, *, generator=None):
     if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor.convert(2, generator)
     return find1(_normal_float_Tensor, std)(mean, std, generator)
-
-
-@stub_of(_normal_Tensor_Tensor)
-def normal_Tensor_Tensor(mean, std, *, generator=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _normal_Tensor_Tensor.convert(2, generator)
-    return find2(_normal_Tensor_Tensor, mean, std)(mean, std, generator)
 
 
 @stub_of(_normal_float_float)
@@ -502,148 +377,52 @@ _exponential, _exponential_default = declare.alone(
     "generated nondeterministic_seeded",
     out="out",
 )
-
-
-@function_of(_exponential, _exponential_default)
-def exponential(self=NOT_GIVEN, lambd=1.0, *, generator=None, **named):
-    if named:
-        return _exponential.call_given((self, lambd, generator), named)
-    if type(lambd) is not float:
-        lambd = _exponential_default.convert(1, lambd)
-    if generator is not None and type(generator) is not Generator:
-        generator = _exponential_default.convert(2, generator)
-    return find1(_exponential_default, self)(self, lambd, generator)
-
+exponential = declare.function(_exponential, _exponential_default)
 
 _exponential_ = declare(
     "exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
     "inplace nondeterministic_seeded",
 )
-
-
-@function_of(Overloaded(_exponential_), _exponential_)
-def exponential_(self=NOT_GIVEN, lambd=1.0, *, generator=None, **named):
-    if named:
-        return _exponential_.call_given((self, lambd, generator), named)
-    if type(lambd) is not float:
-        lambd = _exponential_.convert(1, lambd)
-    if generator is not None and type(generator) is not Generator:
-        generator = _exponential_.convert(2, generator)
-    return find1(_exponential_, self)(self, lambd, generator)
-
+exponential_ = declare.function(_exponential_)
 
 _geometric, _geometric_default = declare.alone(
     "geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     "generated nondeterministic_seeded",
     out="out",
 )
-
-
-@function_of(_geometric, _geometric_default)
-def geometric(self=NOT_GIVEN, p=NOT_GIVEN, *, generator=None, **named):
-    if named:
-        return _geometric.call_given((self, p, generator), named)
-    if type(p) is not float:
-        p = _geometric_default.convert(1, p)
-    if generator is not None and type(generator) is not Generator:
-        generator = _geometric_default.convert(2, generator)
-    return find1(_geometric_default, self)(self, p, generator)
-
+geometric = declare.function(_geometric, _geometric_default)
 
 _geometric_ = declare(
     "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     "inplace nondeterministic_seeded",
 )
-
-
-@function_of(Overloaded(_geometric_), _geometric_)
-def geometric_(self=NOT_GIVEN, p=NOT_GIVEN, *, generator=None, **named):
-    if named:
-        return _geometric_.call_given((self, p, generator), named)
-    if type(p) is not float:
-        p = _geometric_.convert(1, p)
-    if generator is not None and type(generator) is not Generator:
-        generator = _geometric_.convert(2, generator)
-    return find1(_geometric_, self)(self, p, generator)
-
+geometric_ = declare.function(_geometric_)
 
 _cauchy, _cauchy_default = declare.alone(
     "cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
     "generated nondeterministic_seeded",
     out="out",
 )
-
-
-@function_of(_cauchy, _cauchy_default)
-def cauchy(self=NOT_GIVEN, median=0.0, sigma=1.0, *, generator=None, **named):
-    if named:
-        return _cauchy.call_given((self, median, sigma, generator), named)
-    if type(median) is not float:
-        median = _cauchy_default.convert(1, median)
-    if type(sigma) is not float:
-        sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None and type(generator) is not Generator:
-        generator = _cauchy_default.convert(3, generator)
-    return find1(_cauchy_default, self)(self, median, sigma, generator)
-
+cauchy = declare.function(_cauchy, _cauchy_default)
 
 _cauchy_ = declare(
     "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
     "inplace nondeterministic_seeded",
 )
-
-
-@function_of(Overloaded(_cauchy_), _cauchy_)
-def cauchy_(self=NOT_GIVEN, median=0.0, sigma=1.0, *, generator=None, **named):
-    if named:
-        return _cauchy_.call_given((self, median, sigma, generator), named)
-    if type(median) is not float:
-        median = _cauchy_.convert(1, median)
-    if type(sigma) is not float:
-        sigma = _cauchy_.convert(2, sigma)
-    if generator is not None and type(generator) is not Generator:
-        generator = _cauchy_.convert(3, generator)
-    return find1(_cauchy_, self)(self, median, sigma, generator)
-
+cauchy_ = declare.function(_cauchy_)
 
 _log_normal, _log_normal_default = declare.alone(
     "log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
     "generated nondeterministic_seeded",
     out="out",
 )
-
-
-@function_of(_log_normal, _log_normal_default)
-def log_normal(self=NOT_GIVEN, mean=1.0, std=2.0, *, generator=None, **named):
-    if named:
-        return _log_normal.call_given((self, mean, std, generator), named)
-    if type(mean) is not float:
-        mean = _log_normal_default.convert(1, mean)
-    if type(std) is not float:
-        std = _log_normal_default.convert(2, std)
-    if generator is not None and type(generator) is not Generator:
-        generator = _log_normal_default.convert(3, generator)
-    return find1(_log_normal_default, self)(self, mean, std, generator)
-
+log_normal = declare.function(_log_normal, _log_normal_default)
 
 _log_normal_ = declare(
     "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     "inplace nondeterministic_seeded",
 )
-
-
-@function_of(Overloaded(_log_normal_), _log_normal_)
-def log_normal_(self=NOT_GIVEN, mean=1.0, std=2.0, *, generator=None, **named):
-    if named:
-        return _log_normal_.call_given((self, mean, std, generator), named)
-    if type(mean) is not float:
-        mean = _log_normal_.convert(1, mean)
-    if type(std) is not float:
-        std = _log_normal_.convert(2, std)
-    if generator is not None and type(generator) is not Generator:
-        generator = _log_normal_.convert(3, generator)
-    return find1(_log_normal_, self)(self, mean, std, generator)
-
+log_normal_ = declare.function(_log_normal_)
 
 _random_from = declare(
     "random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
@@ -659,6 +438,8 @@ _random_default = declare(
     "random(Tensor self, *, Generator? generator=None) -> Tensor", "generated nondeterministic_seeded", out="out"
 )
 _random = declare.overloaded(_random_from)
+random_to = declare.stub(_random_to)
+random_default = declare.stub(_random_default)
 
 
 @stub_of(_random_from)
@@ -666,22 +447,6 @@ def random_from(*args, **kwargs):
     if "from_" in kwargs:
         kwargs["from"] = kwargs.pop("from_")
     return _random_from(*args, **kwargs)
-
-
-@stub_of(_random_to)
-def random_to(self, to, *, generator=None):
-    if type(to) is not int or to.bit_length() > 63:
-        to = _random_to.convert(1, to)
-    if generator is not None and type(generator) is not Generator:
-        generator = _random_to.convert(2, generator)
-    return find1(_random_to, self)(self, to, generator)
-
-
-@stub_of(_random_default)
-def random_default(self, *, generator=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _random_default.convert(1, generator)
-    return find1(_random_default, self)(self, generator)
 
 
 @function_of(_random)
@@ -700,6 +465,8 @@ _random__default = declare(
     "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", "inplace nondeterministic_seeded"
 )
 _random_ = declare.overloaded(_random__from)
+random__to = declare.stub(_random__to)
+random__default = declare.stub(_random__default)
 
 
 @stub_of(_random__from)
@@ -707,22 +474,6 @@ def random__from(*args, **kwargs):
     if "from_" in kwargs:
         kwargs["from"] = kwargs.pop("from_")
     return _random__from(*args, **kwargs)
-
-
-@stub_of(_random__to)
-def random__to(self, to, *, generator=None):
-    if type(to) is not int or to.bit_length() > 63:
-        to = _random__to.convert(1, to)
-    if generator is not None and type(generator) is not Generator:
-        generator = _random__to.convert(2, generator)
-    return find1(_random__to, self)(self, to, generator)
-
-
-@stub_of(_random__default)
-def random__default(self, *, generator=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _random__default.convert(1, generator)
-    return find1(_random__default, self)(self, generator)
 
 
 @function_of(_random_)
@@ -746,29 +497,9 @@ _bernoulli_Tensor = declare(
     out="Tensor_out",
 )
 _bernoulli = declare.overloaded(_bernoulli_Tensor)
-
-
-@stub_of(_bernoulli_default)
-def bernoulli_default(self, *, generator=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _bernoulli_default.convert(1, generator)
-    return find1(_bernoulli_default, self)(self, generator)
-
-
-@stub_of(_bernoulli_p)
-def bernoulli_p(self, p, *, generator=None):
-    if type(p) is not float:
-        p = _bernoulli_p.convert(1, p)
-    if generator is not None and type(generator) is not Generator:
-        generator = _bernoulli_p.convert(2, generator)
-    return find1(_bernoulli_p, self)(self, p, generator)
-
-
-@stub_of(_bernoulli_Tensor)
-def bernoulli_Tensor(self, p, *, generator=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _bernoulli_Tensor.convert(2, generator)
-    return find2(_bernoulli_Tensor, self, p)(self, p, generator)
+bernoulli_default = declare.stub(_bernoulli_default)
+bernoulli_p = declare.stub(_bernoulli_p)
+bernoulli_Tensor = declare.stub(_bernoulli_Tensor)
 
 
 @function_of(_bernoulli)
@@ -789,22 +520,8 @@ _bernoulli__Tensor = declare(
     "inplace nondeterministic_seeded",
 )
 _bernoulli_ = declare.overloaded(_bernoulli__Tensor)
-
-
-@stub_of(_bernoulli__float)
-def bernoulli__float(self, p=0.5, *, generator=None):
-    if type(p) is not float:
-        p = _bernoulli__float.convert(1, p)
-    if generator is not None and type(generator) is not Generator:
-        generator = _bernoulli__float.convert(2, generator)
-    return find1(_bernoulli__float, self)(self, p, generator)
-
-
-@stub_of(_bernoulli__Tensor)
-def bernoulli__Tensor(self, p, *, generator=None):
-    if generator is not None and type(generator) is not Generator:
-        generator = _bernoulli__Tensor.convert(2, generator)
-    return find2(_bernoulli__Tensor, self, p)(self, p, generator)
+bernoulli__float = declare.stub(_bernoulli__float)
+bernoulli__Tensor = declare.stub(_bernoulli__Tensor)
 
 
 @function_of(_bernoulli_)
@@ -822,16 +539,7 @@ _poisson, _poisson_default = declare.alone(
     out="out",
     out_tags="generated nondeterministic_seeded out",
 )
-
-
-@function_of(_poisson, _poisson_default)
-def poisson(self=NOT_GIVEN, generator=None, **named):
-    if named:
-        return _poisson.call_given((self, generator), named)
-    if generator is not None and type(generator) is not Generator:
-        generator = _poisson_default.convert(1, generator)
-    return find1(_poisson_default, self)(self, generator)
-
+poisson = declare.function(_poisson, _poisson_default)
 
 _binomial, _binomial_default = declare.alone(
     "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
@@ -839,32 +547,11 @@ _binomial, _binomial_default = declare.alone(
     out="out",
     out_tags="generated nondeterministic_seeded out",
 )
-
-
-@function_of(_binomial, _binomial_default)
-def binomial(count=NOT_GIVEN, prob=NOT_GIVEN, generator=None, **named):
-    if named:
-        return _binomial.call_given((count, prob, generator), named)
-    if generator is not None and type(generator) is not Generator:
-        generator = _binomial_default.convert(2, generator)
-    return find2(_binomial_default, count, prob)(count, prob, generator)
-
+binomial = declare.function(_binomial, _binomial_default)
 
 _multinomial, _multinomial_default = declare.alone(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     "nondeterministic_seeded",
     out="out",
 )
-
-
-@function_of(_multinomial, _multinomial_default)
-def multinomial(self=NOT_GIVEN, num_samples=NOT_GIVEN, replacement=False, *, generator=None, **named):
-    if named:
-        return _multinomial.call_given((self, num_samples, replacement, generator), named)
-    if type(num_samples) is not int:
-        num_samples = _multinomial_default.convert(1, num_samples)
-    if type(replacement) is not bool:
-        replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None and type(generator) is not Generator:
-        generator = _multinomial_default.convert(3, generator)
-    return find1(_multinomial_default, self)(self, num_samples, replacement, generator)
+multinomial = declare.function(_multinomial, _multinomial_default)

@@ -8,7 +8,6 @@ from opwright.abi import (
     Overloaded,
     as_tuple,
     find1,
-    find2,
     find_some,
     function_of,
     is_dtype,
@@ -19,8 +18,7 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _sum_default = declare(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", "reduction", out="out", out_tags="generated out"
@@ -31,24 +29,8 @@ _sum_dim_IntList = declare(
     out="IntList_out",
 )
 _sum = declare.overloaded(_sum_default)
-
-
-@stub_of(_sum_default)
-def sum_default(self, *, dtype=None):
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _sum_default.convert(1, dtype)
-    return find1(_sum_default, self)(self, dtype)
-
-
-@stub_of(_sum_dim_IntList)
-def sum_dim_IntList(self, dim, keepdim=False, *, dtype=None):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _sum_dim_IntList.convert(2, keepdim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _sum_dim_IntList.convert(3, dtype)
-    return find1(_sum_dim_IntList, self)(self, dim, keepdim, dtype)
+sum_default = declare.stub(_sum_default)
+sum_dim_IntList = declare.stub(_sum_dim_IntList)
 
 
 @function_of(_sum)
@@ -71,24 +53,8 @@ _prod_dim_int = declare(
     out="int_out",
 )
 _prod = declare.overloaded(_prod_default)
-
-
-@stub_of(_prod_default)
-def prod_default(self, *, dtype=None):
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _prod_default.convert(1, dtype)
-    return find1(_prod_default, self)(self, dtype)
-
-
-@stub_of(_prod_dim_int)
-def prod_dim_int(self, dim, keepdim=False, *, dtype=None):
-    if type(dim) is not int:
-        dim = _prod_dim_int.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _prod_dim_int.convert(2, keepdim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _prod_dim_int.convert(3, dtype)
-    return find1(_prod_dim_int, self)(self, dim, keepdim, dtype)
+prod_default = declare.stub(_prod_default)
+prod_dim_int = declare.stub(_prod_dim_int)
 
 
 @function_of(_prod)
@@ -109,24 +75,8 @@ _mean_dim = declare(
     out="out",
 )
 _mean = declare.overloaded(_mean_default)
-
-
-@stub_of(_mean_default)
-def mean_default(self, *, dtype=None):
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _mean_default.convert(1, dtype)
-    return find1(_mean_default, self)(self, dtype)
-
-
-@stub_of(_mean_dim)
-def mean_dim(self, dim, keepdim=False, *, dtype=None):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _mean_dim.convert(2, keepdim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _mean_dim.convert(3, dtype)
-    return find1(_mean_dim, self)(self, dim, keepdim, dtype)
+mean_default = declare.stub(_mean_default)
+mean_dim = declare.stub(_mean_dim)
 
 
 @function_of(_mean)
@@ -186,29 +136,9 @@ _any_dims = declare(
     "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "core reduction", out="dims_out"
 )
 _any = declare.overloaded(_any_default)
-
-
-@stub_of(_any_default)
-def any_default(self):
-    return find1(_any_default, self)(self)
-
-
-@stub_of(_any_dim)
-def any_dim(self, dim, keepdim=False):
-    if type(dim) is not int:
-        dim = _any_dim.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _any_dim.convert(2, keepdim)
-    return find1(_any_dim, self)(self, dim, keepdim)
-
-
-@stub_of(_any_dims)
-def any_dims(self, dim=None, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = _any_dims.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _any_dims.convert(2, keepdim)
-    return find1(_any_dims, self)(self, dim, keepdim)
+any_default = declare.stub(_any_default)
+any_dim = declare.stub(_any_dim)
+any_dims = declare.stub(_any_dims)
 
 
 @function_of(_any)
@@ -228,29 +158,9 @@ _all_default = declare("all(Tensor self) -> Tensor", "reduction", out="all_out")
 _all_dim = declare("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "reduction", out="out")
 _all_dims = declare("all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "reduction", out="dims_out")
 _all = declare.overloaded(_all_default)
-
-
-@stub_of(_all_default)
-def all_default(self):
-    return find1(_all_default, self)(self)
-
-
-@stub_of(_all_dim)
-def all_dim(self, dim, keepdim=False):
-    if type(dim) is not int:
-        dim = _all_dim.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _all_dim.convert(2, keepdim)
-    return find1(_all_dim, self)(self, dim, keepdim)
-
-
-@stub_of(_all_dims)
-def all_dims(self, dim=None, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = _all_dims.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _all_dims.convert(2, keepdim)
-    return find1(_all_dims, self)(self, dim, keepdim)
+all_default = declare.stub(_all_default)
+all_dim = declare.stub(_all_dim)
+all_dims = declare.stub(_all_dims)
 
 
 @function_of(_all)
@@ -319,11 +229,8 @@ _max_other = declare("max.other(Tensor self, Tensor other) -> Tensor", "pointwis
 _max = declare.overloaded(_max_other)
 max_dim_result = result_class(_max_dim, "max_dim_result", __name__)
 max_dim_max_result = result_class(_max_dim_max, "max_dim_max_result", __name__)
-
-
-@stub_of(_max_default)
-def max_default(self):
-    return find1(_max_default, self)(self)
+max_default = declare.stub(_max_default)
+max_other = declare.stub(_max_other)
 
 
 @stub_of(_max_dim)
@@ -333,11 +240,6 @@ def max_dim(self, dim, keepdim=False):
     if type(keepdim) is not bool:
         keepdim = _max_dim.convert(2, keepdim)
     return max_dim_result(*find1(_max_dim, self)(self, dim, keepdim))
-
-
-@stub_of(_max_other)
-def max_other(self, other):
-    return find2(_max_other, self, other)(self, other)
 
 
 @function_of(_max)
@@ -366,11 +268,8 @@ _min_other = declare("min.other(Tensor self, Tensor other) -> Tensor", "pointwis
 _min = declare.overloaded(_min_other)
 min_dim_result = result_class(_min_dim, "min_dim_result", __name__)
 min_dim_min_result = result_class(_min_dim_min, "min_dim_min_result", __name__)
-
-
-@stub_of(_min_default)
-def min_default(self):
-    return find1(_min_default, self)(self)
+min_default = declare.stub(_min_default)
+min_other = declare.stub(_min_other)
 
 
 @stub_of(_min_dim)
@@ -380,11 +279,6 @@ def min_dim(self, dim, keepdim=False):
     if type(keepdim) is not bool:
         keepdim = _min_dim.convert(2, keepdim)
     return min_dim_result(*find1(_min_dim, self)(self, dim, keepdim))
-
-
-@stub_of(_min_other)
-def min_other(self, other):
-    return find2(_min_other, self, other)(self, other)
 
 
 @function_of(_min)
@@ -410,35 +304,9 @@ _var_correction = declare(
     out="correction_out",
 )
 _var = declare.overloaded(_var_default)
-
-
-@stub_of(_var_default)
-def var_default(self, unbiased=True):
-    if type(unbiased) is not bool:
-        unbiased = _var_default.convert(1, unbiased)
-    return find1(_var_default, self)(self, unbiased)
-
-
-@stub_of(_var_dim)
-def var_dim(self, dim, unbiased=True, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _var_dim.convert(1, dim)
-    if type(unbiased) is not bool:
-        unbiased = _var_dim.convert(2, unbiased)
-    if type(keepdim) is not bool:
-        keepdim = _var_dim.convert(3, keepdim)
-    return find1(_var_dim, self)(self, dim, unbiased, keepdim)
-
-
-@stub_of(_var_correction)
-def var_correction(self, dim=None, *, correction=None, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _var_correction.convert(1, dim)
-    if correction is not None and type(correction) is not int and type(correction) is not float:
-        correction = _var_correction.convert(2, correction)
-    if type(keepdim) is not bool:
-        keepdim = _var_correction.convert(3, keepdim)
-    return find1(_var_correction, self)(self, dim, correction, keepdim)
+var_default = declare.stub(_var_default)
+var_dim = declare.stub(_var_dim)
+var_correction = declare.stub(_var_correction)
 
 
 @function_of(_var)
@@ -464,35 +332,9 @@ _std_correction = declare(
     out="correction_out",
 )
 _std = declare.overloaded(_std_default)
-
-
-@stub_of(_std_default)
-def std_default(self, unbiased=True):
-    if type(unbiased) is not bool:
-        unbiased = _std_default.convert(1, unbiased)
-    return find1(_std_default, self)(self, unbiased)
-
-
-@stub_of(_std_dim)
-def std_dim(self, dim, unbiased=True, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _std_dim.convert(1, dim)
-    if type(unbiased) is not bool:
-        unbiased = _std_dim.convert(2, unbiased)
-    if type(keepdim) is not bool:
-        keepdim = _std_dim.convert(3, keepdim)
-    return find1(_std_dim, self)(self, dim, unbiased, keepdim)
-
-
-@stub_of(_std_correction)
-def std_correction(self, dim=None, *, correction=None, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _std_correction.convert(1, dim)
-    if correction is not None and type(correction) is not int and type(correction) is not float:
-        correction = _std_correction.convert(2, correction)
-    if type(keepdim) is not bool:
-        keepdim = _std_correction.convert(3, keepdim)
-    return find1(_std_correction, self)(self, dim, correction, keepdim)
+std_default = declare.stub(_std_default)
+std_dim = declare.stub(_std_dim)
+std_correction = declare.stub(_std_correction)
 
 
 @function_of(_std)
@@ -564,6 +406,7 @@ _count_nonzero_default = declare(
     "count_nonzero(Tensor self, int? dim=None) -> Tensor", "reduction", out="out", out_tags="generated out"
 )
 _count_nonzero = declare.overloaded(_count_nonzero_dim_IntList)
+count_nonzero_default = declare.stub(_count_nonzero_default)
 
 
 @stub_of(_count_nonzero_dim_IntList)
@@ -573,13 +416,6 @@ def count_nonzero_dim_IntList(self, dim, *more):
     if not is_int_list(dim):
         dim = _count_nonzero_dim_IntList.convert(1, dim)
     return find1(_count_nonzero_dim_IntList, self)(self, dim)
-
-
-@stub_of(_count_nonzero_default)
-def count_nonzero_default(self, dim=None):
-    if dim is not None and type(dim) is not int:
-        dim = _count_nonzero_default.convert(1, dim)
-    return find1(_count_nonzero_default, self)(self, dim)
 
 
 @function_of(_count_nonzero)
@@ -706,46 +542,10 @@ _norm_ScalarOpt_dim_dtype = declare(
     out="dtype_out",
 )
 _norm = declare.overloaded(_norm_Scalar)
-
-
-@stub_of(_norm_Scalar)
-def norm_Scalar(self, p=2):
-    if type(p) is not int and type(p) is not float:
-        p = _norm_Scalar.convert(1, p)
-    return find1(_norm_Scalar, self)(self, p)
-
-
-@stub_of(_norm_ScalarOpt_dtype)
-def norm_ScalarOpt_dtype(self, p, *, dtype):
-    if p is not None and type(p) is not int and type(p) is not float:
-        p = _norm_ScalarOpt_dtype.convert(1, p)
-    if not is_dtype(dtype):
-        dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
-    return find1(_norm_ScalarOpt_dtype, self)(self, p, dtype)
-
-
-@stub_of(_norm_ScalarOpt_dim)
-def norm_ScalarOpt_dim(self, p, dim, keepdim=False):
-    if p is not None and type(p) is not int and type(p) is not float:
-        p = _norm_ScalarOpt_dim.convert(1, p)
-    if not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _norm_ScalarOpt_dim.convert(3, keepdim)
-    return find1(_norm_ScalarOpt_dim, self)(self, p, dim, keepdim)
-
-
-@stub_of(_norm_ScalarOpt_dim_dtype)
-def norm_ScalarOpt_dim_dtype(self, p, dim, keepdim, *, dtype):
-    if p is not None and type(p) is not int and type(p) is not float:
-        p = _norm_ScalarOpt_dim_dtype.convert(1, p)
-    if not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
-    if not is_dtype(dtype):
-        dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
-    return find1(_norm_ScalarOpt_dim_dtype, self)(self, p, dim, keepdim, dtype)
+norm_Scalar = declare.stub(_norm_Scalar)
+norm_ScalarOpt_dtype = declare.stub(_norm_ScalarOpt_dtype)
+norm_ScalarOpt_dim = declare.stub(_norm_ScalarOpt_dim)
+norm_ScalarOpt_dim_dtype = declare.stub(_norm_ScalarOpt_dim_dtype)
 
 
 @function_of(_norm)
@@ -780,16 +580,7 @@ def frobenius_norm(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
 _dist, _dist_default = declare.alone(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_dist, _dist_default)
-def dist(self=NOT_GIVEN, other=NOT_GIVEN, p=2, **named):
-    if named:
-        return _dist.call_given((self, other, p), named)
-    if type(p) is not int and type(p) is not float:
-        p = _dist_default.convert(2, p)
-    return find2(_dist_default, self, other)(self, other, p)
-
+dist = declare.function(_dist, _dist_default)
 
 _var_mean_default = declare("var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", "reduction")
 _var_mean_dim = declare(
@@ -806,35 +597,9 @@ _var_mean_correction_out = declare(
     "generated out",
 )
 _var_mean = declare.overloaded(_var_mean_default)
-
-
-@stub_of(_var_mean_default)
-def var_mean_default(self, unbiased=True):
-    if type(unbiased) is not bool:
-        unbiased = _var_mean_default.convert(1, unbiased)
-    return find1(_var_mean_default, self)(self, unbiased)
-
-
-@stub_of(_var_mean_dim)
-def var_mean_dim(self, dim, unbiased=True, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _var_mean_dim.convert(1, dim)
-    if type(unbiased) is not bool:
-        unbiased = _var_mean_dim.convert(2, unbiased)
-    if type(keepdim) is not bool:
-        keepdim = _var_mean_dim.convert(3, keepdim)
-    return find1(_var_mean_dim, self)(self, dim, unbiased, keepdim)
-
-
-@stub_of(_var_mean_correction)
-def var_mean_correction(self, dim=None, *, correction=None, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _var_mean_correction.convert(1, dim)
-    if correction is not None and type(correction) is not int and type(correction) is not float:
-        correction = _var_mean_correction.convert(2, correction)
-    if type(keepdim) is not bool:
-        keepdim = _var_mean_correction.convert(3, keepdim)
-    return find1(_var_mean_correction, self)(self, dim, correction, keepdim)
+var_mean_default = declare.stub(_var_mean_default)
+var_mean_dim = declare.stub(_var_mean_dim)
+var_mean_correction = declare.stub(_var_mean_correction)
 
 
 @function_of(_var_mean)
@@ -865,35 +630,9 @@ _std_mean_correction_out = declare(
     "generated out",
 )
 _std_mean = declare.overloaded(_std_mean_default)
-
-
-@stub_of(_std_mean_default)
-def std_mean_default(self, unbiased=True):
-    if type(unbiased) is not bool:
-        unbiased = _std_mean_default.convert(1, unbiased)
-    return find1(_std_mean_default, self)(self, unbiased)
-
-
-@stub_of(_std_mean_dim)
-def std_mean_dim(self, dim, unbiased=True, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _std_mean_dim.convert(1, dim)
-    if type(unbiased) is not bool:
-        unbiased = _std_mean_dim.convert(2, unbiased)
-    if type(keepdim) is not bool:
-        keepdim = _std_mean_dim.convert(3, keepdim)
-    return find1(_std_mean_dim, self)(self, dim, unbiased, keepdim)
-
-
-@stub_of(_std_mean_correction)
-def std_mean_correction(self, dim=None, *, correction=None, keepdim=False):
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _std_mean_correction.convert(1, dim)
-    if correction is not None and type(correction) is not int and type(correction) is not float:
-        correction = _std_mean_correction.convert(2, correction)
-    if type(keepdim) is not bool:
-        keepdim = _std_mean_correction.convert(3, keepdim)
-    return find1(_std_mean_correction, self)(self, dim, correction, keepdim)
+std_mean_default = declare.stub(_std_mean_default)
+std_mean_dim = declare.stub(_std_mean_dim)
+std_mean_correction = declare.stub(_std_mean_correction)
 
 
 @function_of(_std_mean)
@@ -912,62 +651,18 @@ def std_mean(*args, **kwargs):
 _cumsum, _cumsum_default = declare.alone(
     "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "core", out="out"
 )
-
-
-@function_of(_cumsum, _cumsum_default)
-def cumsum(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _cumsum.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _cumsum_default.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _cumsum_default.convert(2, dtype)
-    return find1(_cumsum_default, self)(self, dim, dtype)
-
+cumsum = declare.function(_cumsum, _cumsum_default)
 
 _cumsum_ = declare("cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_cumsum_), _cumsum_)
-def cumsum_(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _cumsum_.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _cumsum_.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _cumsum_.convert(2, dtype)
-    return find1(_cumsum_, self)(self, dim, dtype)
-
+cumsum_ = declare.function(_cumsum_)
 
 _cumprod, _cumprod_default = declare.alone(
     "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out="out"
 )
-
-
-@function_of(_cumprod, _cumprod_default)
-def cumprod(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _cumprod.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _cumprod_default.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _cumprod_default.convert(2, dtype)
-    return find1(_cumprod_default, self)(self, dim, dtype)
-
+cumprod = declare.function(_cumprod, _cumprod_default)
 
 _cumprod_ = declare("cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", "inplace")
-
-
-@function_of(Overloaded(_cumprod_), _cumprod_)
-def cumprod_(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _cumprod_.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _cumprod_.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _cumprod_.convert(2, dtype)
-    return find1(_cumprod_, self)(self, dim, dtype)
-
+cumprod_ = declare.function(_cumprod_)
 
 _cummax_default = declare("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)")
 _cummax_out = declare(
@@ -1010,16 +705,7 @@ def cummin(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
 
 
 _logcumsumexp, _logcumsumexp_default = declare.alone("logcumsumexp(Tensor self, int dim) -> Tensor", out="out")
-
-
-@function_of(_logcumsumexp, _logcumsumexp_default)
-def logcumsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _logcumsumexp.call_given((self, dim), named)
-    if type(dim) is not int:
-        dim = _logcumsumexp_default.convert(1, dim)
-    return find1(_logcumsumexp_default, self)(self, dim)
-
+logcumsumexp = declare.function(_logcumsumexp, _logcumsumexp_default)
 
 _diff, _diff_default = declare.alone(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out="out"
@@ -1059,57 +745,11 @@ _gradient_tensorarray = declare(
     "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]"
 )
 _gradient = declare.overloaded(_gradient_scalarint)
-
-
-@stub_of(_gradient_scalarint)
-def gradient_scalarint(self, *, spacing=None, dim=None, edge_order=1):
-    if spacing is not None and type(spacing) is not int and type(spacing) is not float:
-        spacing = _gradient_scalarint.convert(1, spacing)
-    if dim is not None and type(dim) is not int:
-        dim = _gradient_scalarint.convert(2, dim)
-    if type(edge_order) is not int or edge_order.bit_length() > 63:
-        edge_order = _gradient_scalarint.convert(3, edge_order)
-    return find1(_gradient_scalarint, self)(self, spacing, dim, edge_order)
-
-
-@stub_of(_gradient_scalararray)
-def gradient_scalararray(self, *, spacing, dim, edge_order=1):
-    if type(spacing) is not int and type(spacing) is not float:
-        spacing = _gradient_scalararray.convert(1, spacing)
-    if not is_int_list(dim):
-        dim = _gradient_scalararray.convert(2, dim)
-    if type(edge_order) is not int or edge_order.bit_length() > 63:
-        edge_order = _gradient_scalararray.convert(3, edge_order)
-    return find1(_gradient_scalararray, self)(self, spacing, dim, edge_order)
-
-
-@stub_of(_gradient_array)
-def gradient_array(self, *, dim, edge_order=1):
-    if not is_int_list(dim):
-        dim = _gradient_array.convert(1, dim)
-    if type(edge_order) is not int or edge_order.bit_length() > 63:
-        edge_order = _gradient_array.convert(2, edge_order)
-    return find1(_gradient_array, self)(self, dim, edge_order)
-
-
-@stub_of(_gradient_scalarrayint)
-def gradient_scalarrayint(self, *, spacing, dim=None, edge_order=1):
-    spacing = _gradient_scalarrayint.convert(1, spacing)
-    if dim is not None and type(dim) is not int:
-        dim = _gradient_scalarrayint.convert(2, dim)
-    if type(edge_order) is not int or edge_order.bit_length() > 63:
-        edge_order = _gradient_scalarrayint.convert(3, edge_order)
-    return find1(_gradient_scalarrayint, self)(self, spacing, dim, edge_order)
-
-
-@stub_of(_gradient_scalarrayarray)
-def gradient_scalarrayarray(self, *, spacing, dim, edge_order=1):
-    spacing = _gradient_scalarrayarray.convert(1, spacing)
-    if not is_int_list(dim):
-        dim = _gradient_scalarrayarray.convert(2, dim)
-    if type(edge_order) is not int or edge_order.bit_length() > 63:
-        edge_order = _gradient_scalarrayarray.convert(3, edge_order)
-    return find1(_gradient_scalarrayarray, self)(self, spacing, dim, edge_order)
+gradient_scalarint = declare.stub(_gradient_scalarint)
+gradient_scalararray = declare.stub(_gradient_scalararray)
+gradient_array = declare.stub(_gradient_array)
+gradient_scalarrayint = declare.stub(_gradient_scalarrayint)
+gradient_scalarrayarray = declare.stub(_gradient_scalarrayarray)
 
 
 @stub_of(_gradient_tensorarrayint)
@@ -1152,34 +792,13 @@ def cov(self=NOT_GIVEN, *, correction=1, fweights=None, aweights=None, **named):
 
 
 _corrcoef = declare("corrcoef(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_corrcoef), _corrcoef)
-def corrcoef(self=NOT_GIVEN, **named):
-    if named:
-        return _corrcoef.call_given((self,), named)
-    return find1(_corrcoef, self)(self)
-
+corrcoef = declare.function(_corrcoef)
 
 _trapezoid_x = declare("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
 _trapezoid_dx = declare("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor")
 _trapezoid = declare.overloaded(_trapezoid_x)
-
-
-@stub_of(_trapezoid_x)
-def trapezoid_x(y, x, *, dim=-1):
-    if type(dim) is not int:
-        dim = _trapezoid_x.convert(2, dim)
-    return find2(_trapezoid_x, y, x)(y, x, dim)
-
-
-@stub_of(_trapezoid_dx)
-def trapezoid_dx(y, *, dx=1, dim=-1):
-    if type(dx) is not int and type(dx) is not float:
-        dx = _trapezoid_dx.convert(1, dx)
-    if type(dim) is not int:
-        dim = _trapezoid_dx.convert(2, dim)
-    return find1(_trapezoid_dx, y)(y, dx, dim)
+trapezoid_x = declare.stub(_trapezoid_x)
+trapezoid_dx = declare.stub(_trapezoid_dx)
 
 
 @function_of(_trapezoid)
@@ -1196,22 +815,8 @@ def trapezoid(*args, **kwargs):
 _trapz_x = declare("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
 _trapz_dx = declare("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor")
 _trapz = declare.overloaded(_trapz_x)
-
-
-@stub_of(_trapz_x)
-def trapz_x(y, x, *, dim=-1):
-    if type(dim) is not int:
-        dim = _trapz_x.convert(2, dim)
-    return find2(_trapz_x, y, x)(y, x, dim)
-
-
-@stub_of(_trapz_dx)
-def trapz_dx(y, *, dx=1.0, dim=-1):
-    if type(dx) is not float:
-        dx = _trapz_dx.convert(1, dx)
-    if type(dim) is not int:
-        dim = _trapz_dx.convert(2, dim)
-    return find1(_trapz_dx, y)(y, dx, dim)
+trapz_x = declare.stub(_trapz_x)
+trapz_dx = declare.stub(_trapz_dx)
 
 
 @function_of(_trapz)
@@ -1228,22 +833,8 @@ def trapz(*args, **kwargs):
 _cumulative_trapezoid_x = declare("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
 _cumulative_trapezoid_dx = declare("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor")
 _cumulative_trapezoid = declare.overloaded(_cumulative_trapezoid_x)
-
-
-@stub_of(_cumulative_trapezoid_x)
-def cumulative_trapezoid_x(y, x, *, dim=-1):
-    if type(dim) is not int:
-        dim = _cumulative_trapezoid_x.convert(2, dim)
-    return find2(_cumulative_trapezoid_x, y, x)(y, x, dim)
-
-
-@stub_of(_cumulative_trapezoid_dx)
-def cumulative_trapezoid_dx(y, *, dx=1, dim=-1):
-    if type(dx) is not int and type(dx) is not float:
-        dx = _cumulative_trapezoid_dx.convert(1, dx)
-    if type(dim) is not int:
-        dim = _cumulative_trapezoid_dx.convert(2, dim)
-    return find1(_cumulative_trapezoid_dx, y)(y, dx, dim)
+cumulative_trapezoid_x = declare.stub(_cumulative_trapezoid_x)
+cumulative_trapezoid_dx = declare.stub(_cumulative_trapezoid_dx)
 
 
 @function_of(_cumulative_trapezoid)

@@ -21,8 +21,7 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _flip, _flip_default = declare.alone(
     "flip(Tensor self, int[] dims) -> Tensor", "core", out="out", out_tags="generated out"
@@ -41,116 +40,40 @@ def flip(self=NOT_GIVEN, dims=NOT_GIVEN, *more, **named):
 
 
 _fliplr = declare("fliplr(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_fliplr), _fliplr)
-def fliplr(self=NOT_GIVEN, **named):
-    if named:
-        return _fliplr.call_given((self,), named)
-    return find1(_fliplr, self)(self)
-
+fliplr = declare.function(_fliplr)
 
 _flipud = declare("flipud(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_flipud), _flipud)
-def flipud(self=NOT_GIVEN, **named):
-    if named:
-        return _flipud.call_given((self,), named)
-    return find1(_flipud, self)(self)
-
+flipud = declare.function(_flipud)
 
 _roll, _roll_default = declare.alone(
     "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_roll, _roll_default)
-def roll(self=NOT_GIVEN, shifts=NOT_GIVEN, dims=(), **named):
-    if named:
-        return _roll.call_given((self, shifts, dims), named)
-    if not is_int_list(shifts):
-        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
-    if not is_int_list(dims):
-        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
-    return find1(_roll_default, self)(self, shifts, dims)
-
+roll = declare.function(_roll, _roll_default)
 
 _rot90, _rot90_default = declare.alone(
     "rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_rot90, _rot90_default)
-def rot90(self=NOT_GIVEN, k=1, dims=(0, 1), **named):
-    if named:
-        return _rot90.call_given((self, k, dims), named)
-    if type(k) is not int or k.bit_length() > 63:
-        k = _rot90_default.convert(1, k)
-    if not is_int_list(dims):
-        dims = _rot90_default.convert(2, dims)
-    return find1(_rot90_default, self)(self, k, dims)
-
+rot90 = declare.function(_rot90, _rot90_default)
 
 _channel_shuffle, _channel_shuffle_default = declare.alone(
     "channel_shuffle(Tensor self, SymInt groups) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_channel_shuffle, _channel_shuffle_default)
-def channel_shuffle(self=NOT_GIVEN, groups=NOT_GIVEN, **named):
-    if named:
-        return _channel_shuffle.call_given((self, groups), named)
-    if type(groups) is not int:
-        groups = _channel_shuffle_default.convert(1, groups)
-    return find1(_channel_shuffle_default, self)(self, groups)
-
+channel_shuffle = declare.function(_channel_shuffle, _channel_shuffle_default)
 
 _pixel_shuffle, _pixel_shuffle_default = declare.alone(
     "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_pixel_shuffle, _pixel_shuffle_default)
-def pixel_shuffle(self=NOT_GIVEN, upscale_factor=NOT_GIVEN, **named):
-    if named:
-        return _pixel_shuffle.call_given((self, upscale_factor), named)
-    if type(upscale_factor) is not int or upscale_factor.bit_length() > 63:
-        upscale_factor = _pixel_shuffle_default.convert(1, upscale_factor)
-    return find1(_pixel_shuffle_default, self)(self, upscale_factor)
-
+pixel_shuffle = declare.function(_pixel_shuffle, _pixel_shuffle_default)
 
 _pixel_unshuffle, _pixel_unshuffle_default = declare.alone(
     "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_pixel_unshuffle, _pixel_unshuffle_default)
-def pixel_unshuffle(self=NOT_GIVEN, downscale_factor=NOT_GIVEN, **named):
-    if named:
-        return _pixel_unshuffle.call_given((self, downscale_factor), named)
-    if type(downscale_factor) is not int or downscale_factor.bit_length() > 63:
-        downscale_factor = _pixel_unshuffle_default.convert(1, downscale_factor)
-    return find1(_pixel_unshuffle_default, self)(self, downscale_factor)
-
+pixel_unshuffle = declare.function(_pixel_unshuffle, _pixel_unshuffle_default)
 
 _narrow_copy, _narrow_copy_default = declare.alone(
     "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", "view_copy", out="out", out_tags="out"
 )
-
-
-@function_of(_narrow_copy, _narrow_copy_default)
-def narrow_copy(self=NOT_GIVEN, dim=NOT_GIVEN, start=NOT_GIVEN, length=NOT_GIVEN, **named):
-    if named:
-        return _narrow_copy.call_given((self, dim, start, length), named)
-    if type(dim) is not int:
-        dim = _narrow_copy_default.convert(1, dim)
-    if type(start) is not int:
-        start = _narrow_copy_default.convert(2, start)
-    if type(length) is not int:
-        length = _narrow_copy_default.convert(3, length)
-    return find1(_narrow_copy_default, self)(self, dim, start, length)
-
+narrow_copy = declare.function(_narrow_copy, _narrow_copy_default)
 
 _repeat, _repeat_default = declare.alone(
     "repeat(Tensor self, SymInt[] repeats) -> Tensor", "core", out="out", out_tags="generated out"
@@ -204,33 +127,9 @@ _repeat_interleave_self_int = declare(
     "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"
 )
 _repeat_interleave = declare.overloaded(_repeat_interleave_self_Tensor)
-
-
-@stub_of(_repeat_interleave_Tensor)
-def repeat_interleave_Tensor(repeats, *, output_size=None):
-    if output_size is not None and type(output_size) is not int:
-        output_size = _repeat_interleave_Tensor.convert(1, output_size)
-    return find1(_repeat_interleave_Tensor, repeats)(repeats, output_size)
-
-
-@stub_of(_repeat_interleave_self_Tensor)
-def repeat_interleave_self_Tensor(self, repeats, dim=None, *, output_size=None):
-    if dim is not None and type(dim) is not int:
-        dim = _repeat_interleave_self_Tensor.convert(2, dim)
-    if output_size is not None and type(output_size) is not int:
-        output_size = _repeat_interleave_self_Tensor.convert(3, output_size)
-    return find2(_repeat_interleave_self_Tensor, self, repeats)(self, repeats, dim, output_size)
-
-
-@stub_of(_repeat_interleave_self_int)
-def repeat_interleave_self_int(self, repeats, dim=None, *, output_size=None):
-    if type(repeats) is not int:
-        repeats = _repeat_interleave_self_int.convert(1, repeats)
-    if dim is not None and type(dim) is not int:
-        dim = _repeat_interleave_self_int.convert(2, dim)
-    if output_size is not None and type(output_size) is not int:
-        output_size = _repeat_interleave_self_int.convert(3, output_size)
-    return find1(_repeat_interleave_self_int, self)(self, repeats, dim, output_size)
+repeat_interleave_Tensor = declare.stub(_repeat_interleave_Tensor)
+repeat_interleave_self_Tensor = declare.stub(_repeat_interleave_self_Tensor)
+repeat_interleave_self_int = declare.stub(_repeat_interleave_self_int)
 
 
 @function_of(_repeat_interleave)
@@ -371,27 +270,10 @@ def cartesian_prod(tensors=NOT_GIVEN, **named):
 
 
 _combinations = declare("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
-
-
-@function_of(Overloaded(_combinations), _combinations)
-def combinations(self=NOT_GIVEN, r=2, with_replacement=False, **named):
-    if named:
-        return _combinations.call_given((self, r, with_replacement), named)
-    if type(r) is not int or r.bit_length() > 63:
-        r = _combinations.convert(1, r)
-    if type(with_replacement) is not bool:
-        with_replacement = _combinations.convert(2, with_replacement)
-    return find1(_combinations, self)(self, r, with_replacement)
-
+combinations = declare.function(_combinations)
 
 _diag, _diag_default = declare.alone("diag(Tensor self, int diagonal=0) -> Tensor", out="out")
-
-
-@stub_of(_diag_default)
-def diag_default(self, diagonal=0):
-    if type(diagonal) is not int or diagonal.bit_length() > 63:
-        diagonal = _diag_default.convert(1, diagonal)
-    return find1(_diag_default, self)(self, diagonal)
+diag_default = declare.stub(_diag_default)
 
 
 @function_of(_diag)
@@ -404,34 +286,12 @@ def diag(self=NOT_GIVEN, diagonal=0, **named):
 
 
 _diagflat = declare("diagflat(Tensor self, int offset=0) -> Tensor")
-
-
-@function_of(Overloaded(_diagflat), _diagflat)
-def diagflat(self=NOT_GIVEN, offset=0, **named):
-    if named:
-        return _diagflat.call_given((self, offset), named)
-    if type(offset) is not int or offset.bit_length() > 63:
-        offset = _diagflat.convert(1, offset)
-    return find1(_diagflat, self)(self, offset)
-
+diagflat = declare.function(_diagflat)
 
 _diag_embed, _diag_embed_default = declare.alone(
     "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_diag_embed, _diag_embed_default)
-def diag_embed(self=NOT_GIVEN, offset=0, dim1=-2, dim2=-1, **named):
-    if named:
-        return _diag_embed.call_given((self, offset, dim1, dim2), named)
-    if type(offset) is not int or offset.bit_length() > 63:
-        offset = _diag_embed_default.convert(1, offset)
-    if type(dim1) is not int:
-        dim1 = _diag_embed_default.convert(2, dim1)
-    if type(dim2) is not int:
-        dim2 = _diag_embed_default.convert(3, dim2)
-    return find1(_diag_embed_default, self)(self, offset, dim1, dim2)
-
+diag_embed = declare.function(_diag_embed, _diag_embed_default)
 
 _tril_indices_default = declare(
     "tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? "
@@ -530,38 +390,14 @@ _select_scatter, _select_scatter_default = declare.alone(
     out="out",
     out_tags="generated out",
 )
-
-
-@function_of(_select_scatter, _select_scatter_default)
-def select_scatter(self=NOT_GIVEN, src=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, **named):
-    if named:
-        return _select_scatter.call_given((self, src, dim, index), named)
-    if type(dim) is not int:
-        dim = _select_scatter_default.convert(2, dim)
-    if type(index) is not int:
-        index = _select_scatter_default.convert(3, index)
-    return find2(_select_scatter_default, self, src)(self, src, dim, index)
-
+select_scatter = declare.function(_select_scatter, _select_scatter_default)
 
 _diagonal_scatter, _diagonal_scatter_default = declare.alone(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     out="out",
     out_tags="generated out",
 )
-
-
-@function_of(_diagonal_scatter, _diagonal_scatter_default)
-def diagonal_scatter(self=NOT_GIVEN, src=NOT_GIVEN, offset=0, dim1=0, dim2=1, **named):
-    if named:
-        return _diagonal_scatter.call_given((self, src, offset, dim1, dim2), named)
-    if type(offset) is not int or offset.bit_length() > 63:
-        offset = _diagonal_scatter_default.convert(2, offset)
-    if type(dim1) is not int:
-        dim1 = _diagonal_scatter_default.convert(3, dim1)
-    if type(dim2) is not int:
-        dim2 = _diagonal_scatter_default.convert(4, dim2)
-    return find2(_diagonal_scatter_default, self, src)(self, src, offset, dim1, dim2)
-
+diagonal_scatter = declare.function(_diagonal_scatter, _diagonal_scatter_default)
 
 _as_strided_scatter, _as_strided_scatter_default = declare.alone(
     "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
@@ -569,120 +405,42 @@ _as_strided_scatter, _as_strided_scatter_default = declare.alone(
     out="out",
     out_tags="generated out",
 )
-
-
-@function_of(_as_strided_scatter, _as_strided_scatter_default)
-def as_strided_scatter(self=NOT_GIVEN, src=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, storage_offset=None, **named):
-    if named:
-        return _as_strided_scatter.call_given((self, src, size, stride, storage_offset), named)
-    if not is_int_list(size):
-        size = _as_strided_scatter_default.convert(2, size)
-    if not is_int_list(stride):
-        stride = _as_strided_scatter_default.convert(3, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
-    return find2(_as_strided_scatter_default, self, src)(self, src, size, stride, storage_offset)
-
+as_strided_scatter = declare.function(_as_strided_scatter, _as_strided_scatter_default)
 
 _constant_pad_nd, _constant_pad_nd_default = declare.alone(
     "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", "core", out="out", out_tags="generated out"
 )
-
-
-@function_of(_constant_pad_nd, _constant_pad_nd_default)
-def constant_pad_nd(self=NOT_GIVEN, pad=NOT_GIVEN, value=0, **named):
-    if named:
-        return _constant_pad_nd.call_given((self, pad, value), named)
-    if not is_int_list(pad):
-        pad = _constant_pad_nd_default.convert(1, pad)
-    if type(value) is not int and type(value) is not float:
-        value = _constant_pad_nd_default.convert(2, value)
-    return find1(_constant_pad_nd_default, self)(self, pad, value)
-
+constant_pad_nd = declare.function(_constant_pad_nd, _constant_pad_nd_default)
 
 _reflection_pad1d, _reflection_pad1d_default = declare.alone(
     "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", "core", out="out"
 )
-
-
-@function_of(_reflection_pad1d, _reflection_pad1d_default)
-def reflection_pad1d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
-    if named:
-        return _reflection_pad1d.call_given((self, padding), named)
-    if not is_int_list(padding):
-        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
-    return find1(_reflection_pad1d_default, self)(self, padding)
-
+reflection_pad1d = declare.function(_reflection_pad1d, _reflection_pad1d_default)
 
 _reflection_pad2d, _reflection_pad2d_default = declare.alone(
     "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "core", out="out"
 )
-
-
-@function_of(_reflection_pad2d, _reflection_pad2d_default)
-def reflection_pad2d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
-    if named:
-        return _reflection_pad2d.call_given((self, padding), named)
-    if not is_int_list(padding):
-        padding = _reflection_pad2d_default.convert(1, padding)
-    return find1(_reflection_pad2d_default, self)(self, padding)
-
+reflection_pad2d = declare.function(_reflection_pad2d, _reflection_pad2d_default)
 
 _reflection_pad3d, _reflection_pad3d_default = declare.alone(
     "reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "core", out="out"
 )
-
-
-@function_of(_reflection_pad3d, _reflection_pad3d_default)
-def reflection_pad3d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
-    if named:
-        return _reflection_pad3d.call_given((self, padding), named)
-    if not is_int_list(padding):
-        padding = _reflection_pad3d_default.convert(1, padding)
-    return find1(_reflection_pad3d_default, self)(self, padding)
-
+reflection_pad3d = declare.function(_reflection_pad3d, _reflection_pad3d_default)
 
 _replication_pad1d, _replication_pad1d_default = declare.alone(
     "replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", out="out"
 )
-
-
-@function_of(_replication_pad1d, _replication_pad1d_default)
-def replication_pad1d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
-    if named:
-        return _replication_pad1d.call_given((self, padding), named)
-    if not is_int_list(padding):
-        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
-    return find1(_replication_pad1d_default, self)(self, padding)
-
+replication_pad1d = declare.function(_replication_pad1d, _replication_pad1d_default)
 
 _replication_pad2d, _replication_pad2d_default = declare.alone(
     "replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "core", out="out"
 )
-
-
-@function_of(_replication_pad2d, _replication_pad2d_default)
-def replication_pad2d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
-    if named:
-        return _replication_pad2d.call_given((self, padding), named)
-    if not is_int_list(padding):
-        padding = _replication_pad2d_default.convert(1, padding)
-    return find1(_replication_pad2d_default, self)(self, padding)
-
+replication_pad2d = declare.function(_replication_pad2d, _replication_pad2d_default)
 
 _replication_pad3d, _replication_pad3d_default = declare.alone(
     "replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "core", out="out"
 )
-
-
-@function_of(_replication_pad3d, _replication_pad3d_default)
-def replication_pad3d(self=NOT_GIVEN, padding=NOT_GIVEN, **named):
-    if named:
-        return _replication_pad3d.call_given((self, padding), named)
-    if not is_int_list(padding):
-        padding = _replication_pad3d_default.convert(1, padding)
-    return find1(_replication_pad3d_default, self)(self, padding)
-
+replication_pad3d = declare.function(_replication_pad3d, _replication_pad3d_default)
 
 __pad_circular = declare("_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
 
@@ -699,20 +457,7 @@ def _pad_circular(self=NOT_GIVEN, pad=NOT_GIVEN, *more, **named):
 
 
 __pad_enum = declare("_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor")
-
-
-@function_of(Overloaded(__pad_enum), __pad_enum)
-def _pad_enum(self=NOT_GIVEN, pad=NOT_GIVEN, mode=NOT_GIVEN, value=None, **named):
-    if named:
-        return __pad_enum.call_given((self, pad, mode, value), named)
-    if not is_int_list(pad):
-        pad = __pad_enum.convert(1, pad)
-    if type(mode) is not int or mode.bit_length() > 63:
-        mode = __pad_enum.convert(2, mode)
-    if value is not None and type(value) is not float:
-        value = __pad_enum.convert(3, value)
-    return find1(__pad_enum, self)(self, pad, mode, value)
-
+_pad_enum = declare.function(__pad_enum)
 
 _pad = declare('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor')
 

@@ -20,8 +20,7 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _sort_default = declare(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", "core"
@@ -80,26 +79,8 @@ _argsort_stable = declare(
     "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out="stable_out"
 )
 _argsort = declare.overloaded(_argsort_default)
-
-
-@stub_of(_argsort_default)
-def argsort_default(self, dim=-1, descending=False):
-    if type(dim) is not int:
-        dim = _argsort_default.convert(1, dim)
-    if type(descending) is not bool:
-        descending = _argsort_default.convert(2, descending)
-    return find1(_argsort_default, self)(self, dim, descending)
-
-
-@stub_of(_argsort_stable)
-def argsort_stable(self, *, stable, dim=-1, descending=False):
-    if type(stable) is not bool:
-        stable = _argsort_stable.convert(1, stable)
-    if type(dim) is not int:
-        dim = _argsort_stable.convert(2, dim)
-    if type(descending) is not bool:
-        descending = _argsort_stable.convert(3, descending)
-    return find1(_argsort_stable, self)(self, stable, dim, descending)
+argsort_default = declare.stub(_argsort_default)
+argsort_stable = declare.stub(_argsort_stable)
 
 
 @function_of(_argsort)
@@ -112,14 +93,7 @@ def argsort(*args, **kwargs):
 
 
 _msort, _msort_default = declare.alone("msort(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_msort, _msort_default)
-def msort(self=NOT_GIVEN, **named):
-    if named:
-        return _msort.call_given((self,), named)
-    return find1(_msort_default, self)(self)
-
+msort = declare.function(_msort, _msort_default)
 
 _topk_default = declare(
     "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
@@ -192,11 +166,7 @@ _median_dim_values = declare(
 _median = declare.overloaded(_median_default)
 median_dim_result = result_class(_median_dim, "median_dim_result", __name__)
 median_dim_values_result = result_class(_median_dim_values, "median_dim_values_result", __name__)
-
-
-@stub_of(_median_default)
-def median_default(self):
-    return find1(_median_default, self)(self)
+median_default = declare.stub(_median_default)
 
 
 @stub_of(_median_dim)
@@ -229,11 +199,7 @@ _nanmedian_dim_values = declare(
 _nanmedian = declare.overloaded(_nanmedian_default)
 nanmedian_dim_result = result_class(_nanmedian_dim, "nanmedian_dim_result", __name__)
 nanmedian_dim_values_result = result_class(_nanmedian_dim_values, "nanmedian_dim_values_result", __name__)
-
-
-@stub_of(_nanmedian_default)
-def nanmedian_default(self):
-    return find1(_nanmedian_default, self)(self)
+nanmedian_default = declare.stub(_nanmedian_default)
 
 
 @stub_of(_nanmedian_dim)
@@ -291,30 +257,8 @@ _quantile_scalar = declare(
     out="scalar_out",
 )
 _quantile = declare.overloaded(_quantile_default)
-
-
-@stub_of(_quantile_default)
-def quantile_default(self, q, dim=None, keepdim=False, *, interpolation="linear"):
-    if dim is not None and type(dim) is not int:
-        dim = _quantile_default.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _quantile_default.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _quantile_default.convert(4, interpolation)
-    return find2(_quantile_default, self, q)(self, q, dim, keepdim, interpolation)
-
-
-@stub_of(_quantile_scalar)
-def quantile_scalar(self, q, dim=None, keepdim=False, *, interpolation="linear"):
-    if type(q) is not float:
-        q = _quantile_scalar.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _quantile_scalar.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _quantile_scalar.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _quantile_scalar.convert(4, interpolation)
-    return find1(_quantile_scalar, self)(self, q, dim, keepdim, interpolation)
+quantile_default = declare.stub(_quantile_default)
+quantile_scalar = declare.stub(_quantile_scalar)
 
 
 @function_of(_quantile)
@@ -349,30 +293,8 @@ _nanquantile_scalar = declare(
     out="scalar_out",
 )
 _nanquantile = declare.overloaded(_nanquantile_default)
-
-
-@stub_of(_nanquantile_default)
-def nanquantile_default(self, q, dim=None, keepdim=False, *, interpolation="linear"):
-    if dim is not None and type(dim) is not int:
-        dim = _nanquantile_default.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanquantile_default.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _nanquantile_default.convert(4, interpolation)
-    return find2(_nanquantile_default, self, q)(self, q, dim, keepdim, interpolation)
-
-
-@stub_of(_nanquantile_scalar)
-def nanquantile_scalar(self, q, dim=None, keepdim=False, *, interpolation="linear"):
-    if type(q) is not float:
-        q = _nanquantile_scalar.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _nanquantile_scalar.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanquantile_scalar.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _nanquantile_scalar.convert(4, interpolation)
-    return find1(_nanquantile_scalar, self)(self, q, dim, keepdim, interpolation)
+nanquantile_default = declare.stub(_nanquantile_default)
+nanquantile_scalar = declare.stub(_nanquantile_scalar)
 
 
 @function_of(_nanquantile)
@@ -406,18 +328,7 @@ __unique_out = declare(
     "generated out",
 )
 __unique = declare.overloaded(__unique_default)
-
-
-@function_of(__unique, __unique_default)
-def _unique(self=NOT_GIVEN, sorted=True, return_inverse=False, **named):
-    if named:
-        return __unique.call_given((self, sorted, return_inverse), named)
-    if type(sorted) is not bool:
-        sorted = __unique_default.convert(1, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = __unique_default.convert(2, return_inverse)
-    return find1(__unique_default, self)(self, sorted, return_inverse)
-
+_unique = declare.function(__unique, __unique_default)
 
 __unique2_default = declare(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
@@ -430,20 +341,7 @@ __unique2_out = declare(
     "generated out",
 )
 __unique2 = declare.overloaded(__unique2_default)
-
-
-@function_of(__unique2, __unique2_default)
-def _unique2(self=NOT_GIVEN, sorted=True, return_inverse=False, return_counts=False, **named):
-    if named:
-        return __unique2.call_given((self, sorted, return_inverse, return_counts), named)
-    if type(sorted) is not bool:
-        sorted = __unique2_default.convert(1, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = __unique2_default.convert(2, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = __unique2_default.convert(3, return_counts)
-    return find1(__unique2_default, self)(self, sorted, return_inverse, return_counts)
-
+_unique2 = declare.function(__unique2, __unique2_default)
 
 _unique_dim_default = declare(
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
@@ -456,22 +354,7 @@ _unique_dim_out = declare(
     "generated out",
 )
 _unique_dim = declare.overloaded(_unique_dim_default)
-
-
-@function_of(_unique_dim, _unique_dim_default)
-def unique_dim(self=NOT_GIVEN, dim=NOT_GIVEN, sorted=True, return_inverse=False, return_counts=False, **named):
-    if named:
-        return _unique_dim.call_given((self, dim, sorted, return_inverse, return_counts), named)
-    if type(dim) is not int:
-        dim = _unique_dim_default.convert(1, dim)
-    if type(sorted) is not bool:
-        sorted = _unique_dim_default.convert(2, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_default.convert(3, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_dim_default.convert(4, return_counts)
-    return find1(_unique_dim_default, self)(self, dim, sorted, return_inverse, return_counts)
-
+unique_dim = declare.function(_unique_dim, _unique_dim_default)
 
 _unique_consecutive_default = declare(
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, "
@@ -512,20 +395,7 @@ _unique_dim_consecutive_out = declare(
     "generated out",
 )
 _unique_dim_consecutive = declare.overloaded(_unique_dim_consecutive_default)
-
-
-@function_of(_unique_dim_consecutive, _unique_dim_consecutive_default)
-def unique_dim_consecutive(self=NOT_GIVEN, dim=NOT_GIVEN, return_inverse=False, return_counts=False, **named):
-    if named:
-        return _unique_dim_consecutive.call_given((self, dim, return_inverse, return_counts), named)
-    if type(dim) is not int:
-        dim = _unique_dim_consecutive_default.convert(1, dim)
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_consecutive_default.convert(2, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_dim_consecutive_default.convert(3, return_counts)
-    return find1(_unique_dim_consecutive_default, self)(self, dim, return_inverse, return_counts)
-
+unique_dim_consecutive = declare.function(_unique_dim_consecutive, _unique_dim_consecutive_default)
 
 _searchsorted_Tensor = declare(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
@@ -602,15 +472,7 @@ _bucketize_Scalar = declare(
     out_tags="generated out",
 )
 _bucketize = declare.overloaded(_bucketize_Tensor)
-
-
-@stub_of(_bucketize_Tensor)
-def bucketize_Tensor(self, boundaries, *, out_int32=False, right=False):
-    if type(out_int32) is not bool:
-        out_int32 = _bucketize_Tensor.convert(2, out_int32)
-    if type(right) is not bool:
-        right = _bucketize_Tensor.convert(3, right)
-    return find2(_bucketize_Tensor, self, boundaries)(self, boundaries, out_int32, right)
+bucketize_Tensor = declare.stub(_bucketize_Tensor)
 
 
 @stub_of(_bucketize_Scalar)
@@ -660,20 +522,7 @@ def bincount(self=NOT_GIVEN, weights=None, minlength=0, **named):
 _histc, _histc_default = declare.alone(
     "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out="out"
 )
-
-
-@function_of(_histc, _histc_default)
-def histc(self=NOT_GIVEN, bins=100, min=0, max=0, **named):
-    if named:
-        return _histc.call_given((self, bins, min, max), named)
-    if type(bins) is not int or bins.bit_length() > 63:
-        bins = _histc_default.convert(1, bins)
-    if type(min) is not int and type(min) is not float:
-        min = _histc_default.convert(2, min)
-    if type(max) is not int and type(max) is not float:
-        max = _histc_default.convert(3, max)
-    return find1(_histc_default, self)(self, bins, min, max)
-
+histc = declare.function(_histc, _histc_default)
 
 _histogram_bins_tensor = declare(
     "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, "

@@ -3,202 +3,67 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, find2, function_of, is_dtype, stub_of
+from opwright.abi import NOT_GIVEN, Declarations, Tensor, find2, function_of
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _erf, _erf_default = declare.alone("erf(Tensor self) -> Tensor", "core pointwise", out="out")
-
-
-@function_of(_erf, _erf_default)
-def erf(self=NOT_GIVEN, **named):
-    if named:
-        return _erf.call_given((self,), named)
-    return find1(_erf_default, self)(self)
-
+erf = declare.function(_erf, _erf_default)
 
 _erf_ = declare("erf_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_erf_), _erf_)
-def erf_(self=NOT_GIVEN, **named):
-    if named:
-        return _erf_.call_given((self,), named)
-    return find1(_erf_, self)(self)
-
+erf_ = declare.function(_erf_)
 
 _erfc, _erfc_default = declare.alone("erfc(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_erfc, _erfc_default)
-def erfc(self=NOT_GIVEN, **named):
-    if named:
-        return _erfc.call_given((self,), named)
-    return find1(_erfc_default, self)(self)
-
+erfc = declare.function(_erfc, _erfc_default)
 
 _erfc_ = declare("erfc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_erfc_), _erfc_)
-def erfc_(self=NOT_GIVEN, **named):
-    if named:
-        return _erfc_.call_given((self,), named)
-    return find1(_erfc_, self)(self)
-
+erfc_ = declare.function(_erfc_)
 
 _erfinv, _erfinv_default = declare.alone("erfinv(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_erfinv, _erfinv_default)
-def erfinv(self=NOT_GIVEN, **named):
-    if named:
-        return _erfinv.call_given((self,), named)
-    return find1(_erfinv_default, self)(self)
-
+erfinv = declare.function(_erfinv, _erfinv_default)
 
 _erfinv_ = declare("erfinv_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_erfinv_), _erfinv_)
-def erfinv_(self=NOT_GIVEN, **named):
-    if named:
-        return _erfinv_.call_given((self,), named)
-    return find1(_erfinv_, self)(self)
-
+erfinv_ = declare.function(_erfinv_)
 
 _special_erfcx, _special_erfcx_default = declare.alone("special_erfcx(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_special_erfcx, _special_erfcx_default)
-def special_erfcx(self=NOT_GIVEN, **named):
-    if named:
-        return _special_erfcx.call_given((self,), named)
-    return find1(_special_erfcx_default, self)(self)
-
+special_erfcx = declare.function(_special_erfcx, _special_erfcx_default)
 
 _special_ndtr, _special_ndtr_default = declare.alone("special_ndtr(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_ndtr, _special_ndtr_default)
-def special_ndtr(self=NOT_GIVEN, **named):
-    if named:
-        return _special_ndtr.call_given((self,), named)
-    return find1(_special_ndtr_default, self)(self)
-
+special_ndtr = declare.function(_special_ndtr, _special_ndtr_default)
 
 _special_ndtri, _special_ndtri_default = declare.alone("special_ndtri(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_special_ndtri, _special_ndtri_default)
-def special_ndtri(self=NOT_GIVEN, **named):
-    if named:
-        return _special_ndtri.call_given((self,), named)
-    return find1(_special_ndtri_default, self)(self)
-
+special_ndtri = declare.function(_special_ndtri, _special_ndtri_default)
 
 _special_log_ndtr, _special_log_ndtr_default = declare.alone(
     "special_log_ndtr(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_log_ndtr, _special_log_ndtr_default)
-def special_log_ndtr(self=NOT_GIVEN, **named):
-    if named:
-        return _special_log_ndtr.call_given((self,), named)
-    return find1(_special_log_ndtr_default, self)(self)
-
+special_log_ndtr = declare.function(_special_log_ndtr, _special_log_ndtr_default)
 
 _lgamma, _lgamma_default = declare.alone("lgamma(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_lgamma, _lgamma_default)
-def lgamma(self=NOT_GIVEN, **named):
-    if named:
-        return _lgamma.call_given((self,), named)
-    return find1(_lgamma_default, self)(self)
-
+lgamma = declare.function(_lgamma, _lgamma_default)
 
 _lgamma_ = declare("lgamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_lgamma_), _lgamma_)
-def lgamma_(self=NOT_GIVEN, **named):
-    if named:
-        return _lgamma_.call_given((self,), named)
-    return find1(_lgamma_, self)(self)
-
+lgamma_ = declare.function(_lgamma_)
 
 _digamma, _digamma_default = declare.alone("digamma(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_digamma, _digamma_default)
-def digamma(self=NOT_GIVEN, **named):
-    if named:
-        return _digamma.call_given((self,), named)
-    return find1(_digamma_default, self)(self)
-
+digamma = declare.function(_digamma, _digamma_default)
 
 _digamma_ = declare("digamma_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_digamma_), _digamma_)
-def digamma_(self=NOT_GIVEN, **named):
-    if named:
-        return _digamma_.call_given((self,), named)
-    return find1(_digamma_, self)(self)
-
+digamma_ = declare.function(_digamma_)
 
 _polygamma, _polygamma_default = declare.alone("polygamma(int n, Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_polygamma, _polygamma_default)
-def polygamma(n=NOT_GIVEN, self=NOT_GIVEN, **named):
-    if named:
-        return _polygamma.call_given((n, self), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _polygamma_default.convert(0, n)
-    return find1(_polygamma_default, self)(n, self)
-
+polygamma = declare.function(_polygamma, _polygamma_default)
 
 _polygamma_ = declare("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_polygamma_), _polygamma_)
-def polygamma_(self=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _polygamma_.call_given((self, n), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _polygamma_.convert(1, n)
-    return find1(_polygamma_, self)(self, n)
-
+polygamma_ = declare.function(_polygamma_)
 
 _mvlgamma, _mvlgamma_default = declare.alone("mvlgamma(Tensor self, int p) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_mvlgamma, _mvlgamma_default)
-def mvlgamma(self=NOT_GIVEN, p=NOT_GIVEN, **named):
-    if named:
-        return _mvlgamma.call_given((self, p), named)
-    if type(p) is not int or p.bit_length() > 63:
-        p = _mvlgamma_default.convert(1, p)
-    return find1(_mvlgamma_default, self)(self, p)
-
+mvlgamma = declare.function(_mvlgamma, _mvlgamma_default)
 
 _mvlgamma_ = declare("mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_mvlgamma_), _mvlgamma_)
-def mvlgamma_(self=NOT_GIVEN, p=NOT_GIVEN, **named):
-    if named:
-        return _mvlgamma_.call_given((self, p), named)
-    if type(p) is not int or p.bit_length() > 63:
-        p = _mvlgamma_.convert(1, p)
-    return find1(_mvlgamma_, self)(self, p)
-
+mvlgamma_ = declare.function(_mvlgamma_)
 
 _special_zeta_default = declare("special_zeta(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
 _special_zeta_self_scalar = declare(
@@ -208,25 +73,9 @@ _special_zeta_other_scalar = declare(
     "special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="other_scalar_out"
 )
 _special_zeta = declare.overloaded(_special_zeta_default)
-
-
-@stub_of(_special_zeta_default)
-def special_zeta_default(self, other):
-    return find2(_special_zeta_default, self, other)(self, other)
-
-
-@stub_of(_special_zeta_self_scalar)
-def special_zeta_self_scalar(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _special_zeta_self_scalar.convert(0, self)
-    return find1(_special_zeta_self_scalar, other)(self, other)
-
-
-@stub_of(_special_zeta_other_scalar)
-def special_zeta_other_scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _special_zeta_other_scalar.convert(1, other)
-    return find1(_special_zeta_other_scalar, self)(self, other)
+special_zeta_default = declare.stub(_special_zeta_default)
+special_zeta_self_scalar = declare.stub(_special_zeta_self_scalar)
+special_zeta_other_scalar = declare.stub(_special_zeta_other_scalar)
 
 
 @function_of(_special_zeta)
@@ -244,292 +93,110 @@ def special_zeta(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _igamma, _igamma_default = declare.alone("igamma(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_igamma, _igamma_default)
-def igamma(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _igamma.call_given((self, other), named)
-    return find2(_igamma_default, self, other)(self, other)
-
+igamma = declare.function(_igamma, _igamma_default)
 
 _igamma_ = declare("igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_igamma_), _igamma_)
-def igamma_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _igamma_.call_given((self, other), named)
-    return find2(_igamma_, self, other)(self, other)
-
+igamma_ = declare.function(_igamma_)
 
 _igammac, _igammac_default = declare.alone("igammac(Tensor self, Tensor other) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_igammac, _igammac_default)
-def igammac(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _igammac.call_given((self, other), named)
-    return find2(_igammac_default, self, other)(self, other)
-
+igammac = declare.function(_igammac, _igammac_default)
 
 _igammac_ = declare("igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_igammac_), _igammac_)
-def igammac_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _igammac_.call_given((self, other), named)
-    return find2(_igammac_, self, other)(self, other)
-
+igammac_ = declare.function(_igammac_)
 
 _i0, _i0_default = declare.alone("i0(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_i0, _i0_default)
-def i0(self=NOT_GIVEN, **named):
-    if named:
-        return _i0.call_given((self,), named)
-    return find1(_i0_default, self)(self)
-
+i0 = declare.function(_i0, _i0_default)
 
 _i0_ = declare("i0_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_i0_), _i0_)
-def i0_(self=NOT_GIVEN, **named):
-    if named:
-        return _i0_.call_given((self,), named)
-    return find1(_i0_, self)(self)
-
+i0_ = declare.function(_i0_)
 
 _special_i0e, _special_i0e_default = declare.alone("special_i0e(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_special_i0e, _special_i0e_default)
-def special_i0e(self=NOT_GIVEN, **named):
-    if named:
-        return _special_i0e.call_given((self,), named)
-    return find1(_special_i0e_default, self)(self)
-
+special_i0e = declare.function(_special_i0e, _special_i0e_default)
 
 _special_i1, _special_i1_default = declare.alone("special_i1(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_special_i1, _special_i1_default)
-def special_i1(self=NOT_GIVEN, **named):
-    if named:
-        return _special_i1.call_given((self,), named)
-    return find1(_special_i1_default, self)(self)
-
+special_i1 = declare.function(_special_i1, _special_i1_default)
 
 _special_i1e, _special_i1e_default = declare.alone("special_i1e(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_special_i1e, _special_i1e_default)
-def special_i1e(self=NOT_GIVEN, **named):
-    if named:
-        return _special_i1e.call_given((self,), named)
-    return find1(_special_i1e_default, self)(self)
-
+special_i1e = declare.function(_special_i1e, _special_i1e_default)
 
 _special_modified_bessel_i0, _special_modified_bessel_i0_default = declare.alone(
     "special_modified_bessel_i0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_modified_bessel_i0, _special_modified_bessel_i0_default)
-def special_modified_bessel_i0(self=NOT_GIVEN, **named):
-    if named:
-        return _special_modified_bessel_i0.call_given((self,), named)
-    return find1(_special_modified_bessel_i0_default, self)(self)
-
+special_modified_bessel_i0 = declare.function(_special_modified_bessel_i0, _special_modified_bessel_i0_default)
 
 _special_modified_bessel_i1, _special_modified_bessel_i1_default = declare.alone(
     "special_modified_bessel_i1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_modified_bessel_i1, _special_modified_bessel_i1_default)
-def special_modified_bessel_i1(self=NOT_GIVEN, **named):
-    if named:
-        return _special_modified_bessel_i1.call_given((self,), named)
-    return find1(_special_modified_bessel_i1_default, self)(self)
-
+special_modified_bessel_i1 = declare.function(_special_modified_bessel_i1, _special_modified_bessel_i1_default)
 
 _special_airy_ai, _special_airy_ai_default = declare.alone(
     "special_airy_ai(Tensor x) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_airy_ai, _special_airy_ai_default)
-def special_airy_ai(x=NOT_GIVEN, **named):
-    if named:
-        return _special_airy_ai.call_given((x,), named)
-    return find1(_special_airy_ai_default, x)(x)
-
+special_airy_ai = declare.function(_special_airy_ai, _special_airy_ai_default)
 
 _special_bessel_j0, _special_bessel_j0_default = declare.alone(
     "special_bessel_j0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_bessel_j0, _special_bessel_j0_default)
-def special_bessel_j0(self=NOT_GIVEN, **named):
-    if named:
-        return _special_bessel_j0.call_given((self,), named)
-    return find1(_special_bessel_j0_default, self)(self)
-
+special_bessel_j0 = declare.function(_special_bessel_j0, _special_bessel_j0_default)
 
 _special_bessel_j1, _special_bessel_j1_default = declare.alone(
     "special_bessel_j1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_bessel_j1, _special_bessel_j1_default)
-def special_bessel_j1(self=NOT_GIVEN, **named):
-    if named:
-        return _special_bessel_j1.call_given((self,), named)
-    return find1(_special_bessel_j1_default, self)(self)
-
+special_bessel_j1 = declare.function(_special_bessel_j1, _special_bessel_j1_default)
 
 _special_bessel_y0, _special_bessel_y0_default = declare.alone(
     "special_bessel_y0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_bessel_y0, _special_bessel_y0_default)
-def special_bessel_y0(self=NOT_GIVEN, **named):
-    if named:
-        return _special_bessel_y0.call_given((self,), named)
-    return find1(_special_bessel_y0_default, self)(self)
-
+special_bessel_y0 = declare.function(_special_bessel_y0, _special_bessel_y0_default)
 
 _special_bessel_y1, _special_bessel_y1_default = declare.alone(
     "special_bessel_y1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_bessel_y1, _special_bessel_y1_default)
-def special_bessel_y1(self=NOT_GIVEN, **named):
-    if named:
-        return _special_bessel_y1.call_given((self,), named)
-    return find1(_special_bessel_y1_default, self)(self)
-
+special_bessel_y1 = declare.function(_special_bessel_y1, _special_bessel_y1_default)
 
 _special_modified_bessel_k0, _special_modified_bessel_k0_default = declare.alone(
     "special_modified_bessel_k0(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_modified_bessel_k0, _special_modified_bessel_k0_default)
-def special_modified_bessel_k0(self=NOT_GIVEN, **named):
-    if named:
-        return _special_modified_bessel_k0.call_given((self,), named)
-    return find1(_special_modified_bessel_k0_default, self)(self)
-
+special_modified_bessel_k0 = declare.function(_special_modified_bessel_k0, _special_modified_bessel_k0_default)
 
 _special_modified_bessel_k1, _special_modified_bessel_k1_default = declare.alone(
     "special_modified_bessel_k1(Tensor self) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_modified_bessel_k1, _special_modified_bessel_k1_default)
-def special_modified_bessel_k1(self=NOT_GIVEN, **named):
-    if named:
-        return _special_modified_bessel_k1.call_given((self,), named)
-    return find1(_special_modified_bessel_k1_default, self)(self)
-
+special_modified_bessel_k1 = declare.function(_special_modified_bessel_k1, _special_modified_bessel_k1_default)
 
 _special_scaled_modified_bessel_k0, _special_scaled_modified_bessel_k0_default = declare.alone(
     "special_scaled_modified_bessel_k0(Tensor x) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_scaled_modified_bessel_k0, _special_scaled_modified_bessel_k0_default)
-def special_scaled_modified_bessel_k0(x=NOT_GIVEN, **named):
-    if named:
-        return _special_scaled_modified_bessel_k0.call_given((x,), named)
-    return find1(_special_scaled_modified_bessel_k0_default, x)(x)
-
+special_scaled_modified_bessel_k0 = declare.function(
+    _special_scaled_modified_bessel_k0, _special_scaled_modified_bessel_k0_default
+)
 
 _special_scaled_modified_bessel_k1, _special_scaled_modified_bessel_k1_default = declare.alone(
     "special_scaled_modified_bessel_k1(Tensor x) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_scaled_modified_bessel_k1, _special_scaled_modified_bessel_k1_default)
-def special_scaled_modified_bessel_k1(x=NOT_GIVEN, **named):
-    if named:
-        return _special_scaled_modified_bessel_k1.call_given((x,), named)
-    return find1(_special_scaled_modified_bessel_k1_default, x)(x)
-
+special_scaled_modified_bessel_k1 = declare.function(
+    _special_scaled_modified_bessel_k1, _special_scaled_modified_bessel_k1_default
+)
 
 _special_spherical_bessel_j0, _special_spherical_bessel_j0_default = declare.alone(
     "special_spherical_bessel_j0(Tensor x) -> Tensor", "pointwise", out="out"
 )
-
-
-@function_of(_special_spherical_bessel_j0, _special_spherical_bessel_j0_default)
-def special_spherical_bessel_j0(x=NOT_GIVEN, **named):
-    if named:
-        return _special_spherical_bessel_j0.call_given((x,), named)
-    return find1(_special_spherical_bessel_j0_default, x)(x)
-
+special_spherical_bessel_j0 = declare.function(_special_spherical_bessel_j0, _special_spherical_bessel_j0_default)
 
 _logit, _logit_default = declare.alone("logit(Tensor self, float? eps=None) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_logit, _logit_default)
-def logit(self=NOT_GIVEN, eps=None, **named):
-    if named:
-        return _logit.call_given((self, eps), named)
-    if eps is not None and type(eps) is not float:
-        eps = _logit_default.convert(1, eps)
-    return find1(_logit_default, self)(self, eps)
-
+logit = declare.function(_logit, _logit_default)
 
 _logit_ = declare("logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_logit_), _logit_)
-def logit_(self=NOT_GIVEN, eps=None, **named):
-    if named:
-        return _logit_.call_given((self, eps), named)
-    if eps is not None and type(eps) is not float:
-        eps = _logit_.convert(1, eps)
-    return find1(_logit_, self)(self, eps)
-
+logit_ = declare.function(_logit_)
 
 _sinc, _sinc_default = declare.alone("sinc(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_sinc, _sinc_default)
-def sinc(self=NOT_GIVEN, **named):
-    if named:
-        return _sinc.call_given((self,), named)
-    return find1(_sinc_default, self)(self)
-
+sinc = declare.function(_sinc, _sinc_default)
 
 _sinc_ = declare("sinc_(Tensor(a!) self) -> Tensor(a!)", "inplace pointwise")
-
-
-@function_of(Overloaded(_sinc_), _sinc_)
-def sinc_(self=NOT_GIVEN, **named):
-    if named:
-        return _sinc_.call_given((self,), named)
-    return find1(_sinc_, self)(self)
-
+sinc_ = declare.function(_sinc_)
 
 _special_entr, _special_entr_default = declare.alone("special_entr(Tensor self) -> Tensor", "pointwise", out="out")
-
-
-@function_of(_special_entr, _special_entr_default)
-def special_entr(self=NOT_GIVEN, **named):
-    if named:
-        return _special_entr.call_given((self,), named)
-    return find1(_special_entr_default, self)(self)
-
+special_entr = declare.function(_special_entr, _special_entr_default)
 
 _xlogy_Tensor = declare("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="OutTensor")
 _xlogy_Scalar_Self = declare(
@@ -539,25 +206,9 @@ _xlogy_Scalar_Other = declare(
     "xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", "pointwise", out="OutScalar_Other"
 )
 _xlogy = declare.overloaded(_xlogy_Tensor)
-
-
-@stub_of(_xlogy_Tensor)
-def xlogy_Tensor(self, other):
-    return find2(_xlogy_Tensor, self, other)(self, other)
-
-
-@stub_of(_xlogy_Scalar_Self)
-def xlogy_Scalar_Self(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _xlogy_Scalar_Self.convert(0, self)
-    return find1(_xlogy_Scalar_Self, other)(self, other)
-
-
-@stub_of(_xlogy_Scalar_Other)
-def xlogy_Scalar_Other(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _xlogy_Scalar_Other.convert(1, other)
-    return find1(_xlogy_Scalar_Other, self)(self, other)
+xlogy_Tensor = declare.stub(_xlogy_Tensor)
+xlogy_Scalar_Self = declare.stub(_xlogy_Scalar_Self)
+xlogy_Scalar_Other = declare.stub(_xlogy_Scalar_Other)
 
 
 @function_of(_xlogy)
@@ -577,18 +228,8 @@ def xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _xlogy__Tensor = declare("xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "inplace pointwise")
 _xlogy__Scalar_Other = declare("xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)", "inplace")
 _xlogy_ = declare.overloaded(_xlogy__Tensor)
-
-
-@stub_of(_xlogy__Tensor)
-def xlogy__Tensor(self, other):
-    return find2(_xlogy__Tensor, self, other)(self, other)
-
-
-@stub_of(_xlogy__Scalar_Other)
-def xlogy__Scalar_Other(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _xlogy__Scalar_Other.convert(1, other)
-    return find1(_xlogy__Scalar_Other, self)(self, other)
+xlogy__Tensor = declare.stub(_xlogy__Tensor)
+xlogy__Scalar_Other = declare.stub(_xlogy__Scalar_Other)
 
 
 @function_of(_xlogy_)
@@ -611,25 +252,9 @@ _special_xlog1py_other_scalar = declare(
     "special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", "pointwise", out="other_scalar_out"
 )
 _special_xlog1py = declare.overloaded(_special_xlog1py_default)
-
-
-@stub_of(_special_xlog1py_default)
-def special_xlog1py_default(self, other):
-    return find2(_special_xlog1py_default, self, other)(self, other)
-
-
-@stub_of(_special_xlog1py_self_scalar)
-def special_xlog1py_self_scalar(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _special_xlog1py_self_scalar.convert(0, self)
-    return find1(_special_xlog1py_self_scalar, other)(self, other)
-
-
-@stub_of(_special_xlog1py_other_scalar)
-def special_xlog1py_other_scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _special_xlog1py_other_scalar.convert(1, other)
-    return find1(_special_xlog1py_other_scalar, self)(self, other)
+special_xlog1py_default = declare.stub(_special_xlog1py_default)
+special_xlog1py_self_scalar = declare.stub(_special_xlog1py_self_scalar)
+special_xlog1py_other_scalar = declare.stub(_special_xlog1py_other_scalar)
 
 
 @function_of(_special_xlog1py)
@@ -647,190 +272,65 @@ def special_xlog1py(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 
 
 _special_erf, _special_erf_default = declare.alone("special_erf(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_erf, _special_erf_default)
-def special_erf(self=NOT_GIVEN, **named):
-    if named:
-        return _special_erf.call_given((self,), named)
-    return find1(_special_erf_default, self)(self)
-
+special_erf = declare.function(_special_erf, _special_erf_default)
 
 _special_erfc, _special_erfc_default = declare.alone("special_erfc(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_erfc, _special_erfc_default)
-def special_erfc(self=NOT_GIVEN, **named):
-    if named:
-        return _special_erfc.call_given((self,), named)
-    return find1(_special_erfc_default, self)(self)
-
+special_erfc = declare.function(_special_erfc, _special_erfc_default)
 
 _special_erfinv, _special_erfinv_default = declare.alone("special_erfinv(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_erfinv, _special_erfinv_default)
-def special_erfinv(self=NOT_GIVEN, **named):
-    if named:
-        return _special_erfinv.call_given((self,), named)
-    return find1(_special_erfinv_default, self)(self)
-
+special_erfinv = declare.function(_special_erfinv, _special_erfinv_default)
 
 _special_gammaln, _special_gammaln_default = declare.alone("special_gammaln(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_gammaln, _special_gammaln_default)
-def special_gammaln(self=NOT_GIVEN, **named):
-    if named:
-        return _special_gammaln.call_given((self,), named)
-    return find1(_special_gammaln_default, self)(self)
-
+special_gammaln = declare.function(_special_gammaln, _special_gammaln_default)
 
 _special_digamma, _special_digamma_default = declare.alone("special_digamma(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_digamma, _special_digamma_default)
-def special_digamma(self=NOT_GIVEN, **named):
-    if named:
-        return _special_digamma.call_given((self,), named)
-    return find1(_special_digamma_default, self)(self)
-
+special_digamma = declare.function(_special_digamma, _special_digamma_default)
 
 _special_gammainc, _special_gammainc_default = declare.alone(
     "special_gammainc(Tensor self, Tensor other) -> Tensor", out="out"
 )
-
-
-@function_of(_special_gammainc, _special_gammainc_default)
-def special_gammainc(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _special_gammainc.call_given((self, other), named)
-    return find2(_special_gammainc_default, self, other)(self, other)
-
+special_gammainc = declare.function(_special_gammainc, _special_gammainc_default)
 
 _special_gammaincc, _special_gammaincc_default = declare.alone(
     "special_gammaincc(Tensor self, Tensor other) -> Tensor", out="out"
 )
-
-
-@function_of(_special_gammaincc, _special_gammaincc_default)
-def special_gammaincc(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _special_gammaincc.call_given((self, other), named)
-    return find2(_special_gammaincc_default, self, other)(self, other)
-
+special_gammaincc = declare.function(_special_gammaincc, _special_gammaincc_default)
 
 _special_psi, _special_psi_default = declare.alone("special_psi(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_psi, _special_psi_default)
-def special_psi(self=NOT_GIVEN, **named):
-    if named:
-        return _special_psi.call_given((self,), named)
-    return find1(_special_psi_default, self)(self)
-
+special_psi = declare.function(_special_psi, _special_psi_default)
 
 _special_polygamma, _special_polygamma_default = declare.alone(
     "special_polygamma(int n, Tensor self) -> Tensor", out="out"
 )
-
-
-@function_of(_special_polygamma, _special_polygamma_default)
-def special_polygamma(n=NOT_GIVEN, self=NOT_GIVEN, **named):
-    if named:
-        return _special_polygamma.call_given((n, self), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _special_polygamma_default.convert(0, n)
-    return find1(_special_polygamma_default, self)(n, self)
-
+special_polygamma = declare.function(_special_polygamma, _special_polygamma_default)
 
 _special_multigammaln, _special_multigammaln_default = declare.alone(
     "special_multigammaln(Tensor self, int p) -> Tensor", out="out"
 )
-
-
-@function_of(_special_multigammaln, _special_multigammaln_default)
-def special_multigammaln(self=NOT_GIVEN, p=NOT_GIVEN, **named):
-    if named:
-        return _special_multigammaln.call_given((self, p), named)
-    if type(p) is not int or p.bit_length() > 63:
-        p = _special_multigammaln_default.convert(1, p)
-    return find1(_special_multigammaln_default, self)(self, p)
-
+special_multigammaln = declare.function(_special_multigammaln, _special_multigammaln_default)
 
 _special_i0, _special_i0_default = declare.alone("special_i0(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_i0, _special_i0_default)
-def special_i0(self=NOT_GIVEN, **named):
-    if named:
-        return _special_i0.call_given((self,), named)
-    return find1(_special_i0_default, self)(self)
-
+special_i0 = declare.function(_special_i0, _special_i0_default)
 
 _special_logit, _special_logit_default = declare.alone(
     "special_logit(Tensor self, float? eps=None) -> Tensor", out="out"
 )
-
-
-@function_of(_special_logit, _special_logit_default)
-def special_logit(self=NOT_GIVEN, eps=None, **named):
-    if named:
-        return _special_logit.call_given((self, eps), named)
-    if eps is not None and type(eps) is not float:
-        eps = _special_logit_default.convert(1, eps)
-    return find1(_special_logit_default, self)(self, eps)
-
+special_logit = declare.function(_special_logit, _special_logit_default)
 
 _special_sinc, _special_sinc_default = declare.alone("special_sinc(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_sinc, _special_sinc_default)
-def special_sinc(self=NOT_GIVEN, **named):
-    if named:
-        return _special_sinc.call_given((self,), named)
-    return find1(_special_sinc_default, self)(self)
-
+special_sinc = declare.function(_special_sinc, _special_sinc_default)
 
 _special_expit, _special_expit_default = declare.alone("special_expit(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_expit, _special_expit_default)
-def special_expit(self=NOT_GIVEN, **named):
-    if named:
-        return _special_expit.call_given((self,), named)
-    return find1(_special_expit_default, self)(self)
-
+special_expit = declare.function(_special_expit, _special_expit_default)
 
 _special_exp2, _special_exp2_default = declare.alone("special_exp2(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_exp2, _special_exp2_default)
-def special_exp2(self=NOT_GIVEN, **named):
-    if named:
-        return _special_exp2.call_given((self,), named)
-    return find1(_special_exp2_default, self)(self)
-
+special_exp2 = declare.function(_special_exp2, _special_exp2_default)
 
 _special_expm1, _special_expm1_default = declare.alone("special_expm1(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_expm1, _special_expm1_default)
-def special_expm1(self=NOT_GIVEN, **named):
-    if named:
-        return _special_expm1.call_given((self,), named)
-    return find1(_special_expm1_default, self)(self)
-
+special_expm1 = declare.function(_special_expm1, _special_expm1_default)
 
 _special_log1p, _special_log1p_default = declare.alone("special_log1p(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_special_log1p, _special_log1p_default)
-def special_log1p(self=NOT_GIVEN, **named):
-    if named:
-        return _special_log1p.call_given((self,), named)
-    return find1(_special_log1p_default, self)(self)
-
+special_log1p = declare.function(_special_log1p, _special_log1p_default)
 
 _special_xlogy_default = declare("special_xlogy(Tensor self, Tensor other) -> Tensor", out="out")
 _special_xlogy_self_scalar = declare(
@@ -840,25 +340,9 @@ _special_xlogy_other_scalar = declare(
     "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", out="other_scalar_out"
 )
 _special_xlogy = declare.overloaded(_special_xlogy_default)
-
-
-@stub_of(_special_xlogy_default)
-def special_xlogy_default(self, other):
-    return find2(_special_xlogy_default, self, other)(self, other)
-
-
-@stub_of(_special_xlogy_self_scalar)
-def special_xlogy_self_scalar(self, other):
-    if type(self) is not int and type(self) is not float:
-        self = _special_xlogy_self_scalar.convert(0, self)
-    return find1(_special_xlogy_self_scalar, other)(self, other)
-
-
-@stub_of(_special_xlogy_other_scalar)
-def special_xlogy_other_scalar(self, other):
-    if type(other) is not int and type(other) is not float:
-        other = _special_xlogy_other_scalar.convert(1, other)
-    return find1(_special_xlogy_other_scalar, self)(self, other)
+special_xlogy_default = declare.stub(_special_xlogy_default)
+special_xlogy_self_scalar = declare.stub(_special_xlogy_self_scalar)
+special_xlogy_other_scalar = declare.stub(_special_xlogy_other_scalar)
 
 
 @function_of(_special_xlogy)
@@ -878,40 +362,10 @@ def special_xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _special_round, _special_round_default = declare.alone(
     "special_round(Tensor self, *, int decimals=0) -> Tensor", out="out"
 )
-
-
-@function_of(_special_round, _special_round_default)
-def special_round(self=NOT_GIVEN, *, decimals=0, **named):
-    if named:
-        return _special_round.call_given((self, decimals), named)
-    if type(decimals) is not int or decimals.bit_length() > 63:
-        decimals = _special_round_default.convert(1, decimals)
-    return find1(_special_round_default, self)(self, decimals)
-
+special_round = declare.function(_special_round, _special_round_default)
 
 _special_softmax = declare("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
-
-
-@function_of(Overloaded(_special_softmax), _special_softmax)
-def special_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, dtype=None, **named):
-    if named:
-        return _special_softmax.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _special_softmax.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _special_softmax.convert(2, dtype)
-    return find1(_special_softmax, self)(self, dim, dtype)
-
+special_softmax = declare.function(_special_softmax)
 
 _special_log_softmax = declare("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor")
-
-
-@function_of(Overloaded(_special_log_softmax), _special_log_softmax)
-def special_log_softmax(self=NOT_GIVEN, dim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _special_log_softmax.call_given((self, dim, dtype), named)
-    if type(dim) is not int:
-        dim = _special_log_softmax.convert(1, dim)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _special_log_softmax.convert(2, dtype)
-    return find1(_special_log_softmax, self)(self, dim, dtype)
+special_log_softmax = declare.function(_special_log_softmax)

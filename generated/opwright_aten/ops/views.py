@@ -7,7 +7,6 @@ from opwright.abi import (
     INTS,
     NOT_GIVEN,
     Declarations,
-    MemoryFormat,
     Overloaded,
     Tensor,
     as_tuple,
@@ -15,39 +14,24 @@ from opwright.abi import (
     find2,
     find_list,
     function_of,
-    is_dtype,
     is_int_list,
     stub_of,
 )
 
 from ..where import PLACES
 
-declare = Declarations("aten", PLACES, "pt2_compliant_tag")
-
+declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
 
 _alias = declare("alias(Tensor(a) self) -> Tensor(a)", "core")
-
-
-@function_of(Overloaded(_alias), _alias)
-def alias(self=NOT_GIVEN, **named):
-    if named:
-        return _alias.call_given((self,), named)
-    return find1(_alias, self)(self)
-
+alias = declare.function(_alias)
 
 _detach = declare("detach(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_detach), _detach)
-def detach(self=NOT_GIVEN, **named):
-    if named:
-        return _detach.call_given((self,), named)
-    return find1(_detach, self)(self)
-
+detach = declare.function(_detach)
 
 _view_default = declare("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "core")
 _view_dtype = declare("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)")
 _view = declare.overloaded(_view_default)
+view_dtype = declare.stub(_view_dtype)
 
 
 @stub_of(_view_default)
@@ -57,13 +41,6 @@ def view_default(self, size, *more):
     if not is_int_list(size):
         size = _view_default.convert(1, size)
     return find1(_view_default, self)(self, size)
-
-
-@stub_of(_view_dtype)
-def view_dtype(self, dtype):
-    if not is_dtype(dtype):
-        dtype = _view_dtype.convert(1, dtype)
-    return find1(_view_dtype, self)(self, dtype)
 
 
 @function_of(_view)
@@ -78,38 +55,13 @@ def view(*args, **kwargs):
 
 
 _transpose_int = declare("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
-
-
-@function_of(Overloaded(_transpose_int), _transpose_int)
-def transpose(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
-    if named:
-        return _transpose_int.call_given((self, dim0, dim1), named)
-    if type(dim0) is not int:
-        dim0 = _transpose_int.convert(1, dim0)
-    if type(dim1) is not int:
-        dim1 = _transpose_int.convert(2, dim1)
-    return find1(_transpose_int, self)(self, dim0, dim1)
-
+transpose = declare.function(_transpose_int)
 
 _t = declare("t(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_t), _t)
-def t(self=NOT_GIVEN, **named):
-    if named:
-        return _t.call_given((self,), named)
-    return find1(_t, self)(self)
-
+t = declare.function(_t)
 
 _numpy_T = declare("numpy_T(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_numpy_T), _numpy_T)
-def numpy_T(self=NOT_GIVEN, **named):
-    if named:
-        return _numpy_T.call_given((self,), named)
-    return find1(_numpy_T, self)(self)
-
+numpy_T = declare.function(_numpy_T)
 
 _permute = declare("permute(Tensor(a) self, int[] dims) -> Tensor(a)", "core")
 
@@ -142,18 +94,7 @@ def expand(self=NOT_GIVEN, size=NOT_GIVEN, *more, implicit=False, **named):
 
 
 _select_int = declare("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", "core")
-
-
-@function_of(Overloaded(_select_int), _select_int)
-def select(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, **named):
-    if named:
-        return _select_int.call_given((self, dim, index), named)
-    if type(dim) is not int:
-        dim = _select_int.convert(1, dim)
-    if type(index) is not int:
-        index = _select_int.convert(2, index)
-    return find1(_select_int, self)(self, dim, index)
-
+select = declare.function(_select_int)
 
 _slice_Tensor = declare(
     "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", "core"
@@ -178,33 +119,14 @@ def slice(self=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, **named):
 
 
 _unsqueeze = declare("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", "core")
-
-
-@function_of(Overloaded(_unsqueeze), _unsqueeze)
-def unsqueeze(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _unsqueeze.call_given((self, dim), named)
-    if type(dim) is not int:
-        dim = _unsqueeze.convert(1, dim)
-    return find1(_unsqueeze, self)(self, dim)
-
+unsqueeze = declare.function(_unsqueeze)
 
 _squeeze_default = declare("squeeze(Tensor(a) self) -> Tensor(a)")
 _squeeze_dim = declare("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", "core")
 _squeeze_dims = declare("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", "core")
 _squeeze = declare.overloaded(_squeeze_default)
-
-
-@stub_of(_squeeze_default)
-def squeeze_default(self):
-    return find1(_squeeze_default, self)(self)
-
-
-@stub_of(_squeeze_dim)
-def squeeze_dim(self, dim):
-    if type(dim) is not int:
-        dim = _squeeze_dim.convert(1, dim)
-    return find1(_squeeze_dim, self)(self, dim)
+squeeze_default = declare.stub(_squeeze_default)
+squeeze_dim = declare.stub(_squeeze_dim)
 
 
 @stub_of(_squeeze_dims)
@@ -232,42 +154,13 @@ def squeeze(*args, **kwargs):
 
 
 _diagonal = declare("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", "core")
-
-
-@function_of(Overloaded(_diagonal), _diagonal)
-def diagonal(self=NOT_GIVEN, offset=0, dim1=0, dim2=1, **named):
-    if named:
-        return _diagonal.call_given((self, offset, dim1, dim2), named)
-    if type(offset) is not int or offset.bit_length() > 63:
-        offset = _diagonal.convert(1, offset)
-    if type(dim1) is not int:
-        dim1 = _diagonal.convert(2, dim1)
-    if type(dim2) is not int:
-        dim2 = _diagonal.convert(3, dim2)
-    return find1(_diagonal, self)(self, offset, dim1, dim2)
-
+diagonal = declare.function(_diagonal)
 
 _split_Tensor = declare("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]")
 _split_sizes = declare("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]")
 _split = declare.overloaded(_split_Tensor)
-
-
-@stub_of(_split_Tensor)
-def split_Tensor(self, split_size, dim=0):
-    if type(split_size) is not int:
-        split_size = _split_Tensor.convert(1, split_size)
-    if type(dim) is not int:
-        dim = _split_Tensor.convert(2, dim)
-    return find1(_split_Tensor, self)(self, split_size, dim)
-
-
-@stub_of(_split_sizes)
-def split_sizes(self, split_size, dim=0):
-    if not is_int_list(split_size):
-        split_size = _split_sizes.convert(1, split_size)
-    if type(dim) is not int:
-        dim = _split_sizes.convert(2, dim)
-    return find1(_split_sizes, self)(self, split_size, dim)
+split_Tensor = declare.stub(_split_Tensor)
+split_sizes = declare.stub(_split_sizes)
 
 
 @function_of(_split, gives_tuples=True)
@@ -284,15 +177,7 @@ def split(*args, **kwargs):
 _split_with_sizes, _split_with_sizes_default = declare.alone(
     "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "core"
 )
-
-
-@stub_of(_split_with_sizes_default)
-def split_with_sizes_default(self, split_sizes, dim=0):
-    if not is_int_list(split_sizes):
-        split_sizes = _split_with_sizes_default.convert(1, split_sizes)
-    if type(dim) is not int:
-        dim = _split_with_sizes_default.convert(2, dim)
-    return find1(_split_with_sizes_default, self)(self, split_sizes, dim)
+split_with_sizes_default = declare.stub(_split_with_sizes_default)
 
 
 @function_of(_split_with_sizes, gives_tuples=True)
@@ -305,13 +190,7 @@ def split_with_sizes(self=NOT_GIVEN, split_sizes=NOT_GIVEN, dim=NOT_GIVEN, **nam
 
 
 _unbind, _unbind_int = declare.alone("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
-
-
-@stub_of(_unbind_int)
-def unbind_int(self, dim=0):
-    if type(dim) is not int:
-        dim = _unbind_int.convert(1, dim)
-    return find1(_unbind_int, self)(self, dim)
+unbind_int = declare.stub(_unbind_int)
 
 
 @function_of(_unbind, gives_tuples=True)
@@ -326,31 +205,10 @@ def unbind(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
 _as_strided = declare(
     "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", "core"
 )
-
-
-@function_of(Overloaded(_as_strided), _as_strided)
-def as_strided(self=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, storage_offset=None, **named):
-    if named:
-        return _as_strided.call_given((self, size, stride, storage_offset), named)
-    if not is_int_list(size):
-        size = _as_strided.convert(1, size)
-    if not is_int_list(stride):
-        stride = _as_strided.convert(2, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided.convert(3, storage_offset)
-    return find1(_as_strided, self)(self, size, stride, storage_offset)
-
+as_strided = declare.function(_as_strided)
 
 _chunk, _chunk_default = declare.alone("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
-
-
-@stub_of(_chunk_default)
-def chunk_default(self, chunks, dim=0):
-    if type(chunks) is not int or chunks.bit_length() > 63:
-        chunks = _chunk_default.convert(1, chunks)
-    if type(dim) is not int:
-        dim = _chunk_default.convert(2, dim)
-    return find1(_chunk_default, self)(self, chunks, dim)
+chunk_default = declare.stub(_chunk_default)
 
 
 @function_of(_chunk, gives_tuples=True)
@@ -391,43 +249,15 @@ def _unsafe_view(self=NOT_GIVEN, size=NOT_GIVEN, *more, **named):
 
 
 _flatten_using_ints = declare("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
-
-
-@function_of(Overloaded(_flatten_using_ints), _flatten_using_ints)
-def flatten(self=NOT_GIVEN, start_dim=0, end_dim=-1, **named):
-    if named:
-        return _flatten_using_ints.call_given((self, start_dim, end_dim), named)
-    if type(start_dim) is not int:
-        start_dim = _flatten_using_ints.convert(1, start_dim)
-    if type(end_dim) is not int:
-        end_dim = _flatten_using_ints.convert(2, end_dim)
-    return find1(_flatten_using_ints, self)(self, start_dim, end_dim)
-
+flatten = declare.function(_flatten_using_ints)
 
 _expand_as = declare("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)")
-
-
-@function_of(Overloaded(_expand_as), _expand_as)
-def expand_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _expand_as.call_given((self, other), named)
-    return find2(_expand_as, self, other)(self, other)
-
+expand_as = declare.function(_expand_as)
 
 _narrow_default = declare("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)")
 _narrow_Tensor = declare("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)")
 _narrow = declare.overloaded(_narrow_Tensor)
-
-
-@stub_of(_narrow_default)
-def narrow_default(self, dim, start, length):
-    if type(dim) is not int:
-        dim = _narrow_default.convert(1, dim)
-    if type(start) is not int:
-        start = _narrow_default.convert(2, start)
-    if type(length) is not int:
-        length = _narrow_default.convert(3, length)
-    return find1(_narrow_default, self)(self, dim, start, length)
+narrow_default = declare.stub(_narrow_default)
 
 
 @stub_of(_narrow_Tensor)
@@ -458,24 +288,8 @@ def narrow(self=NOT_GIVEN, dim=NOT_GIVEN, start=NOT_GIVEN, length=NOT_GIVEN, **n
 _movedim_int = declare("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
 _movedim_intlist = declare("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
 _movedim = declare.overloaded(_movedim_int)
-
-
-@stub_of(_movedim_int)
-def movedim_int(self, source, destination):
-    if type(source) is not int:
-        source = _movedim_int.convert(1, source)
-    if type(destination) is not int:
-        destination = _movedim_int.convert(2, destination)
-    return find1(_movedim_int, self)(self, source, destination)
-
-
-@stub_of(_movedim_intlist)
-def movedim_intlist(self, source, destination):
-    if not is_int_list(source):
-        source = _movedim_intlist.convert(1, source)
-    if not is_int_list(destination):
-        destination = _movedim_intlist.convert(2, destination)
-    return find1(_movedim_intlist, self)(self, source, destination)
+movedim_int = declare.stub(_movedim_int)
+movedim_intlist = declare.stub(_movedim_intlist)
 
 
 @function_of(_movedim)
@@ -492,24 +306,8 @@ def movedim(*args, **kwargs):
 _moveaxis_int = declare("moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
 _moveaxis_intlist = declare("moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)")
 _moveaxis = declare.overloaded(_moveaxis_int)
-
-
-@stub_of(_moveaxis_int)
-def moveaxis_int(self, source, destination):
-    if type(source) is not int:
-        source = _moveaxis_int.convert(1, source)
-    if type(destination) is not int:
-        destination = _moveaxis_int.convert(2, destination)
-    return find1(_moveaxis_int, self)(self, source, destination)
-
-
-@stub_of(_moveaxis_intlist)
-def moveaxis_intlist(self, source, destination):
-    if not is_int_list(source):
-        source = _moveaxis_intlist.convert(1, source)
-    if not is_int_list(destination):
-        destination = _moveaxis_intlist.convert(2, destination)
-    return find1(_moveaxis_intlist, self)(self, source, destination)
+moveaxis_int = declare.stub(_moveaxis_int)
+moveaxis_intlist = declare.stub(_moveaxis_intlist)
 
 
 @function_of(_moveaxis)
@@ -524,130 +322,37 @@ def moveaxis(*args, **kwargs):
 
 
 _swapaxes = declare("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)")
-
-
-@function_of(Overloaded(_swapaxes), _swapaxes)
-def swapaxes(self=NOT_GIVEN, axis0=NOT_GIVEN, axis1=NOT_GIVEN, **named):
-    if named:
-        return _swapaxes.call_given((self, axis0, axis1), named)
-    if type(axis0) is not int:
-        axis0 = _swapaxes.convert(1, axis0)
-    if type(axis1) is not int:
-        axis1 = _swapaxes.convert(2, axis1)
-    return find1(_swapaxes, self)(self, axis0, axis1)
-
+swapaxes = declare.function(_swapaxes)
 
 _swapdims = declare("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")
-
-
-@function_of(Overloaded(_swapdims), _swapdims)
-def swapdims(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
-    if named:
-        return _swapdims.call_given((self, dim0, dim1), named)
-    if type(dim0) is not int:
-        dim0 = _swapdims.convert(1, dim0)
-    if type(dim1) is not int:
-        dim1 = _swapdims.convert(2, dim1)
-    return find1(_swapdims, self)(self, dim0, dim1)
-
+swapdims = declare.function(_swapdims)
 
 _mT = declare("mT(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_mT), _mT)
-def mT(self=NOT_GIVEN, **named):
-    if named:
-        return _mT.call_given((self,), named)
-    return find1(_mT, self)(self)
-
+mT = declare.function(_mT)
 
 _mH = declare("mH(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
-
-
-@function_of(Overloaded(_mH), _mH)
-def mH(self=NOT_GIVEN, **named):
-    if named:
-        return _mH.call_given((self,), named)
-    return find1(_mH, self)(self)
-
+mH = declare.function(_mH)
 
 _adjoint = declare("adjoint(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
-
-
-@function_of(Overloaded(_adjoint), _adjoint)
-def adjoint(self=NOT_GIVEN, **named):
-    if named:
-        return _adjoint.call_given((self,), named)
-    return find1(_adjoint, self)(self)
-
+adjoint = declare.function(_adjoint)
 
 _matrix_H = declare("matrix_H(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
-
-
-@function_of(Overloaded(_matrix_H), _matrix_H)
-def matrix_H(self=NOT_GIVEN, **named):
-    if named:
-        return _matrix_H.call_given((self,), named)
-    return find1(_matrix_H, self)(self)
-
+matrix_H = declare.function(_matrix_H)
 
 _view_as = declare("view_as(Tensor(a) self, Tensor other) -> Tensor(a)")
-
-
-@function_of(Overloaded(_view_as), _view_as)
-def view_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _view_as.call_given((self, other), named)
-    return find2(_view_as, self, other)(self, other)
-
+view_as = declare.function(_view_as)
 
 _reshape_as = declare("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)")
-
-
-@function_of(Overloaded(_reshape_as), _reshape_as)
-def reshape_as(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _reshape_as.call_given((self, other), named)
-    return find2(_reshape_as, self, other)(self, other)
-
+reshape_as = declare.function(_reshape_as)
 
 __reshape_alias = declare("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)")
-
-
-@function_of(Overloaded(__reshape_alias), __reshape_alias)
-def _reshape_alias(self=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, **named):
-    if named:
-        return __reshape_alias.call_given((self, size, stride), named)
-    if not is_int_list(size):
-        size = __reshape_alias.convert(1, size)
-    if not is_int_list(stride):
-        stride = __reshape_alias.convert(2, stride)
-    return find1(__reshape_alias, self)(self, size, stride)
-
+_reshape_alias = declare.function(__reshape_alias)
 
 _ravel = declare("ravel(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_ravel), _ravel)
-def ravel(self=NOT_GIVEN, **named):
-    if named:
-        return _ravel.call_given((self,), named)
-    return find1(_ravel, self)(self)
-
+ravel = declare.function(_ravel)
 
 _unflatten_int = declare("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
-
-
-@function_of(Overloaded(_unflatten_int), _unflatten_int)
-def unflatten(self=NOT_GIVEN, dim=NOT_GIVEN, sizes=NOT_GIVEN, **named):
-    if named:
-        return _unflatten_int.call_given((self, dim, sizes), named)
-    if type(dim) is not int:
-        dim = _unflatten_int.convert(1, dim)
-    if not is_int_list(sizes):
-        sizes = _unflatten_int.convert(2, sizes)
-    return find1(_unflatten_int, self)(self, dim, sizes)
-
+unflatten = declare.function(_unflatten_int)
 
 _broadcast_to = declare("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)")
 
@@ -681,11 +386,7 @@ def broadcast_tensors(tensors=NOT_GIVEN, **named):
 _atleast_1d_default = declare("atleast_1d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
 _atleast_1d_Sequence = declare("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]")
 _atleast_1d = declare.overloaded(_atleast_1d_default)
-
-
-@stub_of(_atleast_1d_default)
-def atleast_1d_default(self):
-    return find1(_atleast_1d_default, self)(self)
+atleast_1d_default = declare.stub(_atleast_1d_default)
 
 
 @stub_of(_atleast_1d_Sequence)
@@ -701,11 +402,7 @@ def atleast_1d(*args, **kwargs):
 _atleast_2d_default = declare("atleast_2d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
 _atleast_2d_Sequence = declare("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]")
 _atleast_2d = declare.overloaded(_atleast_2d_default)
-
-
-@stub_of(_atleast_2d_default)
-def atleast_2d_default(self):
-    return find1(_atleast_2d_default, self)(self)
+atleast_2d_default = declare.stub(_atleast_2d_default)
 
 
 @stub_of(_atleast_2d_Sequence)
@@ -721,11 +418,7 @@ def atleast_2d(*args, **kwargs):
 _atleast_3d_default = declare("atleast_3d(Tensor self) -> Tensor", "maybe_aliasing_or_mutating")
 _atleast_3d_Sequence = declare("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]")
 _atleast_3d = declare.overloaded(_atleast_3d_default)
-
-
-@stub_of(_atleast_3d_default)
-def atleast_3d_default(self):
-    return find1(_atleast_3d_default, self)(self)
+atleast_3d_default = declare.stub(_atleast_3d_default)
 
 
 @stub_of(_atleast_3d_Sequence)
@@ -747,33 +440,9 @@ _tensor_split_tensor_indices_or_sections = declare(
     "Tensor(a)[]",
 )
 _tensor_split = declare.overloaded(_tensor_split_tensor_indices_or_sections)
-
-
-@stub_of(_tensor_split_sections)
-def tensor_split_sections(self, sections, dim=0):
-    if type(sections) is not int:
-        sections = _tensor_split_sections.convert(1, sections)
-    if type(dim) is not int:
-        dim = _tensor_split_sections.convert(2, dim)
-    return find1(_tensor_split_sections, self)(self, sections, dim)
-
-
-@stub_of(_tensor_split_indices)
-def tensor_split_indices(self, indices, dim=0):
-    if not is_int_list(indices):
-        indices = _tensor_split_indices.convert(1, indices)
-    if type(dim) is not int:
-        dim = _tensor_split_indices.convert(2, dim)
-    return find1(_tensor_split_indices, self)(self, indices, dim)
-
-
-@stub_of(_tensor_split_tensor_indices_or_sections)
-def tensor_split_tensor_indices_or_sections(self, tensor_indices_or_sections, dim=0):
-    if type(dim) is not int:
-        dim = _tensor_split_tensor_indices_or_sections.convert(2, dim)
-    return find2(_tensor_split_tensor_indices_or_sections, self, tensor_indices_or_sections)(
-        self, tensor_indices_or_sections, dim
-    )
+tensor_split_sections = declare.stub(_tensor_split_sections)
+tensor_split_indices = declare.stub(_tensor_split_indices)
+tensor_split_tensor_indices_or_sections = declare.stub(_tensor_split_tensor_indices_or_sections)
 
 
 @function_of(_tensor_split, gives_tuples=True)
@@ -790,13 +459,7 @@ def tensor_split(*args, **kwargs):
 _hsplit_int = declare("hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
 _hsplit_array = declare("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
 _hsplit = declare.overloaded(_hsplit_int)
-
-
-@stub_of(_hsplit_int)
-def hsplit_int(self, sections):
-    if type(sections) is not int or sections.bit_length() > 63:
-        sections = _hsplit_int.convert(1, sections)
-    return find1(_hsplit_int, self)(self, sections)
+hsplit_int = declare.stub(_hsplit_int)
 
 
 @stub_of(_hsplit_array)
@@ -824,13 +487,7 @@ def hsplit(*args, **kwargs):
 _vsplit_int = declare("vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
 _vsplit_array = declare("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
 _vsplit = declare.overloaded(_vsplit_int)
-
-
-@stub_of(_vsplit_int)
-def vsplit_int(self, sections):
-    if type(sections) is not int or sections.bit_length() > 63:
-        sections = _vsplit_int.convert(1, sections)
-    return find1(_vsplit_int, self)(self, sections)
+vsplit_int = declare.stub(_vsplit_int)
 
 
 @stub_of(_vsplit_array)
@@ -858,13 +515,7 @@ def vsplit(*args, **kwargs):
 _dsplit_int = declare("dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
 _dsplit_array = declare("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
 _dsplit = declare.overloaded(_dsplit_int)
-
-
-@stub_of(_dsplit_int)
-def dsplit_int(self, sections):
-    if type(sections) is not int or sections.bit_length() > 63:
-        sections = _dsplit_int.convert(1, sections)
-    return find1(_dsplit_int, self)(self, sections)
+dsplit_int = declare.stub(_dsplit_int)
 
 
 @stub_of(_dsplit_array)
@@ -894,15 +545,7 @@ _unsafe_split_Tensor_out = declare(
     "unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()", "generated out"
 )
 _unsafe_split = declare.overloaded(_unsafe_split_Tensor)
-
-
-@stub_of(_unsafe_split_Tensor)
-def unsafe_split_Tensor(self, split_size, dim=0):
-    if type(split_size) is not int:
-        split_size = _unsafe_split_Tensor.convert(1, split_size)
-    if type(dim) is not int:
-        dim = _unsafe_split_Tensor.convert(2, dim)
-    return find1(_unsafe_split_Tensor, self)(self, split_size, dim)
+unsafe_split_Tensor = declare.stub(_unsafe_split_Tensor)
 
 
 @function_of(_unsafe_split, gives_tuples=True)
@@ -922,15 +565,7 @@ _unsafe_split_with_sizes_out = declare(
     "generated out",
 )
 _unsafe_split_with_sizes = declare.overloaded(_unsafe_split_with_sizes_default)
-
-
-@stub_of(_unsafe_split_with_sizes_default)
-def unsafe_split_with_sizes_default(self, split_sizes, dim=0):
-    if not is_int_list(split_sizes):
-        split_sizes = _unsafe_split_with_sizes_default.convert(1, split_sizes)
-    if type(dim) is not int:
-        dim = _unsafe_split_with_sizes_default.convert(2, dim)
-    return find1(_unsafe_split_with_sizes_default, self)(self, split_sizes, dim)
+unsafe_split_with_sizes_default = declare.stub(_unsafe_split_with_sizes_default)
 
 
 @function_of(_unsafe_split_with_sizes, gives_tuples=True)
@@ -945,15 +580,7 @@ def unsafe_split_with_sizes(*args, **kwargs):
 _unsafe_chunk, _unsafe_chunk_default = declare.alone(
     "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "maybe_aliasing_or_mutating"
 )
-
-
-@stub_of(_unsafe_chunk_default)
-def unsafe_chunk_default(self, chunks, dim=0):
-    if type(chunks) is not int or chunks.bit_length() > 63:
-        chunks = _unsafe_chunk_default.convert(1, chunks)
-    if type(dim) is not int:
-        dim = _unsafe_chunk_default.convert(2, dim)
-    return find1(_unsafe_chunk_default, self)(self, chunks, dim)
+unsafe_chunk_default = declare.stub(_unsafe_chunk_default)
 
 
 @function_of(_unsafe_chunk, gives_tuples=True)
@@ -966,141 +593,41 @@ def unsafe_chunk(self=NOT_GIVEN, chunks=NOT_GIVEN, dim=NOT_GIVEN, **named):
 
 
 _unfold = declare("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)")
-
-
-@function_of(Overloaded(_unfold), _unfold)
-def unfold(self=NOT_GIVEN, dimension=NOT_GIVEN, size=NOT_GIVEN, step=NOT_GIVEN, **named):
-    if named:
-        return _unfold.call_given((self, dimension, size, step), named)
-    if type(dimension) is not int:
-        dimension = _unfold.convert(1, dimension)
-    if type(size) is not int or size.bit_length() > 63:
-        size = _unfold.convert(2, size)
-    if type(step) is not int or step.bit_length() > 63:
-        step = _unfold.convert(3, step)
-    return find1(_unfold, self)(self, dimension, size, step)
-
+unfold = declare.function(_unfold)
 
 _view_as_real = declare("view_as_real(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_view_as_real), _view_as_real)
-def view_as_real(self=NOT_GIVEN, **named):
-    if named:
-        return _view_as_real.call_given((self,), named)
-    return find1(_view_as_real, self)(self)
-
+view_as_real = declare.function(_view_as_real)
 
 _view_as_complex = declare("view_as_complex(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_view_as_complex), _view_as_complex)
-def view_as_complex(self=NOT_GIVEN, **named):
-    if named:
-        return _view_as_complex.call_given((self,), named)
-    return find1(_view_as_complex, self)(self)
-
+view_as_complex = declare.function(_view_as_complex)
 
 _real = declare("real(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_real), _real)
-def real(self=NOT_GIVEN, **named):
-    if named:
-        return _real.call_given((self,), named)
-    return find1(_real, self)(self)
-
+real = declare.function(_real)
 
 _imag = declare("imag(Tensor(a) self) -> Tensor(a)")
-
-
-@function_of(Overloaded(_imag), _imag)
-def imag(self=NOT_GIVEN, **named):
-    if named:
-        return _imag.call_given((self,), named)
-    return find1(_imag, self)(self)
-
+imag = declare.function(_imag)
 
 _t_ = declare("t_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view")
-
-
-@function_of(Overloaded(_t_), _t_)
-def t_(self=NOT_GIVEN, **named):
-    if named:
-        return _t_.call_given((self,), named)
-    return find1(_t_, self)(self)
-
+t_ = declare.function(_t_)
 
 _transpose_ = declare("transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "inplace inplace_view")
-
-
-@function_of(Overloaded(_transpose_), _transpose_)
-def transpose_(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
-    if named:
-        return _transpose_.call_given((self, dim0, dim1), named)
-    if type(dim0) is not int:
-        dim0 = _transpose_.convert(1, dim0)
-    if type(dim1) is not int:
-        dim1 = _transpose_.convert(2, dim1)
-    return find1(_transpose_, self)(self, dim0, dim1)
-
+transpose_ = declare.function(_transpose_)
 
 _swapaxes_ = declare("swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", "inplace inplace_view")
-
-
-@function_of(Overloaded(_swapaxes_), _swapaxes_)
-def swapaxes_(self=NOT_GIVEN, axis0=NOT_GIVEN, axis1=NOT_GIVEN, **named):
-    if named:
-        return _swapaxes_.call_given((self, axis0, axis1), named)
-    if type(axis0) is not int:
-        axis0 = _swapaxes_.convert(1, axis0)
-    if type(axis1) is not int:
-        axis1 = _swapaxes_.convert(2, axis1)
-    return find1(_swapaxes_, self)(self, axis0, axis1)
-
+swapaxes_ = declare.function(_swapaxes_)
 
 _swapdims_ = declare("swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "inplace inplace_view")
-
-
-@function_of(Overloaded(_swapdims_), _swapdims_)
-def swapdims_(self=NOT_GIVEN, dim0=NOT_GIVEN, dim1=NOT_GIVEN, **named):
-    if named:
-        return _swapdims_.call_given((self, dim0, dim1), named)
-    if type(dim0) is not int:
-        dim0 = _swapdims_.convert(1, dim0)
-    if type(dim1) is not int:
-        dim1 = _swapdims_.convert(2, dim1)
-    return find1(_swapdims_, self)(self, dim0, dim1)
-
+swapdims_ = declare.function(_swapdims_)
 
 _unsqueeze_ = declare("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", "inplace inplace_view")
-
-
-@function_of(Overloaded(_unsqueeze_), _unsqueeze_)
-def unsqueeze_(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _unsqueeze_.call_given((self, dim), named)
-    if type(dim) is not int:
-        dim = _unsqueeze_.convert(1, dim)
-    return find1(_unsqueeze_, self)(self, dim)
-
+unsqueeze_ = declare.function(_unsqueeze_)
 
 _squeeze__default = declare("squeeze_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view")
 _squeeze__dim = declare("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", "inplace inplace_view")
 _squeeze__dims = declare("squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", "inplace inplace_view")
 _squeeze_ = declare.overloaded(_squeeze__default)
-
-
-@stub_of(_squeeze__default)
-def squeeze__default(self):
-    return find1(_squeeze__default, self)(self)
-
-
-@stub_of(_squeeze__dim)
-def squeeze__dim(self, dim):
-    if type(dim) is not int:
-        dim = _squeeze__dim.convert(1, dim)
-    return find1(_squeeze__dim, self)(self, dim)
+squeeze__default = declare.stub(_squeeze__default)
+squeeze__dim = declare.stub(_squeeze__dim)
 
 
 @stub_of(_squeeze__dims)
@@ -1131,41 +658,13 @@ _as_strided_ = declare(
     "as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     "inplace inplace_view",
 )
-
-
-@function_of(Overloaded(_as_strided_), _as_strided_)
-def as_strided_(self=NOT_GIVEN, size=NOT_GIVEN, stride=NOT_GIVEN, storage_offset=None, **named):
-    if named:
-        return _as_strided_.call_given((self, size, stride, storage_offset), named)
-    if not is_int_list(size):
-        size = _as_strided_.convert(1, size)
-    if not is_int_list(stride):
-        stride = _as_strided_.convert(2, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_.convert(3, storage_offset)
-    return find1(_as_strided_, self)(self, size, stride, storage_offset)
-
+as_strided_ = declare.function(_as_strided_)
 
 _detach_ = declare("detach_(Tensor(a!) self) -> Tensor(a!)", "inplace inplace_view")
-
-
-@function_of(Overloaded(_detach_), _detach_)
-def detach_(self=NOT_GIVEN, **named):
-    if named:
-        return _detach_.call_given((self,), named)
-    return find1(_detach_, self)(self)
-
+detach_ = declare.function(_detach_)
 
 _resize_as_ = declare(
     "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     "inplace inplace_view",
 )
-
-
-@function_of(Overloaded(_resize_as_), _resize_as_)
-def resize_as_(self=NOT_GIVEN, the_template=NOT_GIVEN, *, memory_format=None, **named):
-    if named:
-        return _resize_as_.call_given((self, the_template, memory_format), named)
-    if memory_format is not None and type(memory_format) is not MemoryFormat:
-        memory_format = _resize_as_.convert(2, memory_format)
-    return find2(_resize_as_, self, the_template)(self, the_template, memory_format)
+resize_as_ = declare.function(_resize_as_)

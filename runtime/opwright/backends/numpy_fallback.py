@@ -19,8 +19,9 @@ from opwright.arrays.storage import CopyOfView, Extra, check_memory, new_array, 
 from opwright.backends.mixed_devices import on_one_device
 from opwright.dispatch.kernel_forms import Registration, Taking
 from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.registering import Handle, register_fallback
+from opwright.dispatch.registering import Handle
 from opwright.dispatch.registry import registry
+from opwright.dispatch.user_kernels import register_fallback
 from opwright.generators.generator import Generator, generator_of
 from opwright.inspection.errors import missing
 from opwright.keys import VIEW, DispatchKey

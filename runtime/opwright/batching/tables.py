@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from opwright.dispatch.batching_rules import BATCHING
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.rule_table import RuleTable
+from opwright.dispatch.rule_table import BATCHING, RuleTable
 
 __all__ = ["GENERATED", "REGISTERED", "BatchRule", "Family", "VmapRule"]
 

@@ -10,16 +10,15 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from numpy import ndarray
-
 from opwright.dispatch import forms
-from opwright.dispatch.keywords import NOT_GIVEN, given_by_name
+from opwright.dispatch.keywords import given_by_name
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.packets import Packet, packet
 from opwright.dispatch.registry import registry
+from opwright.dispatch.stub_rows import function_row, stub_row
 from opwright.errors import RegistrationError
+from opwright.names.late_imports import import_late
 from opwright.places import shown
-from opwright.tensors.tensor import Tensor
 
 __all__ = ["Declarations", "Overloaded", "function_of", "result_class", "stub_of"]
 
@@ -30,11 +29,12 @@ _NOT_LOOKED_FOR: Final[Any] = object()
 class Declarations:
     """A maker of declarations in `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
 
-    `places` says where each is declared, by its full name; `tags` are those of all of them.
+    `places` says where each is declared, by its full name; `tags` are those of all of them; `module` has their stubs.
     """
 
-    def __init__(self, namespace: str, places: Mapping[str, str], tags: str = "") -> None:
+    def __init__(self, namespace: str, places: Mapping[str, str], tags: str = "", module: str = "") -> None:
         self._namespace = namespace
+        self._module = module
         self._tags = frozenset(tags.split())
         self._places = places
         self._declared: dict[str, list[Operator]] = {}
@@ -82,6 +82,21 @@ class Declarations:
         """Return all declared operators of one name."""
         return Overloaded(first, *[each for each in self._declared[first.base] if each is not first])
 
+    def stub(self, operator: Operator, name: str = "") -> Function:
+        """Return the stub of one overload, called `add_Tensor` where it has no other `name`."""
+        made = stub_row(operator, name or f"{operator.base}_{operator.overload or 'default'}", self._module)
+        return stub_of(operator)(made)
+
+    def function(self, callee: Overloaded | Operator, operator: Operator | None = None, name: str = "") -> Function:
+        """Return the function of a name that is the stub of its one `operator`, which is all of the name where there is
+        no `callee` but it."""
+        if operator is None:
+            assert isinstance(callee, Operator)
+            operator = callee
+        overloaded = Overloaded(callee) if isinstance(callee, Operator) else callee
+        made = function_row(callee, operator, name or operator.base, self._module)
+        return function_of(overloaded, operator)(made)
+
     def _declare(self, schema: str, tags: str, doc: str, dtypes: str) -> Operator:
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
@@ -118,7 +133,7 @@ class Overloaded:
         self._chosen: dict[Any, Operator] | None = None  # the packet's: by the types of arguments
         self.table = first.table  # where `lookup` looks
         self._function: Function | None = None
-        self._out: _Out | None = _NOT_LOOKED_FOR
+        self._out: Any = _NOT_LOOKED_FOR  # the `out_calls.OutCall`, None where there is none
         self._positional = -1
 
     def serve_by(self, function: Function, *, gives_tuples: bool = False) -> None:
@@ -145,7 +160,7 @@ class Overloaded:
         """Call with the values of the function's parameters, and with what was given by names of no parameter."""
         if len(named) == 1:
             if self._out is _NOT_LOOKED_FOR:
-                self._out = _out_of(self.operators)
+                self._out = import_late("opwright.dispatch.out_calls").out_call_of(self.operators)
             if self._out is not None:
                 out = named.get(self._out.name)
                 if out is not None and self._out.takes(values):
@@ -164,53 +179,6 @@ class Overloaded:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.packet(*args, **kwargs)
-
-
-class _Out:
-    """An out variant, for calls with the values of the function's parameters and with what it writes, called `name`."""
-
-    __slots__ = ("_converted", "_operator", "_tensors", "name")
-
-    def __init__(self, operator: Operator) -> None:
-        signature = operator.signature
-        self.name = signature.names[-1]
-        self._operator = operator
-        self._tensors = tuple([each for each in signature.tensors if each.position < len(signature.names) - 1])
-        held = {each.position for each in self._tensors}
-        self._converted = tuple([at for at in range(len(signature.names) - 1) if at not in held])
-
-    def takes(self, values: tuple[Any, ...]) -> bool:
-        """Whether these are tensors where the operator takes them, so that no other overload is meant."""
-        for position, is_list, is_optional, _ in self._tensors:
-            kind = type(values[position])
-            is_one = kind is list if is_list else kind is Tensor or kind is ndarray
-            if not is_one and not (is_optional and values[position] is None):
-                return False
-        return True
-
-    def call(self, values: tuple[Any, ...], out: Any) -> Any:
-        """Call it with values of which none was converted yet."""
-        operator = self._operator
-        if not self._converted:
-            return operator.call(*values, out)
-        given = [*values, out]
-        for position in self._converted:
-            value = given[position]
-            given[position] = operator.convert(
-                position, operator.signature.defaults[position] if value is NOT_GIVEN else value
-            )
-        return operator.call(*given)
-
-
-def _out_of(operators: tuple[Operator, ...]) -> _Out | None:
-    """Return the one out variant that takes what the first operator takes, and one argument more."""
-    first = operators[0].signature
-    found = [
-        operator
-        for operator in operators
-        if operator.signature.names[:-1] == first.names and operator.signature.types[:-1] == first.types
-    ]
-    return _Out(found[0]) if len(found) == 1 else None
 
 
 def stub_of(operator: Operator) -> Callable[[Function], Function]:

@@ -12,37 +12,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-from opwright.dispatch.batching_rules import BATCHING
-from opwright.dispatch.forms import operator_stub
 from opwright.dispatch.forward_rules import name_rules
 from opwright.dispatch.kernel_forms import Unbound, as_key
 from opwright.dispatch.operator import Operator
 from opwright.dispatch.registering import FakeRow, Row, WrapperRow
 from opwright.dispatch.registering import install as register
 from opwright.dispatch.registry import registry
+from opwright.dispatch.rule_table import BATCHING
 from opwright.dispatch.ufunc_kernels import note_ufunc
 from opwright.errors import RegistrationError
 from opwright.locks.forks import wait_for_imports_of
 from opwright.names.late_imports import import_late
 from opwright.places import shown
-from opwright.tensors.methods import NotInstalled
 
-__all__ = ["Later", "Part", "functions_of", "install", "install_methods"]
+__all__ = ["Part", "functions_of", "install"]
 
 Function = Callable[..., Any]
-# What serves an operator: `CPU+dense+arrays; ufunc add(0, 1) fc; -Autograd`; or (key, module, function, dense, arrays)
-# of a kernel, (key, module, function) of a wrapper, ("metas", function) of what a fake kernel is made of.
-Served = str | tuple[str, ...]
+# What serves an operator: `CPU+dense+arrays`, `-Autograd`; (key, module, function, dense, arrays) of a kernel, (key,
+# module, function) of a wrapper, ("metas", function) of what a fake kernel is made of; a ufunc of the kernel before.
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
 _BATCHING: Final = "batching"
 _METAS: Final = "metas"  # the functions that fake kernels are made of
-_UFUNC: Final = "ufunc "
+_UFUNC: Final = "ufunc"
 
 
 class Part:
@@ -132,16 +128,12 @@ class _Expanded:
                 for each in served:
                     if isinstance(each, tuple):
                         self._add(name, part, each)
-                        continue
-                    for text in each.split("; "):
-                        self._add_regular(name, part, function, text)
+                    else:
+                        self._add_regular(name, part, function, each)
 
     def _add_regular(self, name: str, part: str, function: str, text: str) -> None:
         if text.startswith("-"):
             self.wrappers.append((name, text[1:], "", ""))
-            return
-        if text.startswith(_UFUNC):
-            note_ufunc(*self.kernels[-1][2:4], text.removeprefix(_UFUNC))
             return
         key, *forms = text.split("+")
         if key == _METAS:
@@ -159,7 +151,10 @@ class _Expanded:
             arrays = f"{function}_arrays" if "arrays" in forms else ""
             self.kernels.append((name, key, module, function, dense, arrays))
 
-    def _add(self, name: str, part: str, served: tuple[str, ...]) -> None:
+    def _add(self, name: str, part: str, served: tuple[Any, ...]) -> None:
+        if served[0] == _UFUNC:
+            note_ufunc(*self.kernels[-1][2:4], served[1:])
+            return
         key, module, *functions = served
         if key == _METAS:
             self.fakes.append((name, f"{self._package}.{_METAS}.{part}", module))
@@ -193,59 +188,3 @@ def functions_of(package: str, homes: Mapping[str, str], parts: Sequence[str]) -
         raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
 
     return __getattr__
-
-
-class Later:
-    """A method whose function is found when it is first asked for, and then takes its place in the class."""
-
-    __slots__ = ("_find", "_name", "_owner")
-
-    def __init__(self, owner: type, name: str, find: Callable[[], Function]) -> None:
-        self._owner = owner
-        self._name = name
-        self._find = find
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        function = self._find()
-        if self._owner.__dict__.get(self._name) is self:  # nobody has put another one in its place
-            setattr(self._owner, self._name, function)
-        return function if instance is None else function.__get__(instance, owner)
-
-
-def install_methods(
-    cls: type,
-    ops: ModuleType,
-    methods: Mapping[str, str],
-    functions: Mapping[str, Function],
-    operators: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Give a class the methods that neither it nor a base but `object` has: `functions` as they are, and the `methods`
-    of the parts of `ops`, `"add": "pointwise"` or `"is": "pointwise.is_"`. `operators` says likewise which function
-    the one for a Python operator calls."""
-    known = {
-        name
-        for base in cls.__mro__
-        if base is not object
-        for name, value in base.__dict__.items()
-        if type(value) is not NotInstalled
-    }
-    for name, function in functions.items():
-        if name not in known:
-            home = operators.get(name)
-            setattr(cls, name, function if home is None else operator_stub(function, _finder_at(ops, home, name)))
-    for name, home in methods.items():
-        if name not in known:
-            setattr(cls, name, Later(cls, name, _finder_at(ops, home, name)))
-
-
-def _finder_at(ops: ModuleType, home: str, name: str) -> Callable[[], Function]:
-    part, _, other = home.partition(".")
-    return _finder(f"{ops.__name__}.{part}", other or name)
-
-
-def _finder(module: str, name: str) -> Callable[[], Function]:
-    def find() -> Function:
-        found: Function = getattr(import_late(module), name)
-        return found
-
-    return find

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from opwright.dispatch.registry import registry
 from opwright.dispatch.removing import Removable, remove_all
@@ -13,7 +13,7 @@ from opwright.dispatch.removing import Removable, remove_all
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
 
-__all__ = ["GivenRule", "RuleTable"]
+__all__ = ["BATCHING", "GivenRule", "RuleTable"]
 
 R = TypeVar("R")
 
@@ -124,3 +124,7 @@ class RuleTable(Generic[R]):
         left = tuple(each for each in self._unloaded.pop(name, ()) if each != module)
         if left:
             self._unloaded[name] = left
+
+
+# The families of `opwright.batching` that operators of generated modules belong to, loaded when `vmap` first needs one.
+BATCHING: Final[RuleTable[Any]] = RuleTable()

@@ -9,13 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from opwright.arrays.dtypes import dtype_name
 from opwright.dispatch.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
 from opwright.dispatch.declarations import REQUIRED
-from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
 from opwright.errors import ArgumentError
 from opwright.names.late_imports import import_late
-from opwright.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
@@ -25,8 +22,8 @@ __all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element
 _ALIAS: Final = re.compile(r"Tensor\((\w+)")
 
 
-def _hints() -> Any:
-    return import_late("opwright.inspection.other_libraries")  # for errors alone
+def _errors() -> Any:
+    return import_late("opwright.inspection.signature_errors")  # for errors alone
 
 
 class TensorArgument(NamedTuple):
@@ -93,18 +90,18 @@ class Signature:
         """
         count = len(args)
         if count > self.positional:
-            raise self._too_many(args)
+            raise _errors().too_many(self, args)
         bound = [*args, *self.defaults[count:]]
         for name, value in kwargs.items():
             position = self.positions.get(name)
             if position is None:
-                raise self._unknown(name)
+                raise _errors().unknown(self, name)
             if position < count:
-                raise _error(self.operator, f"argument '{name}' (position {position}) is given by position and by name")
+                raise _errors().given_twice(self, name)
             bound[position] = value
         for position, value in enumerate(bound):
             if value is REQUIRED:
-                raise self._missing(bound)
+                raise _errors().missing(self, bound)
             default = self.defaults[position]
             if value is default:
                 bound[position] = list(value) if type(value) is list else value
@@ -129,34 +126,11 @@ class Signature:
                 kwargs[self.names[position]] = value
         return args[:end], kwargs
 
-    def _too_many(self, args: tuple[Any, ...]) -> ArgumentError:
-        count = len(args)
-        message = f"takes {self.positional} positional argument{_s(self.positional)} but {count} were given"
-        if count <= len(self.names):
-            name, is_written = self.names[self.positional], self.positional in self.written
-            message += f"; '{name}' is keyword-only"
-            message += "" if is_written else f": {name}={_cut(args[self.positional])}"
-        return _error(self.operator, message)
-
-    def _missing(self, bound: list[Any]) -> ArgumentError:
-        missing = [position for position, value in enumerate(bound) if value is REQUIRED]
-        what = "values for arguments" if missing[1:] else "a value for argument"
-        named = ", ".join([f"'{self.names[position]}' (position {position})" for position in missing])
-        hint = _hints().numpys_default(self.operator.base, [self.names[position] for position in missing])
-        return _error(self.operator, f"is missing {what} {named}{hint}")
-
-    def _unknown(self, name: str) -> ArgumentError:
-        return _error(self.operator, unknown_name(name, self.names, has_others=False))
-
 
 def _aliases(arguments: Sequence[str], returns: Sequence[str]) -> tuple[int | None, ...]:
     """Return the position of the argument that each result is declared to be an alias of."""
     sets = {found[1]: position for position, text in enumerate(arguments) if (found := _ALIAS.search(text))}
     return tuple([found and sets.get(found[1]) for found in map(_ALIAS.search, returns)])
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def _equal(value: Any, default: Any) -> bool:
@@ -170,38 +144,12 @@ def _equal(value: Any, default: Any) -> bool:
     return bool(value == default)
 
 
-def _error(operator: Operator, problem: str) -> ArgumentError:
-    return ArgumentError(f"{operator.name}() {problem}\nDeclaration: {operator.name}{operator.declaration}")
-
-
 def argument_error(operator: Operator, position: int, value: Any, reason: str = "") -> ArgumentError:
     """Return the error for a value that its argument's type does not take."""
-    name, text, *_ = operator.arguments[position]
-    if value is NOT_GIVEN:
-        hint = _hints().numpys_default(operator.base, [name])
-        return _error(operator, f"is missing a value for argument '{name}' (position {position}){hint}")
-    problem = f"expected {text} for argument '{name}' (position {position}), got {_shown(value)}"
-    hint = _hints().how_to_make_tensor(value) if text.startswith("Tensor") else ""
-    return _error(operator, (f"{problem}: {reason}" if reason else problem) + hint)
+    found: ArgumentError = _errors().argument_error(operator, position, value, reason)
+    return found
 
 
 def element(index: int, item: Any) -> str:
     """Return the reason where an element of a list does not fit."""
-    return f"element {index} is {_shown(item)}"
-
-
-def _shown(value: Any) -> str:
-    """Return the type and the value, cut short."""
-    if value is None:
-        return "None"
-    if isinstance(value, Tensor):
-        return f"a {dtype_name(value.dtype)} Tensor of shape {list(value.shape)}"  # overloads are tried: no formatting
-    return f"{_hints().full_name(type(value))} {_cut(value)}"
-
-
-def _cut(value: Any) -> str:
-    """Return a value as it prints, cut short; `...` for a tensor, since overloads are tried."""
-    if isinstance(value, Tensor):
-        return "..."
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
+    return f"element {index} is {_errors().shown(item)}"

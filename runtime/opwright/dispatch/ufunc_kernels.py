@@ -6,7 +6,6 @@ uncommon.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
@@ -19,14 +18,14 @@ from opwright.dispatch.kernel_rows import Row
 __all__ = ["note_ufunc", "with_ufunc"]
 
 Function = Callable[..., Any]
-_TEXT: Final = re.compile(r"(\w+)\(([-\d, ]+)\) (\w+)( in place)?")
-_noted: Final[dict[tuple[str, str], str]] = {}  # by module and name of the general kernel
+Ufunc = tuple[str, tuple[int, ...], str, bool]  # its name, the places of its operands, kinds of dtypes, is it in place
+_noted: Final[dict[tuple[str, str], Ufunc]] = {}  # by module and name of the general kernel
 
 
-def note_ufunc(module: str, general: str, text: str) -> None:
-    """Note what the fast shims beside a general kernel are: `add(0, 1) fce`."""
+def note_ufunc(module: str, general: str, ufunc: Ufunc) -> None:
+    """Note what the fast shims beside a general kernel are."""
     if fast is not None:
-        _noted[module, general] = text
+        _noted[module, general] = ufunc
 
 
 def with_ufunc(
@@ -34,16 +33,16 @@ def with_ufunc(
 ) -> tuple[Function, Function | None, Function | None]:
     """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what serves common
     calls in their place; in that of the general one, calls on half and bfloat16 that are computed in float32."""
-    found = _TEXT.fullmatch(_noted.get((module, general), ""))
-    ufunc = None if found is None else getattr(np, found[1], None)
+    found = _noted.get((module, general))
+    ufunc = None if found is None else getattr(np, found[0], None)
     if found is None or not isinstance(ufunc, np.ufunc):
         return shims
-    places, kinds = tuple(map(int, found[2].split(", "))), found[3]
+    _, places, kinds, is_written = found
 
     def served(function: Function | None, takes: str, otherwise: Function | None = None) -> Function | None:
         if function is None:
             return None
-        count, is_written = _count(function) if row is None else len(row.kinds), found[4] is not None
+        count = _count(function) if row is None else len(row.kinds)
         made: Function = fast.Kernel(otherwise or function, ufunc, places, count, kinds, takes, is_written)
         return made
 

@@ -156,7 +156,7 @@ class Sizes:
         return found
 
 
-_READERS: Final = {
+_READERS: Final[dict[str, Callable[..., Any]]] = {
     "size": ops.aten.sym_size.int,
     "stride": ops.aten.sym_stride.int,
     "storage_offset": ops.aten.sym_storage_offset.default,

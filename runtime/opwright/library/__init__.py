@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from opwright.dispatch.kernel_forms import Key, as_key, fallthrough_kernel
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import key_of_device, register_array_kernel
 from opwright.dispatch.registry import registry
+from opwright.dispatch.user_kernels import key_of_device, register_array_kernel
 from opwright.errors import RegistrationError
 from opwright.hooks import hooks
 from opwright.inspection.kernel_handles import get_kernel

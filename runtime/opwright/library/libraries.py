@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from opwright.dispatch.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import as_key, register, register_fallback
+from opwright.dispatch.registering import as_key, register
 from opwright.dispatch.registry import registry
 from opwright.dispatch.removing import Making, Removable, remove_all
+from opwright.dispatch.user_kernels import register_fallback
 from opwright.errors import RegistrationError
 from opwright.inspection import schema as _schema
 from opwright.keys import DispatchKey, KeySet

@@ -11,8 +11,9 @@ import seeds
 
 from opwright import dispatch
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Handle, register, register_fallback
+from opwright.dispatch.registering import Handle, register
 from opwright.dispatch.registry import registry
+from opwright.dispatch.user_kernels import register_fallback
 from opwright.keys import PYTORCH_NAMES, RUNTIME_KEYS
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")

@@ -14,7 +14,8 @@ from opwright import dispatch
 from opwright.arrays.storage import resize
 from opwright.dispatch.kernel_forms import Composite, Shim, UserKernel, Wrapper
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import register, register_fallback
+from opwright.dispatch.registering import register
+from opwright.dispatch.user_kernels import register_fallback
 from opwright.errors import ArgumentError, AutogradError, DispatchError, RegistrationError
 from opwright.keys import ARRAYS, DENSE_CPU, GRAD, ODD
 from opwright.tensors.tensor import Tensor, wrap

@@ -12,7 +12,8 @@ from conftest import Maker
 from opwright import dispatch
 from opwright.dispatch.kernel_forms import ArrayKernel, Boxed, Wrapper
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import register, register_fallback
+from opwright.dispatch.registering import register
+from opwright.dispatch.user_kernels import register_fallback
 from opwright.errors import DispatchError, RegistrationError
 from opwright.keys import ARRAYS
 from opwright.tensors.tensor import Tensor, wrap

@@ -12,7 +12,8 @@ from conftest import Maker
 
 from opwright import dispatch
 from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Handle, register, register_fallback
+from opwright.dispatch.registering import Handle, register
+from opwright.dispatch.user_kernels import register_fallback
 from opwright.errors import DispatchError
 from opwright.library import Library
 from opwright.tensors.tensor import Tensor, wrap

@@ -11,7 +11,7 @@ from opwright_codegen.targets.kernels.composites import composite_names
 from opwright_codegen.targets.kernels.metas import has_fake
 from opwright_codegen.targets.kernels.ufunc_rows import ufunc_text
 from opwright_codegen.targets.ops.part import FOLDERS, Part
-from opwright_codegen.views.layout import LINE, bracketed, quoted
+from opwright_codegen.views.layout import bracketed, filled, quoted
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
 __all__ = ["TEMPLATE", "context"]
@@ -70,7 +70,7 @@ def _kernels(part: Part) -> Iterator[tuple[Binding, str, str]]:
                 functions = (found.general, found.dense, found.arrays)
                 text = _kernel(key, FOLDERS[key], part.name, functions, stub)
                 if key == "CPU" and (of_ufunc := ufunc_text(binding, found.facts)):
-                    ufunc = quoted(of_ufunc)
+                    ufunc = _ufunc(of_ufunc)
             case Named(function):
                 text = _tuple(key, function.module, function.name, "", "")
             case _:
@@ -112,26 +112,20 @@ def _wrapper(key: str, folder: str, part: str, function: str, view: OperatorView
 
 
 def _tuple(*values: str) -> str:
-    return tuple_text([quoted(value) for value in values])
+    return filled("(", [quoted(value) for value in values], "),", 12).removesuffix(",")  # one follows in a row
+
+
+def _ufunc(text: str) -> str:
+    """Return the tuple of a ufunc, `ufunc add(0, 1) biufce in place`: its name, places, kinds, and whether in place."""
+    name, _, rest = text.removeprefix("ufunc ").partition("(")
+    places, _, kinds = rest.partition(") ")
+    numbers = tuple(map(int, places.split(", ")))
+    return f'("ufunc", {quoted(name)}, {numbers!r}, {quoted(kinds.removesuffix(" in place"))}, {" in place" in kinds})'
 
 
 def _row(view: OperatorView, served: Sequence[str]) -> str:
     short = view.name.partition("::")[2]
-    return bracketed("(", [quoted(short), quoted(view.stub), *_joined(served)], ")", 8, 1)
-
-
-def _joined(served: Sequence[str]) -> Iterator[str]:
-    """Yield what serves an operator, with strings that follow each other as one, unless it is too long for a line."""
-    before, *rest = served or [""]
-    for text in rest:
-        both = f"{before[:-1]}; {text[1:]}"
-        if before.startswith('"') and text.startswith('"') and len(both) < LINE - 12:
-            before = both
-        else:
-            yield before
-            before = text
-    if before:
-        yield before
+    return filled("(", [quoted(short), quoted(view.stub), *served], "),", 8)
 
 
 def _batching(parts: Sequence[Part]) -> str:

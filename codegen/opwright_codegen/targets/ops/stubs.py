@@ -2,7 +2,8 @@
 
 Note [Stubs]
 A stub converts what exact type tests say needs converting, has the runtime find the kernel for the keys of its tensors
-(`opwright.dispatch.lookup`) and calls that. The one overload of a name, out variants aside, has no stub but the
+(`opwright.dispatch.lookup`) and calls that. Where its arguments have a shape that the runtime has closures for, it is a
+row (`rows`): else it is written out. The one overload of a name, out variants aside, has no stub but the
 function of the name. Out variants have none: the runtime binds their arguments.
 """
 
@@ -19,6 +20,7 @@ from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.ops.lookup import Lookup, Lookups
 from opwright_codegen.targets.ops.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.ops.packets import Packet, by_use, packet_view
+from opwright_codegen.targets.ops.rows import is_row, row
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import LINE, docstring, fill, fill_string, hugged, quoted
 from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public, plain_parameters
@@ -59,8 +61,8 @@ class Stub:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The operators of one name: the statements that declare them, their stubs, and the function for all, if that is
-    another."""
+    """The operators of one name: the statements that declare them and make stubs of shapes that the runtime has, the
+    stubs that are written out, and the function for all, if that is another."""
 
     statements: tuple[str, ...]
     stubs: tuple[Stub, ...]
@@ -75,7 +77,9 @@ def context(view: NamespaceView) -> dict[str, object]:
     tags = [quoted(" ".join(sorted(shared)))] if shared else []
     return {
         "groups": groups,
-        "declarations": hugged("declare = Declarations(", [quoted(view.namespace), "PLACES", *tags], ")"),
+        "declarations": hugged(
+            "declare = Declarations(", [quoted(view.namespace), "PLACES", *tags, "module=__name__"], ")"
+        ),
         "imports": _imports(view, groups, lookups),
     }
 
@@ -109,11 +113,13 @@ def _group(
         for o in operators
         if o.result is not None
     ]
-    stubs = [
-        _stub(operator, names.packet, view, lookups)
-        for operator in operators
-        if operator.is_merged or operator.operator.kind is not SchemaKind.OUT
-    ]
+    stubs = []
+    for operator in operators:
+        if operator.is_merged or operator.operator.kind is not SchemaKind.OUT:
+            if is_row(operator):
+                statements.append(row(operator, names.packet))
+            else:
+                stubs.append(_stub(operator, names.packet, view, lookups))
     is_served = any(operator.is_merged for operator in operators)
     return Group(
         tuple(statements), tuple(stubs), None if is_served else packet_view(base, tuple(operators), view, lookups)

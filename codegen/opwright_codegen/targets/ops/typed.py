@@ -12,7 +12,9 @@ from opwright_codegen.views.layout import docstring, filled, hugged
 from opwright_codegen.views.names import BuiltinNames, returns_list
 from opwright_codegen.views.operators import OperatorView, Parameter
 
-__all__ = ["Typed"]
+__all__ = ["Declared", "Typed"]
+
+Declared = tuple[str, ...]  # one way to call something: its declarations, overloads where they are several
 
 # Note [Other names of arguments]: those of the schema, PyTorch's, and NumPy's. Mixed ones are not declared.
 _NAMINGS: Sequence[Mapping[str, str]] = (
@@ -38,36 +40,29 @@ class Typed:
         types = [text.partition(": ")[2].partition(' = "')[0] for _, text in self._parameters.values()]
         return words_in(types) | words_in(self._returns.values())
 
-    def calls(self, view: OperatorView) -> tuple[str, ...]:
-        """Return the declarations of the `__call__` of an operator or packet."""
-        return tuple(
-            [
-                filled("def __call__(", ["_op", *self._parameters_of(view, kinds)], f"{self._tail(view, kinds)} ...", 4)
-                for kinds in kinds_of(view)
-            ]
-        )
+    def operator(self, view: OperatorView) -> Declared:
+        """Return how an operator is called."""
+        return tuple([_call(self._parameters_of(view, kinds), self._tail(view, kinds)) for kinds in kinds_of(view)])
 
-    def functions(self, view: OperatorView, name: str, *, lists: bool = False) -> tuple[str, ...]:
-        """Return a function, declared once for each naming that changes something; out variants, and calls with tensors
-        and arrays, have the schema's names. `lists`: it returns the lists that operators return, where other functions
-        make them tuples."""
+    def function(self, view: OperatorView) -> Declared:
+        """Return how a function is called, once for each naming that changes something; out variants, and calls with
+        tensors and arrays, have the schema's names."""
         first, *others = kinds_of(view)
-        found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
+        found = []
         for naming in _NAMINGS:
             # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
             wanted = naming.keys() - {"self", "input"}
             if _is_taken(naming, view):
                 continue
             if not wanted or not wanted.isdisjoint(p.name for p in view.parameters):
-                head = self._head(view, name, first, naming, lists)
-                found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 4))
+                found.append(self._function(view, first, naming))
             if view.schema.kind is SchemaKind.OUT:
                 break
-        return (*found.values(), *[f"{self._head(view, name, kinds, {}, lists)} ..." for kinds in others])
+        return tuple(dict.fromkeys([*found, *[self._function(view, kinds, {}) for kinds in others]]))
 
-    def _head(self, view: OperatorView, name: str, kinds: TensorKinds, naming: Mapping[str, str], lists: bool) -> str:
+    def _function(self, view: OperatorView, kinds: TensorKinds, naming: Mapping[str, str]) -> str:
         parameters = _renamed(self._one_by_one(view, self._parameters_of(view, kinds), kinds), naming)
-        return hugged(f"def {name}(", parameters, self._tail(view, kinds, lists), after=4)
+        return _call(parameters, self._tail(view, kinds, lists=False))
 
     def _tail(self, view: OperatorView, kinds: TensorKinds, lists: bool = True) -> str:
         if not lists and returns_list(view.schema):
@@ -146,6 +141,11 @@ class Typed:
         if known is None:
             known = self._returns[returns, tensor] = return_annotation(returns, self._builtins, tensor=tensor)
         return known
+
+
+def _call(parameters: Sequence[str], tail: str) -> str:
+    """Return a declaration of the `__call__` of a class."""
+    return filled("def __call__(", ["_", *parameters], f"{tail} ...", 4)
 
 
 def _makes_leaves(view: OperatorView) -> bool:

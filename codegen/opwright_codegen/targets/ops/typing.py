@@ -3,22 +3,23 @@
 Note [Typed operators]
 Functions take tensors or plain arrays, and return that kind: Note [Tensors and arrays in one call]. The class
 `Namespace` is that of `opwright.ops.NAMESPACE`: its attributes are packets, and a packet's attributes are operators, of
-classes that Note [Typed calls] describes. Functions are declared with `def`, one by one, though many are alike: so an
-editor shows name, parameters and docstring where one points at a call.
+classes that Note [Typed calls] describes.
 `TensorMethods` is what Tensor inherits for type checkers alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from opwright_codegen.schema.model import SchemaKind
-from opwright_codegen.targets.ops.calls import CallTypes
+from opwright_codegen.targets.ops.calls import CallTypes, PartCalls, words_of
 from opwright_codegen.targets.ops.methods import PythonOperator, methods_of, python_operators
-from opwright_codegen.targets.ops.typed import Typed
+from opwright_codegen.targets.ops.typed import Declared, Typed
 from opwright_codegen.views.annotations import result_fields
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import LINE, bracketed
+from opwright_codegen.views.layout import LINE, bracketed, docstring, filled, quoted
 from opwright_codegen.views.names import BuiltinNames, is_word, returns_list
 from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public
 
@@ -29,48 +30,64 @@ OPS = "ops.pyi.j2"
 METHODS = "methods.pyi.j2"
 
 
+@dataclass(frozen=True, slots=True)
+class TypedGroup:
+    """The operators of one name: classes of calls that only this part has, and what is declared."""
+
+    calls: Sequence[tuple[str, Declared]]
+    lines: Sequence[str]
+
+
 def ops_context(view: NamespaceView, call_types: Callable[[], CallTypes]) -> dict[str, object]:
     """Return what the template of a part's `.pyi` shows. `call_types`: the classes of calls of the whole package."""
-    calls = call_types()
-    typed = Typed(view.builtins)
-    functions = {
-        base: _functions(view.names.packets[base].function, group, typed) for base, group in view.packets.items()
-    }
-    words = typed.words()
-    if any(len(found) > 1 for found in functions.values()):
-        words.add("overload")
+    calls = PartCalls(call_types(), view.names.taken)
+    groups = [_group(base, group, view, calls) for base, group in view.packets.items()]
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
-    if results:
-        words |= {"NamedTuple", "Generic"} | words_in(field for result in results for field in result[1])
+    packets, attributes, called = _packets(view, calls)
+    words = words_of(calls.own)
+    words |= words_in(field for result in results for field in result[1])
+    words |= {"Protocol"} if calls.own else set()
+    words |= {"Packet"} if packets else set()
+    words |= {"NamedTuple", "Generic"} if results else set()
     shared = ", ".join(name for name in ("A", "TensorLike") if name in words)
-    called = {
-        "stubs": [
-            (o.stub, calls.operators[o.name])
-            for o in view.operators.values()
-            if not o.is_merged and o.schema.kind is not SchemaKind.OUT
-        ],
-        "attributes": [(base, calls.packets[base]) for base in view.packets if is_word(base)],
-        # Generated kernels call these, for the lists that functions make tuples.
-        "called": [
-            (view.names.packets[base].packet, calls.packets[base])
-            for base, group in view.packets.items()
-            if any(returns_list(o.schema) for o in group)
-        ],
-    }
     # A part whose only operator is named by a keyword (`from`) says nothing that has such a class.
-    modules = [("..", "calls", "_calls")] if any(called.values()) else []
+    modules = [("..", "calls", "_calls")] if any(group.lines for group in groups) else []
     modules += [("..calls", shared, shared)] if shared else []
     return {
         "results": results,
-        "functions": _overloaded(list(functions.values()), 0),
-        **called,
+        "groups": groups,
+        "packets": packets,
+        "attributes": attributes,
+        "called": called,
         "imports": import_lines(words, ["builtins"] if "builtins" in words else [], modules),
     }
 
 
-def _functions(name: str, group: Sequence[OperatorView], typed: Typed) -> list[str]:
-    """Return the declarations of the function for all overloads of a name."""
-    return [text for operator in group for text in typed.functions(operator, name)]
+def _group(base: str, group: Sequence[OperatorView], view: NamespaceView, calls: PartCalls) -> TypedGroup:
+    known = len(calls.own)
+    lines = [f"{view.names.packets[base].function}: {calls.function(base)}"]
+    docs = dict.fromkeys(operator.operator.doc for operator in group if operator.operator.doc)
+    lines += [docstring("\n\n".join(docs), 0)] if docs else []
+    lines += [f"{o.stub}: {calls.stub(o)}" for o in group if not o.is_merged and o.schema.kind is not SchemaKind.OUT]
+    calls.packet(base, group)  # which names classes, too
+    return TypedGroup([(name, declared) for declared, name in [*calls.own.items()][known:]], lines)
+
+
+def _packets(view: NamespaceView, calls: PartCalls) -> tuple[list[tuple[str, list[str]]], list[str], list[str]]:
+    """Return the classes of packets with overloads that no generic class has, and the packets: as attributes of the
+    namespace, and those that generated kernels call, for the lists that functions make tuples."""
+    classes: dict[tuple[str, ...], str] = {}
+    attributes, called = [], []
+    for base, group in view.packets.items():
+        generic, lines = calls.packet(base, group)
+        if not generic and tuple(lines) not in classes:
+            classes[tuple(lines)] = calls.unique(f"_Packet_{base}")
+        head, items, tail = (f"{generic}[", lines, "]") if generic else (classes[tuple(lines)], [""], "")
+        if is_word(base):
+            attributes.append(filled(f"{base}: {head}", items, tail, 4))
+        if any(returns_list(o.schema) for o in group):
+            called.append(filled(f"{view.names.packets[base].packet}: {head}", items, tail))
+    return [(name, list(lines)) for lines, name in classes.items()], attributes, called
 
 
 def _natural(name: str) -> tuple[int, list[tuple[int, int | str]]]:
@@ -104,7 +121,13 @@ def index_context(view: NamespaceView) -> dict[str, object]:
     imports = [(part, [_imported(part, name) for name in names]) for part, names in sorted(private.items())]
     is_long = any(len(line) > LINE for _, lines in imports for text in lines for line in text.splitlines())
     rules = ("E501", "F403", "F405") if is_long else ("F403", "F405")
-    return {"public": public, "parts": imports, "kinds": list(view.parts), "noqa": ", ".join(rules)}
+    return {"listed": list(_listed(public)), "parts": imports, "kinds": list(view.parts), "noqa": ", ".join(rules)}
+
+
+def _listed(names: Sequence[str]) -> Iterator[str]:
+    """Yield lines of names, those that begin alike on lines of their own: a name that is added moves few others."""
+    for _, alike in groupby(names, lambda name: name[:2]):
+        yield filled("", [quoted(name) for name in alike], ",", 4)
 
 
 def _imported(part: str, name: str) -> str:

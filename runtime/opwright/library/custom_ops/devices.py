@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opwright.dispatch.conversion import is_tensor_like
 from opwright.dispatch.declarations import read
-from opwright.dispatch.registering import key_of_device
+from opwright.dispatch.user_kernels import key_of_device
 from opwright.keys import DispatchKey
 
 __all__ = ["keys_of_devices"]

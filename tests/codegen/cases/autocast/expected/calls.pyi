@@ -3,98 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_logits_target_38c9cb(Protocol):
-    @overload
-    def __call__(_op, logits: A, target: A) -> A: ...
-    @overload
-    def __call__(_op, logits: Tensor, target: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, logits: NDArray[Any], target: Tensor) -> Tensor: ...
-class Operator_logits_target_38c9cb(Call_logits_target_38c9cb, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_probabilities_target_74fcc0(Protocol):
-    @overload
-    def __call__(_op, probabilities: A, target: A) -> A: ...
-    @overload
-    def __call__(_op, probabilities: Tensor, target: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, probabilities: NDArray[Any], target: Tensor) -> Tensor: ...
-class Operator_probabilities_target_74fcc0(Call_probabilities_target_74fcc0, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_dtype_876e03(Protocol):
-    def __call__(_op, self: A, *, dtype: DTypeLike | None = None) -> A: ...
-class Operator_self_dtype_876e03(Call_self_dtype_876e03, Operator): ...
+    __call__: Called
 
-class Call_self_p_95f1b8(Protocol):
-    def __call__(_op, self: A, p: float = 2.0) -> A: ...
-class Operator_self_p_95f1b8(Call_self_p_95f1b8, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_p_dtype_77e2be(Protocol):
-    @overload
-    def __call__(_op, self: A, p: float = 2.0) -> A: ...
-    @overload
-    def __call__(_op, self: A, p: float, *, dtype: DTypeLike) -> A: ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_p_dtype_b24e0d(Protocol):
-    def __call__(_op, self: A, p: float, *, dtype: DTypeLike) -> A: ...
-class Operator_self_p_dtype_b24e0d(Call_self_p_dtype_b24e0d, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_tensors_793b26(Protocol):
-    def __call__(_op, tensors: Sequence[A]) -> A: ...
-class Operator_tensors_793b26(Call_tensors_793b26, Operator): ...
-
-class Call_x_weight_bias_5778fa(Protocol):
-    @overload
-    def __call__(_op, x: A, weight: A, bias: A | None = None) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, weight: TensorLike, bias: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], weight: Tensor, bias: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], weight: NDArray[Any], bias: Tensor) -> Tensor: ...
-class Operator_x_weight_bias_5778fa(Call_x_weight_bias_5778fa, Operator): ...
-
-class Packet_logits_target_9bb8cc(Packet):
-    __call__: Call_logits_target_38c9cb
-    default: Operator_logits_target_38c9cb
-
-class Packet_probabilities_target_11b00a(Packet):
-    __call__: Call_probabilities_target_74fcc0
-    default: Operator_probabilities_target_74fcc0
-
-class Packet_self_dtype_7b2c4e(Packet):
-    __call__: Call_self_dtype_876e03
-    default: Operator_self_dtype_876e03
-
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
-
-class Packet_self_p_dtype_15fd00(Packet):
-    __call__: Call_self_p_dtype_77e2be
-    default: Operator_self_p_95f1b8
-    dtype: Operator_self_p_dtype_b24e0d
-
-class Packet_tensors_7f2950(Packet):
-    __call__: Call_tensors_793b26
-    default: Operator_tensors_793b26
-
-class Packet_x_weight_bias_6dd3ec(Packet):
-    __call__: Call_x_weight_bias_5778fa
-    default: Operator_x_weight_bias_5778fa
+    out: OperatorOf[Out]

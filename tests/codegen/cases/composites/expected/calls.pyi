@@ -3,167 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from opwright.abi import Device, Layout, Operator, Packet, Tensor
-
-from . import ops
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_n_dtype_layout_device_pin_memory_90069a(Protocol):
-    def __call__(
-        _op, n: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
-        device: Device | str | None = None, pin_memory: bool | None = None,
-    ) -> Tensor: ...
-class Operator_n_dtype_layout_device_pin_memory_90069a(Call_n_dtype_layout_device_pin_memory_90069a, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_n_dtype_layout_device_pin_memory_o_f12557(Protocol):
-    @overload
-    def __call__(
-        _op, n: int, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
-        device: Device | str | None = None, pin_memory: bool | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, n: int, *, out: A) -> A: ...
+    __name__: str
+    __qualname__: str
 
-class Call_n_out_4a800e(Protocol):
-    def __call__(_op, n: int, *, out: A) -> A: ...
-class Operator_n_out_4a800e(Call_n_out_4a800e, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+    __call__: Called
 
-class Call_self_6ee59d(Protocol):
-    def __call__(_op, self: Sequence[TensorLike]) -> None: ...
-class Operator_self_6ee59d(Call_self_6ee59d, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_aeebaf(Protocol):
-    def __call__(_op, self: Sequence[A]) -> list[A]: ...
-class Operator_self_aeebaf(Call_self_aeebaf, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_d16298(Protocol):
-    def __call__(_op, self: A) -> list[A]: ...
-class Operator_self_d16298(Call_self_d16298, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_self_n_ee139b(Protocol):
-    def __call__(_op, self: A, *, n: int = 2) -> A: ...
-class Operator_self_n_ee139b(Call_self_n_ee139b, Operator): ...
-
-class Call_self_n_out_f3e133(Protocol):
-    @overload
-    def __call__(_op, self: A, *, n: int = 2) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, n: int = 2, out: A) -> A: ...
-
-class Call_self_n_out_f55120(Protocol):
-    def __call__(_op, self: TensorLike, *, n: int = 2, out: A) -> A: ...
-class Operator_self_n_out_f55120(Call_self_n_out_f55120, Operator): ...
-
-class Call_self_other_29b998(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A | None = None) -> ops.ops.pair_default_result[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike | None = None) -> ops.ops.pair_default_result[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> ops.ops.pair_default_result[Tensor]: ...
-class Operator_self_other_29b998(Call_self_other_29b998, Operator): ...
-
-class Call_self_other_first_second_6f7ee6(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A | None = None) -> ops.ops.pair_default_result[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike | None = None) -> ops.ops.pair_default_result[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> ops.ops.pair_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, other: TensorLike | None = None, *, first: A, second: A,
-    ) -> ops.ops.pair_first_result[A]: ...
-
-class Call_self_other_first_second_b12760(Protocol):
-    def __call__(
-        _op, self: TensorLike, other: TensorLike | None = None, *, first: A, second: A,
-    ) -> ops.ops.pair_first_result[A]: ...
-class Operator_self_other_first_second_b12760(Call_self_other_first_second_b12760, Operator): ...
-
-class Call_self_other_swap_8bf4e2(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A, swap: bool = False) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, swap: bool = False) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, swap: bool = False) -> Tensor: ...
-class Operator_self_other_swap_8bf4e2(Call_self_other_swap_8bf4e2, Operator): ...
-
-class Call_self_out_1b5d99(Protocol):
-    def __call__(_op, self: TensorLike, *, out: Sequence[TensorLike]) -> None: ...
-class Operator_self_out_1b5d99(Call_self_out_1b5d99, Operator): ...
-
-class Call_self_out_474476(Protocol):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-class Operator_self_out_474476(Call_self_out_474476, Operator): ...
-
-class Call_self_out_a2a6d4(Protocol):
-    @overload
-    def __call__(_op, self: A) -> list[A]: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: Sequence[TensorLike]) -> None: ...
-
-class Call_self_out_b59422(Protocol):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class Packet_n_dtype_layout_device_pin_memory_o_db4ae0(Packet):
-    __call__: Call_n_dtype_layout_device_pin_memory_o_f12557
-    default: Operator_n_dtype_layout_device_pin_memory_90069a
-    out: Operator_n_out_4a800e
-
-class Packet_self_825f35(Packet):
-    __call__: Call_self_6ee59d
-    default: Operator_self_6ee59d
-
-class Packet_self_90ab7d(Packet):
-    __call__: Call_self_aeebaf
-    default: Operator_self_aeebaf
-
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
-
-class Packet_self_n_4af98b(Packet):
-    __call__: Call_self_n_ee139b
-    default: Operator_self_n_ee139b
-
-class Packet_self_n_out_e1703c(Packet):
-    __call__: Call_self_n_out_f3e133
-    default: Operator_self_n_ee139b
-    out: Operator_self_n_out_f55120
-
-class Packet_self_other_first_second_a36f39(Packet):
-    __call__: Call_self_other_first_second_6f7ee6
-    default: Operator_self_other_29b998
-    first: Operator_self_other_first_second_b12760
-
-class Packet_self_other_swap_334d1d(Packet):
-    __call__: Call_self_other_swap_8bf4e2
-    default: Operator_self_other_swap_8bf4e2
-
-class Packet_self_out_2db244(Packet):
-    __call__: Call_self_out_b59422
-    default: Operator_self_5347dd
-    out: Operator_self_out_474476
-
-class Packet_self_out_48e983(Packet):
-    __call__: Call_self_out_a2a6d4
-    default: Operator_self_d16298
-    out: Operator_self_out_1b5d99
+    out: OperatorOf[Out]

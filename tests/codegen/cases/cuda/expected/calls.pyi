@@ -3,210 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
-
-from . import ops
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_a_a_shape__b_14c7c9(Protocol):
-    @overload
-    def __call__(_op, a: A, a_shape: A, _b: int) -> A: ...
-    @overload
-    def __call__(_op, a: Tensor, a_shape: TensorLike, _b: int) -> Tensor: ...
-    @overload
-    def __call__(_op, a: NDArray[Any], a_shape: Tensor, _b: int) -> Tensor: ...
-class Operator_a_a_shape__b_14c7c9(Call_a_a_shape__b_14c7c9, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_int__n_size_f510f3(Protocol):
-    def __call__(_op, int_: A, *, n: bool, size: int) -> A: ...
-class Operator_int__n_size_f510f3(Call_int__n_size_f510f3, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_int__restrict_n_size_args_889612(Protocol):
-    @overload
-    def __call__(_op, int_: A, restrict: A, n: bool, size: int, args_: A) -> ops.ops.words_result[A]: ...
-    @overload
-    def __call__(
-        _op, int_: Tensor, restrict: TensorLike, n: bool, size: int, args_: TensorLike,
-    ) -> ops.ops.words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: Tensor, n: bool, size: int, args_: TensorLike,
-    ) -> ops.ops.words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: NDArray[Any], n: bool, size: int, args_: Tensor,
-    ) -> ops.ops.words_result[Tensor]: ...
-class Operator_int__restrict_n_size_args_889612(Call_int__restrict_n_size_args_889612, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_by_ceb93c(Protocol):
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-class Operator_self_by_ceb93c(Call_self_by_ceb93c, Operator): ...
+    __call__: Called
 
-class Call_self_by_out_041313(Protocol):
-    @overload
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, by: Scalar) -> A: ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_by_out_17f0c9(Protocol):
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-class Operator_self_by_out_17f0c9(Call_self_by_out_17f0c9, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_x_by_e04f25(Protocol):
-    def __call__(_op, x: A, by: float) -> A: ...
-class Operator_x_by_e04f25(Call_x_by_e04f25, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_x_y_alpha_d6bb4c(Protocol):
-    @overload
-    def __call__(_op, x: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-class Operator_x_y_alpha_d6bb4c(Call_x_y_alpha_d6bb4c, Operator): ...
-
-class Call_x_y_alpha_out_64b452(Protocol):
-    @overload
-    def __call__(_op, x: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, x: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
-class Call_x_y_alpha_out_e812bb(Protocol):
-    def __call__(_op, x: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-class Operator_x_y_alpha_out_e812bb(Call_x_y_alpha_out_e812bb, Operator): ...
-
-class Call_x_y_by_451619(Protocol):
-    @overload
-    def __call__(_op, x: A, y: A, by: A | None = None) -> ops.ops.swap_functional_result[A]: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, y: TensorLike, by: TensorLike | None = None,
-    ) -> ops.ops.swap_functional_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], y: Tensor, by: TensorLike | None = None,
-    ) -> ops.ops.swap_functional_result[Tensor]: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: NDArray[Any], by: Tensor) -> ops.ops.swap_functional_result[Tensor]: ...
-class Operator_x_y_by_451619(Call_x_y_by_451619, Operator): ...
-
-class Call_x_y_by_978c70(Protocol):
-    def __call__(_op, x: TensorLike, y: TensorLike, by: TensorLike | None = None) -> None: ...
-class Operator_x_y_by_978c70(Call_x_y_by_978c70, Operator): ...
-
-class Call_x_y_index_by_low_high_shift_flip_w_8a1ec4(Protocol):
-    @overload
-    def __call__(
-        _op, x: A, y: A | None, index: A, by: Scalar, low: Scalar | None = None, high: float | None = None,
-        shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-        mode: str = "up", note: str | None = None,
-    ) -> ops.ops.blend_host_result[A]: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, y: TensorLike | None, index: TensorLike, by: Scalar, low: Scalar | None = None,
-        high: float | None = None, shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-        mode: str = "up", note: str | None = None,
-    ) -> ops.ops.blend_host_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], y: Tensor, index: TensorLike, by: Scalar, low: Scalar | None = None,
-        high: float | None = None, shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-        mode: str = "up", note: str | None = None,
-    ) -> ops.ops.blend_host_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], y: NDArray[Any] | None, index: Tensor, by: Scalar, low: Scalar | None = None,
-        high: float | None = None, shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-        mode: str = "up", note: str | None = None,
-    ) -> ops.ops.blend_host_result[Tensor]: ...
-class Operator_x_y_index_by_low_high_shift_flip_w_8a1ec4(Call_x_y_index_by_low_high_shift_flip_w_8a1ec4, Operator): ...
-
-class Call_x_y_index_by_low_high_shift_flip_w_f38d06(Protocol):
-    @overload
-    def __call__(
-        _op, x: A, y: A | None, index: A, by: Scalar, low: Scalar | None = None, high: float | None = None,
-        shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-    ) -> ops.ops.blend_result[A]: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, y: TensorLike | None, index: TensorLike, by: Scalar, low: Scalar | None = None,
-        high: float | None = None, shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-    ) -> ops.ops.blend_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], y: Tensor, index: TensorLike, by: Scalar, low: Scalar | None = None,
-        high: float | None = None, shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-    ) -> ops.ops.blend_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], y: NDArray[Any] | None, index: Tensor, by: Scalar, low: Scalar | None = None,
-        high: float | None = None, shift: int | None = None, flip: bool | None = None, weights: Sequence[float] = (),
-        offsets: Sequence[int] | None = None, mask: Sequence[bool] = (), window: Sequence[int] | int = (0, 0),
-    ) -> ops.ops.blend_result[Tensor]: ...
-class Operator_x_y_index_by_low_high_shift_flip_w_f38d06(Call_x_y_index_by_low_high_shift_flip_w_f38d06, Operator): ...
-
-class Packet_a_a_shape__b_1ee36b(Packet):
-    __call__: Call_a_a_shape__b_14c7c9
-    default: Operator_a_a_shape__b_14c7c9
-
-class Packet_int__n_size_0bca03(Packet):
-    __call__: Call_int__n_size_f510f3
-    default: Operator_int__n_size_f510f3
-
-class Packet_int__restrict_n_size_args_598324(Packet):
-    __call__: Call_int__restrict_n_size_args_889612
-    default: Operator_int__restrict_n_size_args_889612
-
-class Packet_self_by_8493dc(Packet):
-    __call__: Call_self_by_ceb93c
-    default: Operator_self_by_ceb93c
-
-class Packet_self_by_out_ce1387(Packet):
-    __call__: Call_self_by_out_041313
-    out: Operator_self_by_out_17f0c9
-    default: Operator_self_by_ceb93c
-
-class Packet_x_by_b60ddb(Packet):
-    __call__: Call_x_by_e04f25
-    default: Operator_x_by_e04f25
-
-class Packet_x_y_alpha_out_3af6de(Packet):
-    __call__: Call_x_y_alpha_out_64b452
-    default: Operator_x_y_alpha_d6bb4c
-    out: Operator_x_y_alpha_out_e812bb
-
-class Packet_x_y_by_aa5337(Packet):
-    __call__: Call_x_y_by_978c70
-    default: Operator_x_y_by_978c70
-
-class Packet_x_y_by_ce0463(Packet):
-    __call__: Call_x_y_by_451619
-    default: Operator_x_y_by_451619
-
-class Packet_x_y_index_by_low_high_shift_flip_w_4c9d69(Packet):
-    __call__: Call_x_y_index_by_low_high_shift_flip_w_8a1ec4
-    default: Operator_x_y_index_by_low_high_shift_flip_w_8a1ec4
-
-class Packet_x_y_index_by_low_high_shift_flip_w_850e83(Packet):
-    __call__: Call_x_y_index_by_low_high_shift_flip_w_f38d06
-    default: Operator_x_y_index_by_low_high_shift_flip_w_f38d06
+    out: OperatorOf[Out]

@@ -3,9 +3,9 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
@@ -13,48 +13,28 @@ from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_count_7c249d(Protocol):
-    def __call__(_op, self: A, count: int) -> A: ...
-class Operator_self_count_7c249d(Call_self_count_7c249d, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_message_929969(Protocol):
-    def __call__(_op, self: TensorLike, message: str) -> None: ...
-class Operator_self_message_929969(Call_self_message_929969, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_other_974e27(Protocol):
-    def __call__(_op, self: TensorLike, other: TensorLike) -> bool: ...
-class Operator_self_other_974e27(Call_self_other_974e27, Operator): ...
+    __call__: Called
 
-class Call_self_other_bb413e(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A | None) -> tuple[A, int]: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike | None) -> tuple[Tensor, int]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> tuple[Tensor, int]: ...
-class Operator_self_other_bb413e(Call_self_other_bb413e, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Packet_self_count_13e2b1(Packet):
-    __call__: Call_self_count_7c249d
-    default: Operator_self_count_7c249d
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Packet_self_message_ade95e(Packet):
-    __call__: Call_self_message_929969
-    default: Operator_self_message_929969
-
-class Packet_self_other_835426(Packet):
-    __call__: Call_self_other_bb413e
-    default: Operator_self_other_bb413e
-
-class Packet_self_other_e335f4(Packet):
-    __call__: Call_self_other_974e27
-    default: Operator_self_other_974e27
+    out: OperatorOf[Out]

@@ -3,83 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_int__restrict_n_count_from_a177ba(Protocol):
-    @overload
-    def __call__(_op, int_: A, restrict: A, n: float, count: int, from_: bool) -> A: ...
-    @overload
-    def __call__(_op, int_: Tensor, restrict: TensorLike, n: float, count: int, from_: bool) -> Tensor: ...
-    @overload
-    def __call__(_op, int_: NDArray[Any], restrict: Tensor, n: float, count: int, from_: bool) -> Tensor: ...
-class Operator_int__restrict_n_count_from_a177ba(Call_int__restrict_n_count_from_a177ba, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_other_alpha_0f49d5(Protocol):
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-class Operator_self_other_alpha_0f49d5(Call_self_other_alpha_0f49d5, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_other_alpha_36c536(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-class Operator_self_other_alpha_36c536(Call_self_other_alpha_36c536, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_other_alpha_out_35c869(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
+    __call__: Called
 
-class Call_self_other_alpha_out_3a7257(Protocol):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-class Operator_self_other_alpha_out_3a7257(Call_self_other_alpha_out_3a7257, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_x_b0ff15(Protocol):
-    def __call__(_op, x: A) -> A: ...
-class Operator_x_b0ff15(Call_x_b0ff15, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_x_y_2e46cf(Protocol):
-    @overload
-    def __call__(_op, x: A, y: A) -> A: ...
-    @overload
-    def __call__(_op, x: Tensor, y: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], y: Tensor) -> Tensor: ...
-class Operator_x_y_2e46cf(Call_x_y_2e46cf, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Packet_int__restrict_n_count_from_6dc3dd(Packet):
-    __call__: Call_int__restrict_n_count_from_a177ba
-    default: Operator_int__restrict_n_count_from_a177ba
-
-class Packet_self_other_alpha_6a2a72(Packet):
-    __call__: Call_self_other_alpha_0f49d5
-    default: Operator_self_other_alpha_0f49d5
-
-class Packet_self_other_alpha_out_65c590(Packet):
-    __call__: Call_self_other_alpha_out_35c869
-    default: Operator_self_other_alpha_36c536
-    out: Operator_self_other_alpha_out_3a7257
-
-class Packet_x_4d1d25(Packet):
-    __call__: Call_x_b0ff15
-    default: Operator_x_b0ff15
-
-class Packet_x_y_625da4(Packet):
-    __call__: Call_x_y_2e46cf
-    default: Operator_x_y_2e46cf
+    out: OperatorOf[Out]

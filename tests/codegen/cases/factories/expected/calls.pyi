@@ -3,46 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from opwright.abi import Device, Generator, Layout, MemoryFormat, Operator, Packet, Scalar, Tensor
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_2e8c80(Protocol):
-    def __call__(_op) -> str: ...
-class Operator_2e8c80(Call_2e8c80, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_size_eps_top_mode_quoted_redu_723073(Protocol):
-    def __call__(
-        _op, self: A, size: Sequence[int] | int = (1, 1), eps: float = 1e-05, top: float = float("inf"),
-        mode: str = "it's", quoted: str = 'say "so"', reduction: int = 1, dtype: DTypeLike = "long",
-        memory_format: MemoryFormat = MemoryFormat.contiguous_format, mask: Sequence[bool] | bool = (True, False),
-        low: Scalar | None = None, generator: Generator | None = None,
-    ) -> A: ...
-class Operator_self_size_eps_top_mode_quoted_redu_723073(Call_self_size_eps_top_mode_quoted_redu_723073, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_size_value_dtype_layout_device_pin_11c133(Protocol):
-    def __call__(
-        _op, size: Sequence[int], value: Scalar, *, dtype: DTypeLike | None = None, layout: Layout | None = None,
-        device: Device | str | None = None, pin_memory: bool | None = None,
-    ) -> Tensor: ...
-class Operator_size_value_dtype_layout_device_pin_11c133(Call_size_value_dtype_layout_device_pin_11c133, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Packet_5055db(Packet):
-    __call__: Call_2e8c80
-    default: Operator_2e8c80
+    __call__: Called
 
-class Packet_self_size_eps_top_mode_quoted_redu_c0d8ae(Packet):
-    __call__: Call_self_size_eps_top_mode_quoted_redu_723073
-    default: Operator_self_size_eps_top_mode_quoted_redu_723073
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Packet_size_value_dtype_layout_device_pin_40b239(Packet):
-    __call__: Call_size_value_dtype_layout_device_pin_11c133
-    default: Operator_size_value_dtype_layout_device_pin_11c133
+    __call__: Called
+    default: OperatorOf[Default]
+
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
+
+    out: OperatorOf[Out]

@@ -3,194 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
-
-from . import ops
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_by_ceb93c(Protocol):
-    def __call__(_op, self: A, by: Scalar) -> A: ...
-class Operator_self_by_ceb93c(Call_self_by_ceb93c, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_by_out_041313(Protocol):
-    @overload
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: A, by: Scalar) -> A: ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_by_out_17f0c9(Protocol):
-    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
-class Operator_self_by_out_17f0c9(Call_self_by_out_17f0c9, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_others_34b72f(Protocol):
-    @overload
-    def __call__(_op, self: Sequence[A], others: Sequence[A]) -> list[A]: ...
-    @overload
-    def __call__(_op, self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
-    @overload
-    def __call__(_op, self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
-class Operator_self_others_34b72f(Call_self_others_34b72f, Operator): ...
+    __call__: Called
 
-class Call_self_others_c73a69(Protocol):
-    def __call__(_op, self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
-class Operator_self_others_c73a69(Call_self_others_c73a69, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_others_out_7b6378(Protocol):
-    @overload
-    def __call__(
-        _op, self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike],
-    ) -> None: ...
-    @overload
-    def __call__(_op, self: Sequence[A], others: Sequence[A]) -> list[A]: ...
-    @overload
-    def __call__(_op, self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
-    @overload
-    def __call__(_op, self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_others_out_f9bece(Protocol):
-    def __call__(
-        _op, self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike],
-    ) -> None: ...
-class Operator_self_others_out_f9bece(Call_self_others_out_f9bece, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_stack_x_135bbd(Protocol):
-    @overload
-    def __call__(_op, stack: A, x: A) -> A: ...
-    @overload
-    def __call__(_op, stack: Tensor, x: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, stack: NDArray[Any], x: Tensor) -> Tensor: ...
-class Operator_stack_x_135bbd(Call_stack_x_135bbd, Operator): ...
-
-class Call_stack_x_52f8da(Protocol):
-    def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
-class Operator_stack_x_52f8da(Call_stack_x_52f8da, Operator): ...
-
-class Call_x_log_parts_by_10d123(Protocol):
-    @overload
-    def __call__(
-        _op, x: A, log: A | None, parts: Sequence[A], by: int | None = 1,
-    ) -> ops.ops.shift_functional_result[A]: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, log: TensorLike | None, parts: Sequence[TensorLike], by: int | None = 1,
-    ) -> ops.ops.shift_functional_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], log: Tensor, parts: Sequence[TensorLike], by: int | None = 1,
-    ) -> ops.ops.shift_functional_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], log: NDArray[Any] | None, parts: Sequence[Tensor], by: int | None = 1,
-    ) -> ops.ops.shift_functional_result[Tensor]: ...
-class Operator_x_log_parts_by_10d123(Call_x_log_parts_by_10d123, Operator): ...
-
-class Call_x_log_parts_by_745b55(Protocol):
-    def __call__(
-        _op, x: TensorLike, log: TensorLike | None, parts: Sequence[TensorLike], by: int | None = 1,
-    ) -> None: ...
-class Operator_x_log_parts_by_745b55(Call_x_log_parts_by_745b55, Operator): ...
-
-class Call_x_mean_scale_momentum_8eb9b8(Protocol):
-    @overload
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> tuple[A, A, A | None]: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1,
-    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *, momentum: float = 0.1,
-    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1,
-    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
-class Operator_x_mean_scale_momentum_8eb9b8(Call_x_mean_scale_momentum_8eb9b8, Operator): ...
-
-class Call_x_mean_scale_momentum_dac925(Protocol):
-    @overload
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *, momentum: float = 0.1,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
-class Operator_x_mean_scale_momentum_dac925(Call_x_mean_scale_momentum_dac925, Operator): ...
-
-class Call_x_mean_scale_momentum_out_06b29f(Protocol):
-    @overload
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
-    @overload
-    def __call__(
-        _op, x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *, momentum: float = 0.1,
-    ) -> Tensor: ...
-    @overload
-    def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
-    @overload
-    def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
-
-class Call_x_mean_scale_momentum_out_b391b1(Protocol):
-    def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
-class Operator_x_mean_scale_momentum_out_b391b1(Call_x_mean_scale_momentum_out_b391b1, Operator): ...
-
-class Packet_self_by_8493dc(Packet):
-    __call__: Call_self_by_ceb93c
-    default: Operator_self_by_ceb93c
-
-class Packet_self_by_out_ce1387(Packet):
-    __call__: Call_self_by_out_041313
-    out: Operator_self_by_out_17f0c9
-    default: Operator_self_by_ceb93c
-
-class Packet_self_others_8c82e8(Packet):
-    __call__: Call_self_others_c73a69
-    default: Operator_self_others_c73a69
-
-class Packet_self_others_out_7c7bbe(Packet):
-    __call__: Call_self_others_out_7b6378
-    out: Operator_self_others_out_f9bece
-    default: Operator_self_others_34b72f
-
-class Packet_stack_x_ceac40(Packet):
-    __call__: Call_stack_x_52f8da
-    default: Operator_stack_x_52f8da
-
-class Packet_stack_x_e2e3cc(Packet):
-    __call__: Call_stack_x_135bbd
-    default: Operator_stack_x_135bbd
-
-class Packet_x_log_parts_by_62bab0(Packet):
-    __call__: Call_x_log_parts_by_745b55
-    default: Operator_x_log_parts_by_745b55
-
-class Packet_x_log_parts_by_9c1c6e(Packet):
-    __call__: Call_x_log_parts_by_10d123
-    default: Operator_x_log_parts_by_10d123
-
-class Packet_x_mean_scale_momentum_fa5170(Packet):
-    __call__: Call_x_mean_scale_momentum_8eb9b8
-    default: Operator_x_mean_scale_momentum_8eb9b8
-
-class Packet_x_mean_scale_momentum_out_1bd0ba(Packet):
-    __call__: Call_x_mean_scale_momentum_out_06b29f
-    default: Operator_x_mean_scale_momentum_dac925
-    out: Operator_x_mean_scale_momentum_out_b391b1
+    out: OperatorOf[Out]

@@ -3,10 +3,9 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
@@ -14,56 +13,28 @@ from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_count_78d99c(Protocol):
-    def __call__(_op, self: A, count: int) -> list[A]: ...
-class Operator_self_count_78d99c(Call_self_count_78d99c, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_indices_7dcf6b(Protocol):
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
-class Operator_self_indices_7dcf6b(Call_self_indices_7dcf6b, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_tensors_dim_b20781(Protocol):
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
-class Operator_tensors_dim_b20781(Call_tensors_dim_b20781, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_tensors_dim_out_bba826(Protocol):
-    @overload
-    def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
+    __call__: Called
 
-class Call_tensors_dim_out_e2fb36(Protocol):
-    def __call__(_op, tensors: Sequence[TensorLike], dim: int = 0, *, out: A) -> A: ...
-class Operator_tensors_dim_out_e2fb36(Call_tensors_dim_out_e2fb36, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_tensors_weights_a556a4(Protocol):
-    @overload
-    def __call__(_op, tensors: Sequence[A], weights: Sequence[A] | None = None) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[Tensor], weights: Sequence[TensorLike] | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, tensors: Sequence[NDArray[Any]], weights: Sequence[Tensor]) -> Tensor: ...
-class Operator_tensors_weights_a556a4(Call_tensors_weights_a556a4, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Packet_self_count_a3a75a(Packet):
-    __call__: Call_self_count_78d99c
-    default: Operator_self_count_78d99c
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Packet_self_indices_050685(Packet):
-    __call__: Call_self_indices_7dcf6b
-    default: Operator_self_indices_7dcf6b
-
-class Packet_tensors_dim_out_1a8a83(Packet):
-    __call__: Call_tensors_dim_out_bba826
-    default: Operator_tensors_dim_b20781
-    out: Operator_tensors_dim_out_e2fb36
-
-class Packet_tensors_weights_fbf060(Packet):
-    __call__: Call_tensors_weights_a556a4
-    default: Operator_tensors_weights_a556a4
+    out: OperatorOf[Out]

@@ -3,9 +3,9 @@
 
 A row is (operator, function, what serves it …). `CPU+dense+arrays` is the kernel of that name for CPU, and those for
 simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
-`ufunc add(0, 1) fce` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
-negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
-in float32), where every other argument is 1.
+("ufunc", "add", (0, 1), "fce", False) behind it says that these two are a ufunc of NumPy's over the arguments at those
+places (a negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are
+computed in float32), not in place, where every other argument is 1.
 `metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
 `Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
 that writes and views are noted as the schema says, and `forward` that tangents go through it. What has another name or
@@ -15,12 +15,14 @@ A name that the schema declares, and that is bound to nothing, has no module.
 
 # The parts that have batching rules.
 BATCHING: tuple[str, ...] = ("ops",)
-OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
+# fmt: off
+OPERATORS: dict[str, list[tuple[str | tuple[str | bool | tuple[int, ...], ...], ...]]] = {
     "ops": [
-        ("join", "join_default", "CPU; CUDA; metas"),
-        ("join.out", "join_out", "CPU; CUDA", ("metas", "join_default"), "ADInplaceOrView"),
+        ("join", "join_default", "CPU", "CUDA", "metas"),
+        ("join.out", "join_out", "CPU", "CUDA", ("metas", "join_default"), "ADInplaceOrView"),
         ("pick", "pick", "CPU"),
         ("weighted", "weighted", "CPU"),
         ("copies", "copies_default", "CPU"),
     ],
 }
+# fmt: on

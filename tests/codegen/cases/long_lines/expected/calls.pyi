@@ -3,140 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
-from . import ops
-
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_other_limit_1bdc7b(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A, limit: float) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, limit: float) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, limit: float) -> Tensor: ...
-class Operator_self_other_limit_1bdc7b(Call_self_other_limit_1bdc7b, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_the_first_argument_with_a_long_nam_1eb2cc(Protocol):
-    @overload
-    def __call__(_op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: Tensor, the_second_argument_with_a_long_name: TensorLike,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: Tensor,
-    ) -> Tensor: ...
-class Operator_the_first_argument_with_a_long_nam_1eb2cc(Call_the_first_argument_with_a_long_nam_1eb2cc, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_the_first_argument_with_a_long_nam_2493fa(Protocol):
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None, *, the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: Tensor, the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None, *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: Tensor,
-        the_third_argument_with_a_long_name: TensorLike | None = None, *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: NDArray[Any],
-        the_third_argument_with_a_long_name: Tensor, *, the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-class Operator_the_first_argument_with_a_long_nam_2493fa(Call_the_first_argument_with_a_long_nam_2493fa, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_the_first_argument_with_a_long_nam_4b709f(Protocol):
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None, *, the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: Tensor, the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None, *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: Tensor,
-        the_third_argument_with_a_long_name: TensorLike | None = None, *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: NDArray[Any],
-        the_third_argument_with_a_long_name: Tensor, *, the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> ops.ops.a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: TensorLike, the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None, *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05, out0: A, out1: A, out2: A,
-    ) -> tuple[A, A, A]: ...
+    __call__: Called
 
-class Call_the_first_argument_with_a_long_nam_7d0db7(Protocol):
-    def __call__(
-        _op, the_first_argument_with_a_long_name: TensorLike, the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None, *,
-        the_tolerance_to_be_used_in_comparisons: float = 1e-05, out0: A, out1: A, out2: A,
-    ) -> tuple[A, A, A]: ...
-class Operator_the_first_argument_with_a_long_nam_7d0db7(Call_the_first_argument_with_a_long_nam_7d0db7, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_the_first_argument_with_a_long_nam_822ac8(Protocol):
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None,
-    ) -> tuple[A, A, A]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: Tensor, the_second_argument_with_a_long_name: TensorLike,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: Tensor,
-        the_third_argument_with_a_long_name: TensorLike | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
-    @overload
-    def __call__(
-        _op, the_first_argument_with_a_long_name: NDArray[Any], the_second_argument_with_a_long_name: NDArray[Any],
-        the_third_argument_with_a_long_name: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]: ...
-class Operator_the_first_argument_with_a_long_nam_822ac8(Call_the_first_argument_with_a_long_nam_822ac8, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Packet_self_other_limit_8e445c(Packet):
-    __call__: Call_self_other_limit_1bdc7b
-    default: Operator_self_other_limit_1bdc7b
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Packet_the_first_argument_with_a_long_nam_47e2de(Packet):
-    __call__: Call_the_first_argument_with_a_long_nam_1eb2cc
-    default: Operator_the_first_argument_with_a_long_nam_1eb2cc
-
-class Packet_the_first_argument_with_a_long_nam_67ad2e(Packet):
-    __call__: Call_the_first_argument_with_a_long_nam_4b709f
-    default: Operator_the_first_argument_with_a_long_nam_2493fa
-    out: Operator_the_first_argument_with_a_long_nam_7d0db7
-
-class Packet_the_first_argument_with_a_long_nam_90e76c(Packet):
-    __call__: Call_the_first_argument_with_a_long_nam_822ac8
-    default: Operator_the_first_argument_with_a_long_nam_822ac8
+    out: OperatorOf[Out]

@@ -3,93 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
-from . import ops
-
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_b3154e(Protocol):
-    def __call__(_op, self: A) -> tuple[A, A]: ...
-class Operator_self_b3154e(Call_self_b3154e, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_beta_f628e4(Protocol):
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-class Operator_self_beta_f628e4(Call_self_beta_f628e4, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_beta_out_03b3d7(Protocol):
-    @overload
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_beta_out_12fc5c(Protocol):
-    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
-class Operator_self_beta_out_12fc5c(Call_self_beta_out_12fc5c, Operator): ...
+    __call__: Called
 
-class Call_self_dim_keepdim_a75ac1(Protocol):
-    def __call__(
-        _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False,
-    ) -> ops.ops.moments_default_result[A]: ...
-class Operator_self_dim_keepdim_a75ac1(Call_self_dim_keepdim_a75ac1, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_dim_keepdim_out0_out1_158800(Protocol):
-    @overload
-    def __call__(
-        _op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False,
-    ) -> ops.ops.moments_default_result[A]: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, out0: A, out1: A,
-    ) -> tuple[A, A]: ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_dim_keepdim_out0_out1_41bbc0(Protocol):
-    def __call__(
-        _op, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, out0: A, out1: A,
-    ) -> tuple[A, A]: ...
-class Operator_self_dim_keepdim_out0_out1_41bbc0(Call_self_dim_keepdim_out0_out1_41bbc0, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_self_factor_4f43f1(Protocol):
-    def __call__(_op, self: A, factor: float) -> A: ...
-class Operator_self_factor_4f43f1(Call_self_factor_4f43f1, Operator): ...
-
-class Call_self_factor_out_7082c5(Protocol):
-    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
-class Operator_self_factor_out_7082c5(Call_self_factor_out_7082c5, Operator): ...
-
-class Call_self_factor_out_ade0aa(Protocol):
-    @overload
-    def __call__(_op, self: A, factor: float) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
-
-class Packet_self_801d86(Packet):
-    __call__: Call_self_b3154e
-    default: Operator_self_b3154e
-
-class Packet_self_beta_3bab43(Packet):
-    __call__: Call_self_beta_f628e4
-    default: Operator_self_beta_f628e4
-
-class Packet_self_beta_out_0ea72a(Packet):
-    __call__: Call_self_beta_out_03b3d7
-    default: Operator_self_beta_f628e4
-    out: Operator_self_beta_out_12fc5c
-
-class Packet_self_dim_keepdim_out0_out1_802f13(Packet):
-    __call__: Call_self_dim_keepdim_out0_out1_158800
-    default: Operator_self_dim_keepdim_a75ac1
-    out: Operator_self_dim_keepdim_out0_out1_41bbc0
-
-class Packet_self_factor_out_0df292(Packet):
-    __call__: Call_self_factor_out_ade0aa
-    default: Operator_self_factor_4f43f1
-    out: Operator_self_factor_out_7082c5
+    out: OperatorOf[Out]

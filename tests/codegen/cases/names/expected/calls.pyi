@@ -3,91 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.abi import Generator, Operator, Packet, Scalar, Tensor
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_condition_self_other_a7bf75(Protocol):
-    @overload
-    def __call__(_op, condition: A, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, condition: Tensor, self: TensorLike, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, condition: NDArray[Any], self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, condition: NDArray[Any], self: NDArray[Any], other: Tensor) -> Tensor: ...
-class Operator_condition_self_other_a7bf75(Call_condition_self_other_a7bf75, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_modes__keys_d3050b(Protocol):
-    def __call__(_op, modes_: A, keys_: int) -> A: ...
-class Operator_modes__keys_d3050b(Call_modes__keys_d3050b, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_all_4adbbf(Protocol):
-    def __call__(_op, self: A, all: bool = True) -> A: ...
-class Operator_self_all_4adbbf(Call_self_all_4adbbf, Operator): ...
+    __call__: Called
 
-class Call_self_edaf9f(Protocol):
-    def __call__(_op, self: TensorLike, *args: Any) -> Any: ...
-class Operator_self_edaf9f(Call_self_edaf9f, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_from_34a75f(Protocol):
-    def __call__(_op, self: A, from_: int = 0) -> A: ...
-class Operator_self_from_34a75f(Call_self_from_34a75f, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_from__to_generator_e5c0de(Protocol):
-    def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
-class Operator_self_from__to_generator_e5c0de(Call_self_from__to_generator_e5c0de, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_self_int__float_86af46(Protocol):
-    def __call__(_op, self: A, int_: Scalar, float_: bool) -> A: ...
-class Operator_self_int__float_86af46(Call_self_int__float_86af46, Operator): ...
-
-class Packet_condition_self_other_1077b3(Packet):
-    __call__: Call_condition_self_other_a7bf75
-    self: Operator_condition_self_other_a7bf75
-
-class Packet_modes__keys_99e05d(Packet):
-    __call__: Call_modes__keys_d3050b
-    default: Operator_modes__keys_d3050b
-
-class Packet_self_6fe941(Packet):
-    __call__: Call_self_edaf9f
-    default: Operator_self_edaf9f
-
-class Packet_self_9bb744(Packet):
-    __call__: Call_self_5347dd
-    _a: Operator_self_5347dd
-
-class Packet_self_all_73bfce(Packet):
-    __call__: Call_self_all_4adbbf
-    default: Operator_self_all_4adbbf
-
-class Packet_self_b9876b(Packet):
-    __call__: Call_self_5347dd
-    a: Operator_self_5347dd
-
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
-
-class Packet_self_from_4e9aa1(Packet):
-    __call__: Call_self_from_34a75f
-    default: Operator_self_from_34a75f
-
-class Packet_self_from__to_generator_1064b3(Packet):
-    __call__: Call_self_from__to_generator_e5c0de
-
-class Packet_self_int__float_5e2ccc(Packet):
-    __call__: Call_self_int__float_86af46
-    default: Operator_self_int__float_86af46
+    out: OperatorOf[Out]

@@ -3,134 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
-
-from . import ops
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_a_a_shape__b_14c7c9(Protocol):
-    @overload
-    def __call__(_op, a: A, a_shape: A, _b: int) -> A: ...
-    @overload
-    def __call__(_op, a: Tensor, a_shape: TensorLike, _b: int) -> Tensor: ...
-    @overload
-    def __call__(_op, a: NDArray[Any], a_shape: Tensor, _b: int) -> Tensor: ...
-class Operator_a_a_shape__b_14c7c9(Call_a_a_shape__b_14c7c9, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_int__restrict_n_size_args_889612(Protocol):
-    @overload
-    def __call__(_op, int_: A, restrict: A, n: bool, size: int, args_: A) -> ops.ops.words_result[A]: ...
-    @overload
-    def __call__(
-        _op, int_: Tensor, restrict: TensorLike, n: bool, size: int, args_: TensorLike,
-    ) -> ops.ops.words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: Tensor, n: bool, size: int, args_: TensorLike,
-    ) -> ops.ops.words_result[Tensor]: ...
-    @overload
-    def __call__(
-        _op, int_: NDArray[Any], restrict: NDArray[Any], n: bool, size: int, args_: Tensor,
-    ) -> ops.ops.words_result[Tensor]: ...
-class Operator_int__restrict_n_size_args_889612(Call_int__restrict_n_size_args_889612, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_param_grad_state_mask_count_betas_c4d04c(Protocol):
-    def __call__(
-        _op, param: A, grad: TensorLike, state: A | None, mask: TensorLike | None, *, count: int | None,
-        betas: Sequence[float], by: Scalar, limit: Scalar | None, mode: str = "sum", which: Sequence[bool] | None,
-        size: Sequence[int] | int, out: A,
-    ) -> A: ...
-class Operator_param_grad_state_mask_count_betas_c4d04c(Call_param_grad_state_mask_count_betas_c4d04c, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+    __call__: Called
 
-class Call_self_other_2d85a7(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_other_out_1a5280(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_other_out_51f117(Protocol):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_self_y_alpha_3f27b8(Protocol):
-    @overload
-    def __call__(_op, self: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-class Operator_self_y_alpha_3f27b8(Call_self_y_alpha_3f27b8, Operator): ...
-
-class Call_self_y_alpha_4724c1(Protocol):
-    def __call__(_op, self: A, y: TensorLike, *, alpha: float = 1.0) -> A: ...
-class Operator_self_y_alpha_4724c1(Call_self_y_alpha_4724c1, Operator): ...
-
-class Call_self_y_alpha_out_6be8b4(Protocol):
-    @overload
-    def __call__(_op, self: A, y: A, *, alpha: float = 1.0) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, y: TensorLike, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], y: Tensor, *, alpha: float = 1.0) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-
-class Call_self_y_alpha_out_ce2efe(Protocol):
-    def __call__(_op, self: TensorLike, y: TensorLike, *, alpha: float = 1.0, out: A) -> A: ...
-class Operator_self_y_alpha_out_ce2efe(Call_self_y_alpha_out_ce2efe, Operator): ...
-
-class Packet_a_a_shape__b_1ee36b(Packet):
-    __call__: Call_a_a_shape__b_14c7c9
-    default: Operator_a_a_shape__b_14c7c9
-
-class Packet_int__restrict_n_size_args_598324(Packet):
-    __call__: Call_int__restrict_n_size_args_889612
-    default: Operator_int__restrict_n_size_args_889612
-
-class Packet_param_grad_state_mask_count_betas_f8c2b4(Packet):
-    __call__: Call_param_grad_state_mask_count_betas_c4d04c
-    default: Operator_param_grad_state_mask_count_betas_c4d04c
-
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
-
-class Packet_self_other_out_e8ceca(Packet):
-    __call__: Call_self_other_out_1a5280
-    default: Operator_self_other_2d85a7
-    out: Operator_self_other_out_51f117
-
-class Packet_self_y_alpha_cd207d(Packet):
-    __call__: Call_self_y_alpha_4724c1
-    default: Operator_self_y_alpha_4724c1
-
-class Packet_self_y_alpha_out_c9ca8d(Packet):
-    __call__: Call_self_y_alpha_out_6be8b4
-    default: Operator_self_y_alpha_3f27b8
-    out: Operator_self_y_alpha_out_ce2efe
+    out: OperatorOf[Out]

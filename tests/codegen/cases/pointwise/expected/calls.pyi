@@ -3,129 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Scalar, Tensor
+from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_beta_f628e4(Protocol):
-    def __call__(_op, self: A, beta: float = 1.0) -> A: ...
-class Operator_self_beta_f628e4(Call_self_beta_f628e4, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_other_2d85a7(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_other_alpha_0f49d5(Protocol):
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-class Operator_self_other_alpha_0f49d5(Call_self_other_alpha_0f49d5, Operator): ...
+    __call__: Called
 
-class Call_self_other_alpha_36c536(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-class Operator_self_other_alpha_36c536(Call_self_other_alpha_36c536, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_other_alpha_ad731d(Protocol):
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-class Operator_self_other_alpha_ad731d(Call_self_other_alpha_ad731d, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_other_alpha_fac254(Protocol):
-    @overload
-    def __call__(_op, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_self_other_alpha_out_302a4b(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A, *, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
-    @overload
-    def __call__(_op, self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
-
-class Call_self_other_alpha_out_3a7257(Protocol):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, alpha: Scalar = 1, out: A) -> A: ...
-class Operator_self_other_alpha_out_3a7257(Call_self_other_alpha_out_3a7257, Operator): ...
-
-class Call_self_other_alpha_out_51bd19(Protocol):
-    def __call__(_op, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
-class Operator_self_other_alpha_out_51bd19(Call_self_other_alpha_out_51bd19, Operator): ...
-
-class Call_self_out_474476(Protocol):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-class Operator_self_out_474476(Call_self_out_474476, Operator): ...
-
-class Call_self_out_b59422(Protocol):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-
-class Call_start_end_weight_060ace(Protocol):
-    @overload
-    def __call__(_op, start: A, end: A, weight: A | None = None) -> A: ...
-    @overload
-    def __call__(_op, start: Tensor, end: TensorLike, weight: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, start: NDArray[Any], end: Tensor, weight: TensorLike | None = None) -> Tensor: ...
-    @overload
-    def __call__(_op, start: NDArray[Any], end: NDArray[Any], weight: Tensor) -> Tensor: ...
-class Operator_start_end_weight_060ace(Call_start_end_weight_060ace, Operator): ...
-
-class Packet_self_beta_3bab43(Packet):
-    __call__: Call_self_beta_f628e4
-    default: Operator_self_beta_f628e4
-
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
-
-class Packet_self_other_34a0d2(Packet):
-    __call__: Call_self_other_2d85a7
-    default: Operator_self_other_2d85a7
-
-class Packet_self_other_alpha_a93844(Packet):
-    __call__: Call_self_other_alpha_fac254
-    Tensor: Operator_self_other_alpha_0f49d5
-    Scalar: Operator_self_other_alpha_ad731d
-
-class Packet_self_other_alpha_out_1ff79d(Packet):
-    __call__: Call_self_other_alpha_out_302a4b
-    Tensor: Operator_self_other_alpha_36c536
-    Scalar: Operator_self_other_alpha_ad731d
-    out: Operator_self_other_alpha_out_3a7257
-    Scalar_out: Operator_self_other_alpha_out_51bd19
-
-class Packet_self_out_2db244(Packet):
-    __call__: Call_self_out_b59422
-    default: Operator_self_5347dd
-    out: Operator_self_out_474476
-
-class Packet_start_end_weight_dfade1(Packet):
-    __call__: Call_start_end_weight_060ace
-    default: Operator_start_end_weight_060ace
+    out: OperatorOf[Out]

@@ -3,9 +3,9 @@
 
 A row is (operator, function, what serves it …). `CPU+dense+arrays` is the kernel of that name for CPU, and those for
 simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
-`ufunc add(0, 1) fce` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
-negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
-in float32), where every other argument is 1.
+("ufunc", "add", (0, 1), "fce", False) behind it says that these two are a ufunc of NumPy's over the arguments at those
+places (a negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are
+computed in float32), not in place, where every other argument is 1.
 `metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
 `Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
 that writes and views are noted as the schema says, and `forward` that tangents go through it. What has another name or
@@ -15,31 +15,24 @@ A name that the schema declares, and that is bound to nothing, has no module.
 
 # The parts that have batching rules.
 BATCHING: tuple[str, ...] = ("ops",)
-OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
+# fmt: off
+OPERATORS: dict[str, list[tuple[str | tuple[str | bool | tuple[int, ...], ...], ...]]] = {
     "ops": [
-        ("add.Tensor", "add_Tensor", "CPU+dense+arrays; ufunc add(0, 1) biufce; CUDA+dense; metas"),
-        ("add.Scalar", "add_Scalar", "CPU+dense+arrays; ufunc add(0, -2) fc; CUDA+dense; metas"),
-        ("add.out", "add_out", "CPU; CUDA", ("metas", "add_Tensor"), "ADInplaceOrView"),
-        ("add.Scalar_out", "add_Scalar_out", "CPU; CUDA", ("metas", "add_Scalar"), "ADInplaceOrView"),
-        (
-            "add_.Tensor",
-            "add__Tensor",
-            "CPU; ufunc add(0, 1) biufc in place; CUDA",
-            ("metas", "add_Tensor"),
-            "ADInplaceOrView",
-        ),
-        (
-            "add_.Scalar",
-            "add__Scalar",
-            "CPU; ufunc add(0, -2) fc in place; CUDA",
-            ("metas", "add_Scalar"),
-            "ADInplaceOrView",
-        ),
-        ("exp", "exp_default", "CPU+dense+arrays; ufunc exp(0) fce; metas"),
+        ("add.Tensor", "add_Tensor", "CPU+dense+arrays", ("ufunc", "add", (0, 1), "biufce", False), "CUDA+dense",
+            "metas"),
+        ("add.Scalar", "add_Scalar", "CPU+dense+arrays", ("ufunc", "add", (0, -2), "fc", False), "CUDA+dense", "metas"),
+        ("add.out", "add_out", "CPU", "CUDA", ("metas", "add_Tensor"), "ADInplaceOrView"),
+        ("add.Scalar_out", "add_Scalar_out", "CPU", "CUDA", ("metas", "add_Scalar"), "ADInplaceOrView"),
+        ("add_.Tensor", "add__Tensor", "CPU+dense", ("ufunc", "add", (0, 1), "biufc", True), "CUDA+dense",
+            ("metas", "add_Tensor"), "ADInplaceOrView"),
+        ("add_.Scalar", "add__Scalar", "CPU+dense", ("ufunc", "add", (0, -2), "fc", True), "CUDA+dense",
+            ("metas", "add_Scalar"), "ADInplaceOrView"),
+        ("exp", "exp_default", "CPU+dense+arrays", ("ufunc", "exp", (0,), "fce", False), "metas"),
         ("exp.out", "exp_out", "CPU", ("metas", "exp_default"), "ADInplaceOrView"),
-        ("exp_", "exp_", "CPU; ufunc exp(0) fc in place", ("metas", "exp_default"), "ADInplaceOrView"),
-        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; CUDA+dense; metas"),
-        ("swish", "swish", "CPU; metas"),
-        ("lerp", "lerp", "CPU; metas"),
+        ("exp_", "exp_", "CPU+dense", ("ufunc", "exp", (0,), "fc", True), ("metas", "exp_default"), "ADInplaceOrView"),
+        ("less", "less", "CPU+dense+arrays", ("ufunc", "less", (0, 1), "biufe", False), "CUDA+dense", "metas"),
+        ("swish", "swish", "CPU+dense+arrays", "metas"),
+        ("lerp", "lerp", "CPU", "metas"),
     ],
 }
+# fmt: on

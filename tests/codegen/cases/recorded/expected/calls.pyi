@@ -3,153 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
-from . import ops
-
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_22dbd5(Protocol):
-    def __call__(_op, self: A) -> ops.ops.halves_result[A]: ...
-class Operator_self_22dbd5(Call_self_22dbd5, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_dim_387a64(Protocol):
-    def __call__(_op, self: A, dim: int) -> A: ...
-class Operator_self_dim_387a64(Call_self_dim_387a64, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_dtype_eded17(Protocol):
-    def __call__(_op, self: A, dtype: DTypeLike | None = None) -> A: ...
-class Operator_self_dtype_eded17(Call_self_dtype_eded17, Operator): ...
+    __call__: Called
 
-class Call_self_from__bias_noise_mask_f20851(Protocol):
-    @overload
-    def __call__(
-        _op, self: A, from_: float, bias: A | None = None, noise: A | None = None, mask: A | None = None,
-    ) -> A: ...
-    @overload
-    def __call__(
-        _op, self: Tensor, from_: float, bias: TensorLike | None = None, noise: TensorLike | None = None,
-        mask: TensorLike | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], from_: float, bias: Tensor, noise: TensorLike | None = None,
-        mask: TensorLike | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], from_: float, bias: NDArray[Any] | None = None, *, noise: Tensor,
-        mask: TensorLike | None = None,
-    ) -> Tensor: ...
-    @overload
-    def __call__(
-        _op, self: NDArray[Any], from_: float, bias: NDArray[Any] | None = None, noise: NDArray[Any] | None = None, *,
-        mask: Tensor,
-    ) -> Tensor: ...
-class Operator_self_from__bias_noise_mask_f20851(Call_self_from__bias_noise_mask_f20851, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_indices_bf4272(Protocol):
-    @overload
-    def __call__(_op, self: A, indices: Sequence[A | None]) -> ops.ops.pick_result[A]: ...
-    @overload
-    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> ops.ops.pick_result[Tensor]: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> ops.ops.pick_result[Tensor]: ...
-class Operator_self_indices_bf4272(Call_self_indices_bf4272, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_other_2d85a7(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Call_self_other_36e107(Protocol):
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-class Operator_self_other_36e107(Call_self_other_36e107, Operator): ...
-
-class Call_self_other_out_1a5280(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-
-class Call_self_other_out_51f117(Protocol):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
-
-class Call_self_size_ea570c(Protocol):
-    def __call__(_op, self: A, size: int) -> list[A]: ...
-class Operator_self_size_ea570c(Call_self_size_ea570c, Operator): ...
-
-class Call_tensors_last_shape_106cb8(Protocol):
-    @overload
-    def __call__(_op, tensors: Sequence[A], last: A | None = None, shape: int = 0) -> A: ...
-    @overload
-    def __call__(_op, tensors: Sequence[Tensor], last: TensorLike | None = None, shape: int = 0) -> Tensor: ...
-    @overload
-    def __call__(_op, tensors: Sequence[NDArray[Any]], last: Tensor, shape: int = 0) -> Tensor: ...
-class Operator_tensors_last_shape_106cb8(Call_tensors_last_shape_106cb8, Operator): ...
-
-class Packet_self_a1e846(Packet):
-    __call__: Call_self_22dbd5
-    default: Operator_self_22dbd5
-
-class Packet_self_dim_fb069d(Packet):
-    __call__: Call_self_dim_387a64
-    default: Operator_self_dim_387a64
-
-class Packet_self_dtype_a08d3e(Packet):
-    __call__: Call_self_dtype_eded17
-    default: Operator_self_dtype_eded17
-
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
-
-class Packet_self_from__bias_noise_mask_ffcc8a(Packet):
-    __call__: Call_self_from__bias_noise_mask_f20851
-    default: Operator_self_from__bias_noise_mask_f20851
-
-class Packet_self_indices_360cb9(Packet):
-    __call__: Call_self_indices_bf4272
-    default: Operator_self_indices_bf4272
-
-class Packet_self_other_15ce9c(Packet):
-    __call__: Call_self_other_36e107
-    default: Operator_self_other_36e107
-
-class Packet_self_other_34a0d2(Packet):
-    __call__: Call_self_other_2d85a7
-    default: Operator_self_other_2d85a7
-
-class Packet_self_other_out_e8ceca(Packet):
-    __call__: Call_self_other_out_1a5280
-    default: Operator_self_other_2d85a7
-    out: Operator_self_other_out_51f117
-
-class Packet_self_size_19a4ec(Packet):
-    __call__: Call_self_size_ea570c
-    default: Operator_self_size_ea570c
-
-class Packet_tensors_last_shape_fbdf74(Packet):
-    __call__: Call_tensors_last_shape_106cb8
-    default: Operator_tensors_last_shape_106cb8
+    out: OperatorOf[Out]

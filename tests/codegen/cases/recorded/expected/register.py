@@ -3,9 +3,9 @@
 
 A row is (operator, function, what serves it …). `CPU+dense+arrays` is the kernel of that name for CPU, and those for
 simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
-`ufunc add(0, 1) fce` behind it says that these two are a ufunc of NumPy's over the arguments at those places (a
-negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are computed
-in float32), where every other argument is 1.
+("ufunc", "add", (0, 1), "fce", False) behind it says that these two are a ufunc of NumPy's over the arguments at those
+places (a negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are
+computed in float32), not in place, where every other argument is 1.
 `metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
 `Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
 that writes and views are noted as the schema says, and `forward` that tangents go through it. What has another name or
@@ -15,34 +15,29 @@ A name that the schema declares, and that is bound to nothing, has no module.
 
 # The parts that have batching rules.
 BATCHING: tuple[str, ...] = ("ops",)
-OPERATORS: dict[str, list[tuple[str | tuple[str, ...], ...]]] = {
+# fmt: off
+OPERATORS: dict[str, list[tuple[str | tuple[str | bool | tuple[int, ...], ...], ...]]] = {
     "ops": [
-        ("mul", "mul_default", "CPU+dense+arrays; ufunc multiply(0, 1) biufce; CUDA+dense; metas; Autograd"),
-        ("mul.out", "mul_out", "CPU; CUDA", ("metas", "mul_default"), "Autograd; ADInplaceOrView"),
-        (
-            "mul_",
-            "mul_",
-            "CPU; ufunc multiply(0, 1) biufc in place; CUDA",
-            ("metas", "mul_default"),
-            "Autograd; ADInplaceOrView",
-        ),
-        ("exp", "exp", "CPU+dense+arrays; ufunc exp(0) fce; metas; Autograd"),
-        ("exp_", "exp_", "CPU; ufunc exp(0) fc in place", ("metas", "exp"), "Autograd; ADInplaceOrView"),
-        ("less", "less", "CPU+dense+arrays; ufunc less(0, 1) biufe; metas; -Autograd; forward"),
-        (
-            "less_",
-            "less_",
-            "CPU; ufunc less(0, 1) biuf in place",
-            ("metas", "less"),
-            "Autograd; ADInplaceOrView; forward",
-        ),
-        ("scale", "scale", "CPU; Autograd", ("AutogradCUDA", ".autograd.ops", "scale_AutogradCUDA")),
-        ("join", "join", "CPU; Autograd"),
-        ("pick", "pick", "CPU; Autograd"),
-        ("halves", "halves", "CPU; Autograd"),
-        ("pieces", "pieces_default", "CPU; Autograd"),
-        ("shift", "shift", "CPU; Autograd; ADInplaceOrView"),
-        ("shift_", "shift_", "CPU; Autograd; ADInplaceOrView"),
-        ("cast", "cast", "CPU; Autograd"),
+        ("mul", "mul_default", "CPU+dense+arrays", ("ufunc", "multiply", (0, 1), "biufce", False), "CUDA+dense",
+            "metas", "Autograd"),
+        ("mul.out", "mul_out", "CPU", "CUDA", ("metas", "mul_default"), "Autograd", "ADInplaceOrView"),
+        ("mul_", "mul_", "CPU+dense", ("ufunc", "multiply", (0, 1), "biufc", True), "CUDA+dense",
+            ("metas", "mul_default"), "Autograd", "ADInplaceOrView"),
+        ("exp", "exp", "CPU+dense+arrays", ("ufunc", "exp", (0,), "fce", False), "metas", "Autograd"),
+        ("exp_", "exp_", "CPU+dense", ("ufunc", "exp", (0,), "fc", True), ("metas", "exp"), "Autograd",
+            "ADInplaceOrView"),
+        ("less", "less", "CPU+dense+arrays", ("ufunc", "less", (0, 1), "biufe", False), "metas", "-Autograd",
+            "forward"),
+        ("less_", "less_", "CPU+dense", ("ufunc", "less", (0, 1), "biuf", True), ("metas", "less"), "Autograd",
+            "ADInplaceOrView", "forward"),
+        ("scale", "scale", "CPU", "Autograd", ("AutogradCUDA", ".autograd.ops", "scale_AutogradCUDA")),
+        ("join", "join", "CPU", "Autograd"),
+        ("pick", "pick", "CPU", "Autograd"),
+        ("halves", "halves", "CPU", "Autograd"),
+        ("pieces", "pieces_default", "CPU", "Autograd"),
+        ("shift", "shift", "CPU", "Autograd", "ADInplaceOrView"),
+        ("shift_", "shift_", "CPU", "Autograd", "ADInplaceOrView"),
+        ("cast", "cast", "CPU", "Autograd"),
     ],
 }
+# fmt: on

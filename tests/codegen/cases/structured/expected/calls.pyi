@@ -3,61 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
-from . import ops
-
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_dim_keepdim_d1a3f9(Protocol):
-    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> ops.ops.largest_default_result[A]: ...
-class Operator_self_dim_keepdim_d1a3f9(Call_self_dim_keepdim_d1a3f9, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_dim_keepdim_values_indices_538af2(Protocol):
-    @overload
-    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> ops.ops.largest_default_result[A]: ...
-    @overload
-    def __call__(
-        _op, self: TensorLike, dim: int, keepdim: bool = False, *, values: A, indices: A,
-    ) -> ops.ops.largest_values_out_result[A]: ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_dim_keepdim_values_indices_56f77c(Protocol):
-    def __call__(
-        _op, self: TensorLike, dim: int, keepdim: bool = False, *, values: A, indices: A,
-    ) -> ops.ops.largest_values_out_result[A]: ...
-class Operator_self_dim_keepdim_values_indices_56f77c(Call_self_dim_keepdim_values_indices_56f77c, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_rounding_a6dbea(Protocol):
-    def __call__(_op, self: A, rounding: str | None = None) -> A: ...
-class Operator_self_rounding_a6dbea(Call_self_rounding_a6dbea, Operator): ...
+    __call__: Called
 
-class Call_self_rounding_out_7d115d(Protocol):
-    def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
-class Operator_self_rounding_out_7d115d(Call_self_rounding_out_7d115d, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_rounding_out_ac75d5(Protocol):
-    @overload
-    def __call__(_op, self: A, rounding: str | None = None) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Packet_self_dim_keepdim_values_indices_37987c(Packet):
-    __call__: Call_self_dim_keepdim_values_indices_538af2
-    default: Operator_self_dim_keepdim_d1a3f9
-    values_out: Operator_self_dim_keepdim_values_indices_56f77c
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Packet_self_rounding_a3626c(Packet):
-    __call__: Call_self_rounding_a6dbea
-    default: Operator_self_rounding_a6dbea
-
-class Packet_self_rounding_out_b72c32(Packet):
-    __call__: Call_self_rounding_out_ac75d5
-    default: Operator_self_rounding_a6dbea
-    out_rounding: Operator_self_rounding_out_7d115d
+    out: OperatorOf[Out]

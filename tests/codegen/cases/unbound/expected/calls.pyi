@@ -3,9 +3,9 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
@@ -13,62 +13,28 @@ from opwright.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_other_2d85a7(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-class Operator_self_other_2d85a7(Call_self_other_2d85a7, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_other_36e107(Protocol):
-    def __call__(_op, self: A, other: TensorLike) -> A: ...
-class Operator_self_other_36e107(Call_self_other_36e107, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Call_self_other_out_1a5280(Protocol):
-    @overload
-    def __call__(_op, self: A, other: A) -> A: ...
-    @overload
-    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
+    __call__: Called
 
-class Call_self_other_out_51f117(Protocol):
-    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
-class Operator_self_other_out_51f117(Call_self_other_out_51f117, Operator): ...
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Call_self_out_474476(Protocol):
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
-class Operator_self_out_474476(Call_self_out_474476, Operator): ...
+    __call__: Called
+    default: OperatorOf[Default]
 
-class Call_self_out_b59422(Protocol):
-    @overload
-    def __call__(_op, self: A) -> A: ...
-    @overload
-    def __call__(_op, self: TensorLike, *, out: A) -> A: ...
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
 
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
-
-class Packet_self_other_15ce9c(Packet):
-    __call__: Call_self_other_36e107
-    default: Operator_self_other_36e107
-
-class Packet_self_other_out_e8ceca(Packet):
-    __call__: Call_self_other_out_1a5280
-    default: Operator_self_other_2d85a7
-    out: Operator_self_other_out_51f117
-
-class Packet_self_out_2db244(Packet):
-    __call__: Call_self_out_b59422
-    default: Operator_self_5347dd
-    out: Operator_self_out_474476
+    out: OperatorOf[Out]

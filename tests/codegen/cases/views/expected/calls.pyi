@@ -3,39 +3,38 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `demo` and their packets are called, for type checkers alone. A class for each distinct way."""
+"""How operators of `demo`, their packets and functions are called, for type checkers alone: what parts share."""
 
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
 from opwright.abi import Operator, Packet, Tensor
 
-from . import ops
-
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]
+Called = TypeVar("Called")
+Default = TypeVar("Default")
+Out = TypeVar("Out")
 
-class Call_self_5347dd(Protocol):
-    def __call__(_op, self: A) -> A: ...
-class Operator_self_5347dd(Call_self_5347dd, Operator): ...
+class Function(Protocol):
+    """A function; the classes of calls say what it takes."""
 
-class Call_self_9ff07d(Protocol):
-    def __call__(_op, self: A) -> ops.ops.ends_result[A]: ...
-class Operator_self_9ff07d(Call_self_9ff07d, Operator): ...
+    __name__: str
+    __qualname__: str
 
-class Call_self_count_dim_647562(Protocol):
-    def __call__(_op, self: A, count: int, dim: int = 0) -> list[A]: ...
-class Operator_self_count_dim_647562(Call_self_count_dim_647562, Operator): ...
+class OperatorOf(Operator, Generic[Called]):
+    """An operator."""
 
-class Packet_self_0bec46(Packet):
-    __call__: Call_self_9ff07d
-    default: Operator_self_9ff07d
+    __call__: Called
 
-class Packet_self_count_dim_1e78e4(Packet):
-    __call__: Call_self_count_dim_647562
-    default: Operator_self_count_dim_647562
+class PacketOf(Packet, Generic[Called, Default]):
+    """A packet of one operator."""
 
-class Packet_self_f14bd4(Packet):
-    __call__: Call_self_5347dd
-    default: Operator_self_5347dd
+    __call__: Called
+    default: OperatorOf[Default]
+
+class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
+    """A packet of one operator and its out variant."""
+
+    out: OperatorOf[Out]

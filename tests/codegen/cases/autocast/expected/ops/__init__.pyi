@@ -5,16 +5,17 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "autocast_wrapper",
-    "entropy",
-    "entropy_with_logits",
+    "entropy", "entropy_with_logits",
     "import_",
     "join",
     "length",
     "project",
     "total",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

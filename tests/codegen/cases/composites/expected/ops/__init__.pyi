@@ -5,13 +5,12 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "both",
-    "each",
-    "each_",
+    "each", "each_",
     "fourfold",
-    "halves",
-    "halves_",
+    "halves", "halves_",
     "pair",
     "pieces",
     "ramp",
@@ -19,6 +18,7 @@ __all__ = [
     "tenfold",
     "twice",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

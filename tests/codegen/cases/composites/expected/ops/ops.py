@@ -9,8 +9,6 @@ from opwright.abi import (
     Overloaded,
     as_tuple,
     find0,
-    find1,
-    find2,
     find_list,
     find_some,
     function_of,
@@ -21,86 +19,30 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("demo", PLACES)
-
+declare = Declarations("demo", PLACES, module=__name__)
 
 _twice = declare("twice(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_twice), _twice)
-def twice(self=NOT_GIVEN, **named):
-    if named:
-        return _twice.call_given((self,), named)
-    return find1(_twice, self)(self)
-
+twice = declare.function(_twice)
 
 _sum = declare("sum(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_sum), _sum)
-def sum(self=NOT_GIVEN, **named):
-    if named:
-        return _sum.call_given((self,), named)
-    return find1(_sum, self)(self)
-
+sum = declare.function(_sum)
 
 _fourfold = declare("fourfold(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_fourfold), _fourfold)
-def fourfold(self=NOT_GIVEN, **named):
-    if named:
-        return _fourfold.call_given((self,), named)
-    return find1(_fourfold, self)(self)
-
+fourfold = declare.function(_fourfold)
 
 _both = declare("both(Tensor self, Tensor other, bool swap=False) -> Tensor")
-
-
-@function_of(Overloaded(_both), _both)
-def both(self=NOT_GIVEN, other=NOT_GIVEN, swap=False, **named):
-    if named:
-        return _both.call_given((self, other, swap), named)
-    if type(swap) is not bool:
-        swap = _both.convert(2, swap)
-    return find2(_both, self, other)(self, other, swap)
-
+both = declare.function(_both)
 
 _tenfold, _tenfold_default = declare.alone("tenfold(Tensor self) -> Tensor", out="out")
-
-
-@function_of(_tenfold, _tenfold_default)
-def tenfold(self=NOT_GIVEN, **named):
-    if named:
-        return _tenfold.call_given((self,), named)
-    return find1(_tenfold_default, self)(self)
-
+tenfold = declare.function(_tenfold, _tenfold_default)
 
 _halves, _halves_default = declare.alone(
     "halves(Tensor self, *, int n=2) -> Tensor", out="out", out_tags="generated out"
 )
-
-
-@function_of(_halves, _halves_default)
-def halves(self=NOT_GIVEN, *, n=2, **named):
-    if named:
-        return _halves.call_given((self, n), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _halves_default.convert(1, n)
-    return find1(_halves_default, self)(self, n)
-
+halves = declare.function(_halves, _halves_default)
 
 _halves_ = declare("halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_halves_), _halves_)
-def halves_(self=NOT_GIVEN, *, n=2, **named):
-    if named:
-        return _halves_.call_given((self, n), named)
-    if type(n) is not int or n.bit_length() > 63:
-        n = _halves_.convert(1, n)
-    return find1(_halves_, self)(self, n)
-
+halves_ = declare.function(_halves_)
 
 _pair_default = declare("pair(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)")
 _pair_first = declare(
@@ -125,11 +67,7 @@ def pair(self=NOT_GIVEN, other=NOT_GIVEN, **named):
 _pieces_default = declare("pieces(Tensor self) -> Tensor[]")
 _pieces_out = declare("pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()", "generated out")
 _pieces = declare.overloaded(_pieces_default)
-
-
-@stub_of(_pieces_default)
-def pieces_default(self):
-    return find1(_pieces_default, self)(self)
+pieces_default = declare.stub(_pieces_default)
 
 
 @function_of(_pieces, gives_tuples=True)

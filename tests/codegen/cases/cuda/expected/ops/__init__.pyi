@@ -5,19 +5,17 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "axpy",
-    "blend",
-    "blend_host",
-    "row_sums",
-    "rows",
-    "scale",
-    "scale_",
-    "swap",
-    "swap_functional",
+    "blend", "blend_host",
+    "row_sums", "rows",
+    "scale", "scale_",
+    "swap", "swap_functional",
     "twice",
     "words",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

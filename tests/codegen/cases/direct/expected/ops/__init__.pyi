@@ -5,6 +5,7 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "both",
     "report",
@@ -12,6 +13,7 @@ __all__ = [
     "split_off",
     "zero_",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -5,12 +5,13 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
-    "hypotenuse",
-    "hypotenuse_",
+    "hypotenuse", "hypotenuse_",
     "shout",
     "undocumented",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

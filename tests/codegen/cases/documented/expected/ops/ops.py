@@ -5,8 +5,7 @@ from opwright.abi import NOT_GIVEN, Declarations, Overloaded, find1, find2, func
 
 from ..where import PLACES
 
-declare = Declarations("demo", PLACES)
-
+declare = Declarations("demo", PLACES, module=__name__)
 
 _hypotenuse_default = declare("hypotenuse(Tensor self, Tensor other) -> Tensor")
 _hypotenuse_out = declare(
@@ -81,10 +80,4 @@ def shout(*args, **kwargs):
 
 
 _undocumented = declare("undocumented(Tensor self) -> Tensor")
-
-
-@function_of(Overloaded(_undocumented), _undocumented)
-def undocumented(self=NOT_GIVEN, **named):
-    if named:
-        return _undocumented.call_given((self,), named)
-    return find1(_undocumented, self)(self)
+undocumented = declare.function(_undocumented)

@@ -5,14 +5,15 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
-    "axpy",
-    "axpy_",
+    "axpy", "axpy_",
     "bits",
     "either",
     "spread",
     "truth",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -4,9 +4,7 @@
 from opwright.abi import (
     NOT_GIVEN,
     Declarations,
-    Device,
     Generator,
-    Layout,
     MemoryFormat,
     Overloaded,
     find0,
@@ -18,33 +16,13 @@ from opwright.abi import (
 
 from ..where import PLACES
 
-declare = Declarations("demo", PLACES)
-
+declare = Declarations("demo", PLACES, module=__name__)
 
 _full_like_size = declare(
     "full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
 )
-
-
-@function_of(Overloaded(_full_like_size), _full_like_size)
-def full_like_size(size=NOT_GIVEN, value=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if named:
-        return _full_like_size.call_given((size, value, dtype, layout, device, pin_memory), named)
-    if not is_int_list(size):
-        size = _full_like_size.convert(0, size)
-    if type(value) is not int and type(value) is not float:
-        value = _full_like_size.convert(1, value)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _full_like_size.convert(2, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _full_like_size.convert(3, layout)
-    if device is not None and type(device) is not Device:
-        device = _full_like_size.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _full_like_size.convert(5, pin_memory)
-    return find0(_full_like_size)(size, value, dtype, layout, device, pin_memory)
-
+full_like_size = declare.function(_full_like_size)
 
 _defaults = declare(
     "defaults(Tensor self, int[2] size=1, float eps=1e-05, float top=inf, str mode=\"it's\", str quoted='say "

@@ -5,18 +5,14 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
-    "add_each",
-    "add_each_",
-    "normalize",
-    "normalize_functional",
-    "push",
-    "push_functional",
-    "scale",
-    "scale_",
-    "shift",
-    "shift_functional",
+    "add_each", "add_each_",
+    "normalize", "normalize_functional",
+    "push", "push_functional",
+    "scale", "scale_",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -5,12 +5,14 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "copies",
     "join",
     "pick",
     "weighted",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -5,12 +5,14 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "a_very_long_operator_name_that_leaves_little_room",
     "another_operator",
     "conditional",
     "third_of_several",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

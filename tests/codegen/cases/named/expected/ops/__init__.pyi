@@ -5,14 +5,14 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "moments",
-    "pairs",
-    "parts",
+    "pairs", "parts",
     "scale",
-    "softplus",
-    "softplus_",
+    "softplus", "softplus_",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -6,18 +6,19 @@ from .ops import *
 from .ops import _t as _t
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "Tensor_",
     "_t",
     "any_number",
     "import_",
-    "join",
-    "join_",
+    "join", "join_",
     "sum",
     "t",
     "type",
     "where",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -5,15 +5,16 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
-    "axpy",
-    "axpy_",
+    "axpy", "axpy_",
     "compared",
     "halve_",
     "rows",
     "step",
     "words",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

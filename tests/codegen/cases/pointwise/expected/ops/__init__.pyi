@@ -5,15 +5,14 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
-    "add",
-    "add_",
-    "exp",
-    "exp_",
-    "lerp",
-    "less",
+    "add", "add_",
+    "exp", "exp_",
+    "lerp", "less",
     "swish",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -3,12 +3,11 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find1, find2, find_some, function_of, stub_of
+from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find2, find_some, function_of
 
 from ..where import PLACES
 
-declare = Declarations("demo", PLACES)
-
+declare = Declarations("demo", PLACES, module=__name__)
 
 _add_Tensor = declare(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", out="out", out_tags="generated out"
@@ -17,22 +16,8 @@ _add_Scalar = declare(
     "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", out="Scalar_out", out_tags="generated out"
 )
 _add = declare.overloaded(_add_Tensor)
-
-
-@stub_of(_add_Tensor)
-def add_Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add_Tensor.convert(2, alpha)
-    return find2(_add_Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_add_Scalar)
-def add_Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _add_Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add_Scalar.convert(2, alpha)
-    return find1(_add_Scalar, self)(self, other, alpha)
+add_Tensor = declare.stub(_add_Tensor)
+add_Scalar = declare.stub(_add_Scalar)
 
 
 @function_of(_add)
@@ -54,22 +39,8 @@ _add__Tensor = declare(
 )
 _add__Scalar = declare("add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "generated inplace")
 _add_ = declare.overloaded(_add__Tensor)
-
-
-@stub_of(_add__Tensor)
-def add__Tensor(self, other, *, alpha=1):
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add__Tensor.convert(2, alpha)
-    return find2(_add__Tensor, self, other)(self, other, alpha)
-
-
-@stub_of(_add__Scalar)
-def add__Scalar(self, other, alpha=1):
-    if type(other) is not int and type(other) is not float:
-        other = _add__Scalar.convert(1, other)
-    if type(alpha) is not int and type(alpha) is not float:
-        alpha = _add__Scalar.convert(2, alpha)
-    return find1(_add__Scalar, self)(self, other, alpha)
+add__Tensor = declare.stub(_add__Tensor)
+add__Scalar = declare.stub(_add__Scalar)
 
 
 @function_of(_add_)
@@ -87,46 +58,16 @@ def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
 
 
 _exp, _exp_default = declare.alone("exp(Tensor self) -> Tensor", out="out", out_tags="generated out")
-
-
-@function_of(_exp, _exp_default)
-def exp(self=NOT_GIVEN, **named):
-    if named:
-        return _exp.call_given((self,), named)
-    return find1(_exp_default, self)(self)
-
+exp = declare.function(_exp, _exp_default)
 
 _exp_ = declare("exp_(Tensor(a!) self) -> Tensor(a!)", "generated inplace")
-
-
-@function_of(Overloaded(_exp_), _exp_)
-def exp_(self=NOT_GIVEN, **named):
-    if named:
-        return _exp_.call_given((self,), named)
-    return find1(_exp_, self)(self)
-
+exp_ = declare.function(_exp_)
 
 _less = declare("less(Tensor self, Tensor other) -> Tensor")
-
-
-@function_of(Overloaded(_less), _less)
-def less(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _less.call_given((self, other), named)
-    return find2(_less, self, other)(self, other)
-
+less = declare.function(_less)
 
 _swish = declare("swish(Tensor self, float beta=1.0) -> Tensor")
-
-
-@function_of(Overloaded(_swish), _swish)
-def swish(self=NOT_GIVEN, beta=1.0, **named):
-    if named:
-        return _swish.call_given((self, beta), named)
-    if type(beta) is not float:
-        beta = _swish.convert(1, beta)
-    return find1(_swish, self)(self, beta)
-
+swish = declare.function(_swish)
 
 _lerp = declare("lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor")
 

@@ -5,22 +5,19 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "cast",
-    "exp",
-    "exp_",
+    "exp", "exp_",
     "halves",
     "join",
-    "less",
-    "less_",
-    "mul",
-    "mul_",
-    "pick",
-    "pieces",
+    "less", "less_",
+    "mul", "mul_",
+    "pick", "pieces",
     "scale",
-    "shift",
-    "shift_",
+    "shift", "shift_",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -5,11 +5,12 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
-    "halve",
-    "halve_",
+    "halve", "halve_",
     "largest",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -5,11 +5,13 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "norm",
     "plain",
     "scale",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

@@ -5,10 +5,12 @@ from . import ops as ops
 from .ops import *
 
 FUNCTIONS: dict[str, str]
+# fmt: off
 __all__ = [
     "ends",
     "flip_axes",
 ]
+# fmt: on
 
 class Namespace(
     ops._Namespace,

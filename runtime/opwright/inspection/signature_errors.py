@@ -1,0 +1,85 @@
+"""Errors of calls whose arguments do not suit the declaration: loaded with the first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opwright.arrays.dtypes import dtype_name
+from opwright.dispatch.declarations import REQUIRED
+from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
+from opwright.errors import ArgumentError
+from opwright.inspection import other_libraries
+from opwright.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatch.operator import Operator
+    from opwright.dispatch.signature import Signature
+
+__all__ = ["argument_error", "given_twice", "missing", "shown", "too_many", "unknown"]
+
+
+def too_many(signature: Signature, args: tuple[Any, ...]) -> ArgumentError:
+    """Return the error for more positional arguments than there are."""
+    count = len(args)
+    message = f"takes {signature.positional} positional argument{_s(signature.positional)} but {count} were given"
+    if count <= len(signature.names):
+        name, is_written = signature.names[signature.positional], signature.positional in signature.written
+        message += f"; '{name}' is keyword-only"
+        message += "" if is_written else f": {name}={_cut(args[signature.positional])}"
+    return _error(signature.operator, message)
+
+
+def missing(signature: Signature, bound: list[Any]) -> ArgumentError:
+    """Return the error for arguments without a value."""
+    missing = [position for position, value in enumerate(bound) if value is REQUIRED]
+    what = "values for arguments" if missing[1:] else "a value for argument"
+    named = ", ".join([f"'{signature.names[position]}' (position {position})" for position in missing])
+    hint = other_libraries.numpys_default(signature.operator.base, [signature.names[position] for position in missing])
+    return _error(signature.operator, f"is missing {what} {named}{hint}")
+
+
+def unknown(signature: Signature, name: str) -> ArgumentError:
+    """Return the error for a name that no argument has."""
+    return _error(signature.operator, unknown_name(name, signature.names, has_others=False))
+
+
+def given_twice(signature: Signature, name: str) -> ArgumentError:
+    """Return the error for an argument that is given by position and by name."""
+    at = signature.positions[name]
+    return _error(signature.operator, f"argument '{name}' (position {at}) is given by position and by name")
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _error(operator: Operator, problem: str) -> ArgumentError:
+    return ArgumentError(f"{operator.name}() {problem}\nDeclaration: {operator.name}{operator.declaration}")
+
+
+def argument_error(operator: Operator, position: int, value: Any, reason: str = "") -> ArgumentError:
+    """Return the error for a value that its argument's type does not take."""
+    name, text, *_ = operator.arguments[position]
+    if value is NOT_GIVEN:
+        hint = other_libraries.numpys_default(operator.base, [name])
+        return _error(operator, f"is missing a value for argument '{name}' (position {position}){hint}")
+    problem = f"expected {text} for argument '{name}' (position {position}), got {shown(value)}"
+    hint = other_libraries.how_to_make_tensor(value) if text.startswith("Tensor") else ""
+    return _error(operator, (f"{problem}: {reason}" if reason else problem) + hint)
+
+
+def shown(value: Any) -> str:
+    """Return the type and the value, cut short."""
+    if value is None:
+        return "None"
+    if isinstance(value, Tensor):
+        return f"a {dtype_name(value.dtype)} Tensor of shape {list(value.shape)}"  # overloads are tried: no formatting
+    return f"{other_libraries.full_name(type(value))} {_cut(value)}"
+
+
+def _cut(value: Any) -> str:
+    """Return a value as it prints, cut short; `...` for a tensor, since overloads are tried."""
+    if isinstance(value, Tensor):
+        return "..."
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:77] + "..."
