@@ -51,7 +51,7 @@ ANNOTATED = {
 # The rooms that generated code runs on, which become a root of their own, and how many lines they may have.
 CORE = ("ground", "arrays", "plans", "rules", "tensors", "dispatch")
 CORE_MODULES = ("opwright.abi",)
-MOST_LINES_OF_THE_CORE = 12_500
+MOST_LINES_OF_THE_CORE = 14_500
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
     "opwright.abi -> opwright.inspection.kernel_sources",
@@ -235,10 +235,10 @@ def test_what_is_loaded_late_is_listed() -> None:
         for module, path in _core().items()
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "import_late"
-        if isinstance(call.args[0], ast.Constant)
+        if isinstance(call.args[0], ast.Constant) and call.args[0].value not in _core()
     }
     assert late == LATE
-    assert {arrow.partition(" -> ")[2] for arrow in LATE} <= _files().keys() - _core().keys()
+    assert {arrow.partition(" -> ")[2] for arrow in LATE} <= _files().keys()
 
 
 @pytest.mark.parametrize(("for_types", "largest"), [(False, LARGEST_CIRCLE), (True, LARGEST_CIRCLE_OF_TYPES)])
