@@ -45,8 +45,8 @@ assert two_ops.ops.axpy(ones, ones).tolist() == [2.0, 2.0, 2.0]
 paths = {name: getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - known}
 print(json.dumps({"bytes": memory() - before, "paths": paths}))
 """
-MOST_FILES = 100
-MOST_LINES = 12_500
+MOST_FILES = 104  # four of them make shims of rows, which stood in each package before
+MOST_LINES = 13_100  # (what makes shims of rows is 600 of them: to be made shorter)
 MOST_BYTES = 12_000_000
 
 

@@ -14,11 +14,11 @@ from opwright.errors import RegistrationError
 from opwright.hooks import hooks
 from opwright.keys import DispatchKey, parse_key
 from opwright.locks.forks import wait_for_imports_of
-from opwright.plans.known import KnownForms
 from opwright.plans.plan_cache import KnownViews
 
 if TYPE_CHECKING:
     from opwright.dispatch.operator import Operator
+    from opwright.plans.known import KnownForms
 
 __all__ = [
     "ArrayKernel",

@@ -17,18 +17,15 @@ from opwright.arrays.dtypes import depends_on_default
 from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.core import fast
 from opwright.dispatch.kernel_rows import Row
-from opwright.dispatch.row_calls import quick_call
-from opwright.dispatch.row_native import native_calls, native_shim
 from opwright.dispatch.row_shims import general_shim, name_error
-from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims
 from opwright.keys import DENSE_CPU, ODD
-from opwright.plans.known import KnownForms
 from opwright.plans.plan_cache import KnownViews, PlanCache
 from opwright.tensors.results import known_result
 from opwright.tensors.tensor import wrap_view
 
 if TYPE_CHECKING:
     from opwright.dispatch.signature import Signature
+    from opwright.plans.known import KnownForms
 
 __all__ = ["indexing", "shims_of_row", "with_plans", "with_views"]
 
@@ -46,18 +43,29 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
     if row.is_native:
-        return _native_shims(row, native_shim(row))
+        return _native_shims(row)
     general = general_shim(row)
-    served = quick_call(row, general) if fast is None else _planned(row, general)
+    served = _in_python(row, general) if fast is None else _planned(row, general)
     if row.ufunc is None:
         return served, None, None
+    from opwright.dispatch.ufunc_shims import ufunc_shim, ufunc_shims  # late, as what follows: few packages need all
+
     if row.key == "CPU":
         return served, *ufunc_shims(served, *row.ufunc)
     return served, ufunc_shim(served, *row.ufunc, row.keys), None
 
 
-def _native_shims(row: Row, general: Function) -> tuple[Function, Function | None, Function | None]:
+def _in_python(row: Row, general: Function) -> Function:
+    from opwright.dispatch.row_calls import quick_call
+
+    return quick_call(row, general)
+
+
+def _native_shims(row: Row) -> tuple[Function, Function | None, Function | None]:
     """Return what serves the operator of a C kernel: the compiled core calls it with operands that are cast."""
+    from opwright.dispatch.row_native import native_calls, native_shim
+
+    general = native_shim(row)
     if row.fast is None:
         return general, None, None
     if fast is None or row.cache is None:
