@@ -113,7 +113,12 @@ def test_examples_are_copied_without_what_was_left_there() -> None:
 
 def test_the_demo() -> None:
     printed = run(str(ROOT / "examples" / "demo.py"), cwd=ROOT)
-    for expected in ("np.hypot(a_, b_)", "array([ 5., 13.], dtype=float32)", "wrong.yaml:1:37: error", "ArgumentError"):
+    for expected in (
+        'kernel("TT", np.hypot',
+        "array([ 5., 13.], dtype=float32)",
+        "wrong.yaml:1:37: error",
+        "ArgumentError",
+    ):
         assert expected in printed
 
 

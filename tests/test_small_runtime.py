@@ -45,8 +45,8 @@ assert two_ops.ops.axpy(ones, ones).tolist() == [2.0, 2.0, 2.0]
 paths = {name: getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - known}
 print(json.dumps({"bytes": memory() - before, "paths": paths}))
 """
-MOST_FILES = 92
-MOST_LINES = 11_000
+MOST_FILES = 96
+MOST_LINES = 12_000
 MOST_BYTES = 10_000_000
 
 

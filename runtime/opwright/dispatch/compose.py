@@ -30,7 +30,6 @@ from opwright.dispatch.plain_arrays import call_with_arrays
 from opwright.dispatch.planned_kernels import with_views
 from opwright.dispatch.precedence import AMBIGUOUS, Entry
 from opwright.dispatch.registry import registry
-from opwright.dispatch.row_arrays import on_arrays
 from opwright.hooks import hooks
 from opwright.keys import (
     ADINPLACEORVIEW,
@@ -279,6 +278,8 @@ def compose_arrays(operator: Operator) -> Function:
         case Shim(arrays=function) if function is not None:
             return function
         case Shim(general, row=Row() as row):
+            from opwright.dispatch.row_arrays import on_arrays  # late: many packages are called with Tensors alone
+
             return on_arrays(row, general, otherwise)
         case _:
             return otherwise

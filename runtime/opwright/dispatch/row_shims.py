@@ -243,15 +243,12 @@ def _writes_one(row: Row) -> Function:
     cache, takes_out, is_inplace, (written,) = row.cache, row.takes_out, row.is_inplace, row.writes
     call = RowCall(row)
     kernel, pick, values_of = call.kernel, call.pick, call.values
-    plan_of = _planner_of(call, cache)
-    is_cast = {*row.operand_places()} & {*row.passed_places()}
+    plan_of = _planner_of(call, cache, bool({*row.operand_places()} & {*row.passed_places()}))
 
     def shim(*args: Any) -> Any:
         try:
             values = values_of(args)
             plan = plan_of(values)
-            if is_cast and (cache is None or plan.form.casts):
-                call.cast(values, plan.operands)
             tensor = args[written]
             target = plan.inplace(tensor) if is_inplace else plan.target(tensor)
             into = {"out": plan.out(target)} if takes_out else {}
@@ -264,20 +261,30 @@ def _writes_one(row: Row) -> Function:
     return shim
 
 
-def _planner_of(call: RowCall, cache: PlanCache | None) -> Callable[[list[Any]], Any]:
-    """Return what plans anew, or by the form that is kept."""
+def _planner_of(call: RowCall, cache: PlanCache | None, is_cast: bool) -> Callable[[list[Any]], Any]:
+    """Return what plans anew, or by the form that is kept, and casts the operands among the values."""
+
+    def planned(values: list[Any]) -> Any:
+        plan = call.plan(values)
+        if is_cast:
+            call.cast(values, plan.operands)
+        return plan
+
     if cache is None:
-        return call.plan
+        return planned
     key_of, find, operands_of = cache.key_of, cache.get, call.operands
 
     def plan_of(values: list[Any]) -> Any:
         key = key_of(*values)
         form = find(key)
         operands = operands_of(values)
-        if form is not None:
-            return Plan(form, operands)
-        plan = call.plan(values)
-        cache.learn_plan(key, plan, *operands)
+        if form is None:
+            plan = planned(values)
+            cache.learn_plan(key, plan, *operands)
+            return plan
+        plan = Plan(form, operands)
+        if is_cast and form.casts:
+            call.cast(values, plan.operands)
         return plan
 
     return plan_of
