@@ -102,19 +102,36 @@ def operands_broadcast(formula: Formula, writers: Collection[str] = ()) -> froze
 
 
 def is_of_operands(formula: Formula, names: Names, writers: Collection[str] = ()) -> bool:
-    """Whether a ufunc, or a function of `writers`, is called with these arrays and numbers themselves: then its answer
-    is of their dtype, and of no other integers."""
+    """Whether a ufunc, or a function of `writers`, is called with nothing but these arrays, what ufuncs make of them,
+    and numbers beside them: of unsigned integers its answer is then of no integers that have a sign."""
     match formula:
         case Conditional(_, then, otherwise):
             return is_of_operands(then, names, writers) and is_of_operands(otherwise, names, writers)
         case Call(Reference(Kind.FUNCTION, name), operands) if name in writers:  # (`xp` comes first)
-            given = tuple(each for each in operands if not (isinstance(each, Reference) and each.kind is Kind.MODULE))
+            given = [each for each in operands if not (isinstance(each, Reference) and each.kind is Kind.MODULE)]
+            return _are_of_dtype(given, names)
         case _:
-            given = _operands(formula) or ()
-    are_numbers = [_is_number(each, names) for each in given]
-    return not all(are_numbers) and all(
-        is_number or _is_argument(each, names.arrays) for is_number, each in zip(are_numbers, given, strict=True)
-    )
+            return _are_of_dtype(_operands(formula) or (), names)
+
+
+def _are_of_dtype(operands: Collection[Formula], names: Names) -> bool:
+    arrays = [each for each in operands if not _is_number(each, names)]
+    return bool(arrays) and all(_is_of_dtype(each, names) for each in arrays)
+
+
+def _is_of_dtype(formula: Formula, names: Names) -> bool:
+    """Whether an operand has the dtype of these arrays: beside a number truths are int64, and so are choices of two."""
+    match formula:
+        case Reference():
+            return _is_argument(formula, names.arrays | names.scalars)
+        case Conditional(_, then, otherwise):
+            return _is_of_dtype(then, names) and _is_of_dtype(otherwise, names)
+        case Comparison():
+            return False
+        case Call(Attribute(Reference(Kind.MODULE), name)) if name in TRUTHS or name == "where":
+            return False
+        case _:
+            return _are_of_dtype(_operands(formula) or (), names)
 
 
 def _operands(formula: Formula) -> tuple[Formula, ...] | None:

@@ -276,11 +276,12 @@ class ShimBuilder:
         return self._planned().arrays <= operands_broadcast(formula, writers)
 
     def _planned(self) -> Names:
-        """Return the tensors that the plan casts, and the arguments that are none."""
+        """Return the tensors and scalars that the plan casts, and the other arguments that are no tensors."""
         tensors = {a.name for a in self.schema.arguments if a.type.is_tensor_like}
         meta = self.binding.meta
         operands = set(meta.operands) if isinstance(meta, Plans) else set()
-        return Names(frozenset(tensors & operands), numbers=frozenset(self.own) - tensors)
+        scalars = frozenset(self.own) - tensors
+        return Names(frozenset(tensors & operands), scalars & operands, scalars - operands)
 
     def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
         call = Call(Verbatim("new_results"), (Verbatim("plans"), self.kernel_call()))
