@@ -208,6 +208,8 @@ def install(
     """
     if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
+    if version < _TUPLES and operators:
+        operators = import_late("opwright.dispatch.former_rows").rows_of_texts(operators)
     _install(package, namespace, operators, places, batching, trusted=trusted)
 
 

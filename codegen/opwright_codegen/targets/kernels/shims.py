@@ -245,9 +245,10 @@ class ShimBuilder:
         match kernel:
             case Inline(formula, writers=writers):
                 if out and self._fills_result(formula, writers):
-                    if not is_of_operands(formula, self._planned(), writers):
-                        out = _OUT_OF_MIXED
-                    formula = with_out(formula, out, writers=writers) or formula
+                    is_mixed = not is_of_operands(formula, self._planned(), writers)
+                    if not is_mixed or out == _OUT:  # (the function of a row is given no plan, which knows the dtype)
+                        out = _OUT_OF_MIXED if is_mixed else out
+                        formula = with_out(formula, out, writers=writers) or formula
                 return spelled(formula, self.function_names(), {})
             case Named(function):
                 arguments: list[Formula] = [Verbatim(self._xp)] if function.takes_xp else []

@@ -29,7 +29,7 @@ OPERATORS: dict[str, list[tuple[str | tuple[str | bool | tuple[int, ...], ...], 
         ("add_each_", "add_each_", "CPU", "ADInplaceOrView"),
         ("add_each.out", "add_each_out", "CompositeExplicitAutograd", "ADInplaceOrView"),
         ("add_each", "add_each_default", "CompositeExplicitAutograd"),
-        ("shift", "shift", "CPU; ADInplaceOrView"),
+        ("shift", "shift", "CPU", "ADInplaceOrView"),
         ("shift_functional", "shift_functional", "CompositeExplicitAutograd"),
     ],
 }

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, wrap
-from opwright_kernels import special as special_kernels
+from opwright_kernels.special_functions import special as special_kernels
 
 from .. import native
 from ..metas import ops as metas

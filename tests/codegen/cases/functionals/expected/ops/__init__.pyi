@@ -11,6 +11,7 @@ __all__ = [
     "normalize", "normalize_functional",
     "push", "push_functional",
     "scale", "scale_",
+    "shift", "shift_functional",
 ]
 # fmt: on
 

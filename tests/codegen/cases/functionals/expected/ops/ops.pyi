@@ -5,7 +5,7 @@
 # fmt: off
 
 from collections.abc import Sequence
-from typing import Any, Protocol, overload
+from typing import Any, Generic, NamedTuple, Protocol, overload
 
 from numpy.typing import NDArray
 
@@ -13,6 +13,11 @@ from opwright.abi import Packet, Scalar, Tensor
 
 from .. import calls as _calls
 from ..calls import A, TensorLike
+
+class shift_functional_result(NamedTuple, Generic[A]):
+    x_out: A
+    log_out: A | None
+    parts_out: list[A]
 
 class _Call_scale_(_calls.Function, Protocol):
     @overload
@@ -130,6 +135,24 @@ class _Call_add_each_out(_calls.Function, Protocol):
 add_each: _Call_add_each
 add_each_default: _Call_add_each_default
 
+class _Call_shift(_calls.Function, Protocol):
+    def __call__(_, x: TensorLike, log: TensorLike | None, parts: Sequence[TensorLike], by: int | None = 1) -> None: ...
+shift: _Call_shift
+
+class _Call_shift_functional(_calls.Function, Protocol):
+    @overload
+    def __call__(_, x: A, log: A | None, parts: Sequence[A], by: int | None = 1) -> shift_functional_result[A]: ...
+    @overload
+    def __call__(_, x: Tensor, log: TensorLike | None, parts: Sequence[TensorLike],
+        by: int | None = 1) -> shift_functional_result[Tensor]: ...
+    @overload
+    def __call__(_, x: NDArray[Any], log: Tensor, parts: Sequence[TensorLike],
+        by: int | None = 1) -> shift_functional_result[Tensor]: ...
+    @overload
+    def __call__(_, x: NDArray[Any], log: NDArray[Any] | None, parts: Sequence[Tensor],
+        by: int | None = 1) -> shift_functional_result[Tensor]: ...
+shift_functional: _Call_shift_functional
+
 class _Packet_scale(Packet):
     __call__: _Call_scale
     out: _calls.OperatorOf[_Call_scale_out]
@@ -151,5 +174,7 @@ class _Namespace:
     push_functional: _calls.PacketOf[_Call_push_functional, _Call_push_functional]
     add_each_: _calls.PacketOf[_Call_add_each_, _Call_add_each__default]
     add_each: _Packet_add_each
+    shift: _calls.PacketOf[_Call_shift, _Call_shift]
+    shift_functional: _calls.PacketOf[_Call_shift_functional, _Call_shift_functional]
 
 _add_each: _Packet_add_each
