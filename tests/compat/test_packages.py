@@ -12,10 +12,11 @@ import pytest
 USE = Path(__file__).with_name("use.py")
 
 
+@pytest.mark.parametrize("version", ["version4", "version5"])
 @pytest.mark.parametrize("pure", ["0", "1"])
-def test_a_package_of_version_4_works(pure: str) -> None:
+def test_a_package_of_before_works(pure: str, version: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning", str(USE)],
+        [sys.executable, "-W", "error::DeprecationWarning", str(USE), version],
         env=os.environ | {"OPWRIGHT_PURE": pure},
         capture_output=True,
         text=True,

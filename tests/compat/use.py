@@ -1,4 +1,5 @@
-"""A program over `version4_ops`: every way into a generated package, in one process. Prints what it found."""
+"""A program over `version4_ops`, or another version's: every way into a generated package, in one process. Prints what
+it found."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ from opwright.func import vmap
 from opwright.library import opcheck
 
 FOLDER = Path(__file__).parent
-sys.path[:0] = [str(FOLDER / "version4"), str(FOLDER.parent)]
-ops = importlib.import_module("version4_ops").ops
+VERSION = sys.argv[1]
+sys.path[:0] = [str(FOLDER / VERSION), str(FOLDER.parent)]
+ops = importlib.import_module(f"{VERSION}_ops").ops
 DTYPES = ("uint8", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
 
 
@@ -82,7 +84,7 @@ def gradients_flow() -> None:
     z.sum().backward()
     assert x.grad.tolist() == [2, 2, 2]
     assert opwright.autograd.gradcheck(ops.axpy, (x, y))
-    opcheck(opwright.ops.version4.axpy.default, (x, y))
+    opcheck(getattr(opwright.ops, VERSION).axpy.default, (x, y))
 
 
 def fakes_agree() -> None:
@@ -109,8 +111,8 @@ def cuda_serves() -> None:
 
 def modules_import() -> None:
     """Import what was not needed yet; that for CUDA needs CuPy."""
-    package = importlib.import_module("version4_ops")
-    for found in pkgutil.walk_packages(package.__path__, "version4_ops."):
+    package = importlib.import_module(f"{VERSION}_ops")
+    for found in pkgutil.walk_packages(package.__path__, f"{VERSION}_ops."):
         if "cuda" not in found.name:
             importlib.import_module(found.name)
 
