@@ -36,7 +36,7 @@ ROOMS = [
 GROUND = (
     "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
 )  # fmt: skip
-BASE = ("former_names", "pytree", "tags", "types", "view_layouts")
+BASE = ("former_names", "numpy_names", "pytree", "tags", "types", "view_layouts")
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
 FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "served", "signal", "special", "whole")
 LARGEST_CIRCLE = 10

@@ -57,7 +57,7 @@ _MOVED: Final = {
     ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants schema table_calculator",
-    ("names", "utils"): "numpy_names torch_alias",
+    ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
     "operands=device_operands sources=device_sources writers=device_writers",
     ("tensors", "creation"): "checks construction factories",
@@ -70,7 +70,7 @@ _ON: Final = {
     f"{package}.{former or name}": f"{room}.{name}"
     for (package, room), names in _MOVED.items()
     for name, _, former in (each.partition("=") for each in names.split())
-}
+} | {"names.numpy_names": "numpy_names"}
 _CURRENT: Final = {
     f"opwright.{former}": f"opwright.{_ON.get(current, current)}"
     for former, current in (

@@ -128,6 +128,9 @@ def run(code: str, names: dict[str, Any]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+LOADED = tuple(f"opwright.{name}" for name in ("autograd", "backends", "dispatch", "inspection", "rules", "symbolic"))
+
+
 def main(count: int, seed: int) -> None:
     import resource
 
@@ -141,7 +144,7 @@ def main(count: int, seed: int) -> None:
     grammar, taken = Grammar(seed), 0
     for package in (opwright, opwright_kernels):  # what is lazy is loaded
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if module.name.startswith(("opwright_kernels", "opwright.autograd", "opwright.dispatch", "opwright.rules")):
+            if module.name.startswith(("opwright_kernels", *LOADED)):
                 importlib.import_module(module.name)
     for module in pkgutil.walk_packages(opwright_aten.__path__, "opwright_aten."):
         if "kernels_cuda" not in module.name:

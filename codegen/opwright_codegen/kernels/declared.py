@@ -9,8 +9,11 @@ from typing import NamedTuple
 
 __all__ = ["Declared", "declared_in", "namespace_of", "places_in", "text_about", "with_out"]
 
-_NAMESPACE = re.compile(r'^declare = Declarations\("(\w+)", PLACES(?:, "[^"]*")?\)$', re.MULTILINE)
+_NAMESPACE = re.compile(
+    r'^declare = Declarations\("(\w+)", PLACES(?:, "[^"]*")?(?:, module=__name__)?\)$', re.MULTILINE
+)
 _ENTRIES = re.compile(r"^_ENTRIES: .*? = (\[.*?^\])$", re.MULTILINE | re.DOTALL)
+_ROW = re.compile(r"^\w+ = declare\.(?:function|stub)\([^\n]*\)$", re.MULTILINE)
 _STATEMENT = re.compile(r"^(?:_\w+, )?(_\w+) = declare(?:\.alone)?\((?:[^\n]+\)|\n.*?\n\))$", re.MULTILINE | re.DOTALL)
 
 
@@ -69,6 +72,7 @@ def text_about(text: str, schema: str) -> Iterator[list[str]]:
     for declared in declared_in(text):
         if declared.schema == schema:
             yield declared.statement.splitlines()
+            yield from ([row] for row in _ROW.findall(text) if declared.operator in re.findall(r"\w+", row))
             for block in text.split("\n\n\n"):
                 decorator = block.partition("\ndef ")[0] if block.startswith("@") else ""
                 if declared.operator in re.findall(r"\w+", decorator):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.utils.numpy_names import HERE
+from opwright.numpy_names import HERE
 
 
 def matrix() -> Any:

@@ -32,6 +32,7 @@ GONE = {
     "opwright.overloads": {"drop_if_empty"},
     "opwright.python_dispatch.rules": {"RuleHandle", "find_rule"},  # of RuleTable
     "opwright.registrations": {"counting"},
+    "opwright.registry": {"key_of_device", "register_fallback"},  # `dispatch.user_kernels`
     "opwright.tensor": {"check_steps"},  # `given_arrays`
     "opwright.rules.windows": {"check_named"},  # `check_accepted` knows names of dtypes, too
     "opwright.signature": {"split_types"},  # `declarations.read` gives them

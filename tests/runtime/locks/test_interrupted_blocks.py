@@ -248,10 +248,12 @@ BLOCKS: dict[str, Attempt] = {
     "amp.regions.autocast": Attempt(lambda: opwright.autocast("cpu")),
     "amp.settings.Captured": Attempt(opwright.amp.settings.Captured),
     "amp.settings.Excluded": Attempt(lambda: opwright.amp.settings.Excluded("cpu")),
-    "arrays.generator.keeping_states": Attempt(opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)),
+    "generators.generator.keeping_states": Attempt(
+        opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)
+    ),
     "state._Guard": Attempt(lambda: opwright.state.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
-    "names.torch_alias.as_torch": Attempt(opwright.as_torch, imports),
+    "utils.torch_alias.as_torch": Attempt(opwright.as_torch, imports),
 }
 # Blocks that switch nothing on, and those of test_interrupts.py.
 OTHERS = {
@@ -300,7 +302,7 @@ def test_every_block_of_the_package_is_here() -> None:
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_nothing_stays_on_after_a_block(name: str) -> None:
-    BLOCKS[name].check(40 if name == "names.torch_alias.as_torch" else 2000)
+    BLOCKS[name].check(40 if name == "utils.torch_alias.as_torch" else 2000)
 
 
 @pytest.mark.parametrize("name", BLOCKS)

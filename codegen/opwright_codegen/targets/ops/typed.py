@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 
 from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.ops.tensor_kinds import ANY_KIND, TensorKinds, kinds_of
@@ -145,7 +147,9 @@ class Typed:
 
 def _call(parameters: Sequence[str], tail: str) -> str:
     """Return a declaration of the `__call__` of a class."""
-    return filled("def __call__(", ["_", *parameters], f"{tail} ...", 4)
+    named = {re.split(r"[:= ]", parameter, maxsplit=1)[0] for parameter in parameters}
+    own = next(name for name in ("_", *map("_{}".format, count(1))) if name not in named)
+    return filled("def __call__(", [own, *parameters], f"{tail} ...", 4)
 
 
 def _makes_leaves(view: OperatorView) -> bool:
