@@ -148,7 +148,7 @@ class Typed:
 def _call(parameters: Sequence[str], tail: str) -> str:
     """Return a declaration of the `__call__` of a class."""
     named = {re.split(r"[:= ]", parameter, maxsplit=1)[0] for parameter in parameters}
-    own = next(name for name in ("_", *map("_{}".format, count(1))) if name not in named)
+    own = next(name for name in map("_".__mul__, count(1)) if name not in named)
     return filled("def __call__(", [own, *parameters], f"{tail} ...", 4)
 
 
