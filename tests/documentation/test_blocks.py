@@ -132,7 +132,7 @@ SHELL = {
 # Blocks that are run elsewhere, by the test that is named.
 RUN_ELSEWHERE = {
     "opwright build       #": "tests/test_examples.py",
-    "opwright build\n": "tests/bindings/test_jax_native.py, where JAX is",
+    "opwright build\n": "tests/frameworks/test_jax_native.py, where JAX is",
     "opwright generate\npython use_arrays.py": "tests/documentation/test_everywhere.py, where frameworks are",
     "make generate": ".ci/run, which takes its commands from the README",
     "opwright generate        #": "tests/test_published_package.py",

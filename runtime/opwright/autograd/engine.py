@@ -238,7 +238,7 @@ class _Pass:
                 self.run_chain(node, grad)
             else:
                 self.run_one(node, grad)
-        for leaf in list(self.leaves):
+        for leaf in dict.fromkeys((*self.complete, *self.leaves)):
             self.finish_leaf(leaf)
 
     def run_chain(self, node: Node, grad: Any) -> None:

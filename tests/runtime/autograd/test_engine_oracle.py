@@ -225,6 +225,20 @@ def test_hooks_of_leaves_are_shown_the_gradient_that_the_leaf_keeps() -> None:
     check(programme)
 
 
+def test_leaves_that_are_roots_run_after_those_that_were_complete_before() -> None:
+    def programme(t: Any) -> Any:
+        seen: list[str] = []
+        x, y = leaf(t), leaf(t)
+        for name, each in (("x", x), ("y", y)):
+            each.register_hook(lambda grad, name=name: seen.append(name))
+            each.register_post_accumulate_grad_hook(lambda each, name=name: seen.append(f"{name} has it"))
+        for roots in ([y.sum(), (x + y).sum()], [(x + y).sum(), y.sum()], [x.sum(), (y + x).sum()]):
+            t.autograd.backward(roots)
+        return seen, x.grad, y.grad
+
+    check(programme)
+
+
 def test_what_hooks_of_leaves_write_to_is_the_gradient() -> None:
     def programme(t: Any) -> Any:
         x, seen = leaf(t), []
