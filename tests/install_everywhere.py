@@ -47,12 +47,18 @@ def _runs(command: str) -> bool:
 
 
 def installed(command: str) -> tuple[bool, str]:
-    """Install into an environment of this Python and try it; return whether all went well, and what was said."""
-    with tempfile.TemporaryDirectory() as folder:
-        python = Path(folder, "bin", "python")
+    """Install into an environment of this Python and try it; return whether all went well, and what was said.
+
+    From a copy: setuptools writes `opwright.egg-info` into the folder, and two of them at once meet there.
+    """
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
+        python, project = Path(folder, "bin", "python"), Path(sources, "project")
+        shutil.copytree(
+            ROOT, project, ignore=shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
+        )
         steps: list[list[str | Path]] = [
             [command, "-m", "venv", folder],
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", ROOT, "pytest", "hypothesis"],
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", project, "pytest", "hypothesis"],
             [python, "-c", ASKED],
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS],
         ]
