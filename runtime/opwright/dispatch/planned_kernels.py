@@ -1,7 +1,7 @@
 """The kernels whose plans are kept, which the compiled core calls by itself (`runtime/fast/planned_kernel.c`).
 
-A generated package says how (`KnownForms`). The generated functions do the same, plan what is new, and serve what is
-uncommon.
+A generated package says how, by its rows (`kernel_rows`). General shims do the same, plan what is new, and handle
+what is uncommon.
 """
 
 from __future__ import annotations

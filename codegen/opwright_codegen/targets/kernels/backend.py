@@ -63,11 +63,6 @@ class Shim:
     statements: tuple[str, ...] = ()
     fast: tuple[FastShim, ...] = ()
 
-    @property
-    def is_row_alone(self) -> bool:
-        """Whether it is a line or two, with no function."""
-        return self.row is not None and not self.row.function
-
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
         found = [self.forms, self.signature, *self.statements]
