@@ -1,4 +1,4 @@
-"""The build of what is in C: the compiled core, `opwright._fast`, and ATen's kernels, `opwright_kernels._native`.
+"""The build of what is in C: the compiled core, `opwright_core._fast`, and ATen's kernels, `opwright_kernels._native`.
 
 Everything else of the distribution is said in pyproject.toml. Both are built or none: where that cannot be done, what
 is installed runs in Python, and has the reason, which `opwright.dispatch.core()` says.
@@ -34,7 +34,7 @@ if int(setuptools.__version__.partition(".")[0]) < 77:
 from setuptools.command.bdist_wheel import bdist_wheel
 
 RUNTIME = Path("runtime")
-CORE, NATIVE = RUNTIME / "fast", RUNTIME / "opwright_kernels" / "native"
+CORE, NATIVE = RUNTIME / "opwright_core" / "fast", RUNTIME / "opwright_kernels" / "native"
 # What an extension of kernels has of the core's files.
 SHARED = CORE / "plain_arrays.c"
 FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
@@ -55,13 +55,13 @@ TABLES = [
 
 # The modules whose numbers the core goes by, too, by what their names in C begin with.
 NUMBERS = {
-    "CORE": RUNTIME / "opwright" / "core.py",
-    "KIND": RUNTIME / "opwright" / "dispatch" / "forms.py",
+    "CORE": RUNTIME / "opwright_core" / "core.py",
+    "KIND": RUNTIME / "opwright_core" / "dispatch" / "compiled" / "forms.py",
     "SAVE": RUNTIME / "opwright" / "autograd" / "fields.py",
     "STEP": RUNTIME / "opwright" / "autograd" / "formulas.py",
 }
 
-# What a package without the extensions has in the place of each: `opwright/core.py` reads it.
+# What a package without the extensions has in the place of each: `opwright_core/core.py` reads it.
 REASON = "{}_missing.txt"
 
 
@@ -91,7 +91,7 @@ class BuildCore(build_ext):
         """Build it; return why that could not be done, or nothing."""
         import numpy
 
-        ext.include_dirs += [numpy.get_include(), str(RUNTIME), str(self._written_headers())]
+        ext.include_dirs += [numpy.get_include(), str(CORE.parent), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
             ext.libraries.append("m")  # else a compiler may take sines and exponentials of its own
@@ -225,7 +225,7 @@ shutil.rmtree("opwright.egg-info", ignore_errors=True)
 
 setup(
     ext_modules=[
-        _extension("opwright._fast", sorted(CORE.glob("*.c")), [*TEMPLATES.values(), *NUMBERS.values()]),
+        _extension("opwright_core._fast", sorted(CORE.glob("*.c")), [*TEMPLATES.values(), *NUMBERS.values()]),
         _extension(
             "opwright_kernels._native",
             [*sorted(NATIVE.glob("*.c")), SHARED],

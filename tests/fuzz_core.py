@@ -1,6 +1,6 @@
 """Random calls of what the compiled core serves, compared with another process that runs the Python in its place.
 
-Run by hand, also with sanitizers: `runtime/fast/README.md` says how. `python tests/fuzz_core.py CALLS SEED`.
+Run by hand, also with sanitizers: `fast/README.md` says how. `python tests/fuzz_core.py CALLS SEED`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.core import fast
+from opwright_core.core import fast
 
 NAMES = (
     "add", "sub", "mul", "div", "maximum", "atan2", "pow", "remainder", "eq", "lt", "logical_and", "bitwise_and", "exp",

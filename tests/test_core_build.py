@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from installing import copied
 
-from opwright.core import fast
+from opwright_core.core import fast
 
 pytestmark = pytest.mark.once  # it builds wheels of both kinds, whichever runs here
 
@@ -74,16 +74,16 @@ def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, t
     path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
     made, said = wheel(tmp_path / "project", CC=compiler, PATH=path)
     assert made.name.endswith("-py3-none-any.whl")
-    assert said.count(f"opwright._fast is not built, Python runs in its place: {reason}\n") == 1
+    assert said.count(f"opwright_core._fast is not built, Python runs in its place: {reason}\n") == 1
     names = zipfile.ZipFile(made).namelist()
     assert [name for name in names if re.search(r"/_(fast|native)\.|\.[ch]$", name)] == []
-    assert ran(made, tmp_path, f"opwright._fast is not built: {reason}") == "python [2.0, 2.0]"
+    assert ran(made, tmp_path, f"opwright_core._fast is not built: {reason}") == "python [2.0, 2.0]"
 
 
 def test_a_build_in_place_has_the_reason_and_nothing_older(tmp_path: Path) -> None:
     """`make` and `pip install --editable` build in place: there the folder of the sources is what is installed."""
     runtime = sources(tmp_path / "project") / "runtime"
-    built = [runtime / "opwright" / "_fast", runtime / "opwright_kernels" / "_native"]
+    built = [runtime / "opwright_core" / "_fast", runtime / "opwright_kernels" / "_native"]
     older = [path.with_name(f"{path.name}{sysconfig.get_config_var('EXT_SUFFIX')}") for path in built]
     for path in older:
         path.write_bytes(b"built of other sources")
@@ -138,7 +138,7 @@ def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
     include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{tmp_path / 'include'}"]
     include.append(f"-I{ROOT / 'runtime'}")
     checks = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    for folder in (ROOT / "runtime" / "fast", ROOT / "runtime" / "opwright_kernels" / "native"):
+    for folder in (ROOT / "runtime" / "opwright_core" / "fast", ROOT / "runtime" / "opwright_kernels" / "native"):
         files = sorted(map(str, folder.glob("*.c")))  # (zig links what it compiles together)
         done = subprocess.run(
             [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -173,7 +173,7 @@ def test_what_clang_compiles_computes_the_same(tmp_path: Path) -> None:
     said = setup(project, "build_ext", "--inplace", CC=str(compiler), LDSHARED="cc -shared")
     assert said == ""
     code = (
-        "import sys, pytest; from opwright.core import fast; print(fast.__file__); sys.exit(pytest.main(sys.argv[1:]))"
+        "import sys, pytest, opwright_core.core as core; print(core.fast.__file__); sys.exit(pytest.main(sys.argv[1:]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", "tests/runtime/core/test_compiled_kernels.py"],

@@ -11,7 +11,13 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ["runtime/opwright", "runtime/opwright_kernels", "runtime/opwright_pytest", "codegen/opwright_codegen"]
+FOLDERS = [
+    "runtime/opwright",
+    "runtime/opwright_core",
+    "runtime/opwright_kernels",
+    "runtime/opwright_pytest",
+    "codegen/opwright_codegen",
+]
 
 # The verbs, in the imperative, that a function's docstring may start with. Add yours, in order.
 VERBS = [

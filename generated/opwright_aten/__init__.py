@@ -7,7 +7,7 @@
 #     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
 """Operators of `aten`. Importing the package names them and their kernels, which load when first called."""
 
-from opwright.abi import Tensor, install
+from opwright_core.abi import Tensor, install
 
 from . import methods, ops, register, where
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Device, Layout, Operator, Packet, Scalar, Tensor
+from opwright_core.abi import Device, Layout, Operator, Packet, Scalar, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]

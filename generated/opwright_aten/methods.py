@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import SymBool, SymFloat, SymInt, Tensor, find2, install_methods, is_array
+from opwright_core.abi import SymBool, SymFloat, SymInt, Tensor, find2, install_methods, is_array
 
 from . import ops
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Device, Generator, Layout, MemoryFormat, Scalar, Tensor
+from opwright_core.abi import Device, Generator, Layout, MemoryFormat, Scalar, Tensor
 
 from . import ops as _ops
 

@@ -2,81 +2,75 @@
 
 The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops.aten.add.Tensor`, `opwright.library`,
 `opwright.dispatch`. Each is loaded when it is first named: `import opwright` loads nothing, so that a package of one's
-own operators, which imports `opwright.abi` alone, does not load ATen. `__init__.pyi`, for editors and type checkers, is
-written from the same table (`facade_stub.py`).
+own operators, which imports `opwright_core.abi` alone, does not load ATen. `__init__.pyi`, for editors and type
+checkers, is written from the same table (`facade_stub.py`).
 """
 
-import warnings
 from math import e, inf, nan, pi  # noqa: F401
 
-import opwright.served  # it says what answers for rooms above
-import opwright.tensors.tensor  # noqa: F401 (its former name is that of a function)
+import opwright_core.tensors.tensor  # noqa: F401 (its former name is that of a function)
 from opwright import former_names as _former_names
 from opwright.facade import of_package as _of_package
 
 __version__ = "0.1.0"
-
-# Floating point overflows and divides by zero in silence, as in PyTorch: NumPy's warnings of it stay on for everyone
-# else's code. A filter by module costs a call nothing; generated packages have theirs (`registering.install`).
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"opwright(_kernels)?\.")
 
 newaxis = None
 
 # The public names by the module that has them; `half=float16` has another name there. Beside these, the operators of
 # `opwright_aten.ops` are names here.
 _HOMES = {
-    "amp.regions": "autocast",
-    "amp.settings": (
+    "opwright.amp.regions": "autocast",
+    "opwright.amp.settings": (
         "clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled "
         "set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled"
     ),
-    "arrays.devices": "device=Device",
-    "arrays.dtypes": (
+    "opwright_core.arrays.devices": "device=Device",
+    "opwright_core.arrays.dtypes": (
         "bfloat16 bool=bool_ cdouble=complex128 cfloat=complex64 complex64 complex128 double=float64 dtype=DType finfo "
         "float=float32 float16 float32 float64 get_default_dtype half=float16 iinfo int=int32 int8 int16 int32 int64 "
         "is_complex is_floating_point long=int64 set_default_dtype short=int16 uint8 uint16 uint32 uint64"
     ),
-    "arrays.formats": (
+    "opwright_core.arrays.formats": (
         "Layout MemoryFormat channels_last=MemoryFormat.channels_last channels_last_3d=MemoryFormat.channels_last_3d "
         "contiguous_format=MemoryFormat.contiguous_format preserve_format=MemoryFormat.preserve_format "
         "strided=Layout.strided"
     ),
-    "arrays.promotion": "can_cast promote_types result_type",
-    "arrays.size": "Size",
-    "arrays.sizes": (
+    "opwright_core.arrays.promotion": "can_cast promote_types result_type",
+    "opwright_core.arrays.size": "Size",
+    "opwright_core.arrays.sizes": (
         "check check_is_size guard_or_false guard_or_true statically_known_true sym_float "
         "sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"
     ),
-    "autograd": (
+    "opwright.autograd": (
         "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad set_grad_enabled"
     ),
-    "backends.registered_backends": "register_backend",
-    "batching.transform": "vmap",
-    "creation.checks": (  # private in PyTorch, too, and in nearly every fake kernel
+    "opwright.backends.registered_backends": "register_backend",
+    "opwright.batching.transform": "vmap",
+    "opwright.creation.checks": (  # private in PyTorch, too, and in nearly every fake kernel
         "_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with "
         "_check_type _check_value _check_with"
     ),
-    "creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
-    "dispatch.namespaces": "ops",
-    "errors": (
+    "opwright.creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
+    "opwright_core.dispatch.call.namespaces": "ops",
+    "opwright_core.errors": (
         "ArgumentError AutogradError DataDependentOutputError DispatchError DynamicOutputShapeError FakeKernelError "
         "RegistrationError"
     ),
-    "generators.generator": "Generator default_generator initial_seed manual_seed seed",
-    "keys": "DispatchKey",
-    "methods.functional": (  # in place of the operators' stubs, whose signatures are others
+    "opwright.generators.generator": "Generator default_generator initial_seed manual_seed seed",
+    "opwright_core.keys": "DispatchKey",
+    "opwright.methods.functional": (  # in place of the operators' stubs, whose signatures are others
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul "
         "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"
     ),
-    "methods.indexing": "nonzero",
-    "methods.low_rank": "pca_lowrank svd_lowrank",
-    "methods.printing": "set_printoptions",
-    "random": "get_rng_state set_rng_state",
-    "serialization": "load save",
-    "symbolic.numbers": "SymBool SymFloat SymInt",
-    "tags": "Tag",
-    "tensors.tensor": "Tensor is_tensor",
-    "utils.torch_alias": "as_torch",
+    "opwright.methods.indexing": "nonzero",
+    "opwright.methods.low_rank": "pca_lowrank svd_lowrank",
+    "opwright.methods.printing": "set_printoptions",
+    "opwright.random": "get_rng_state set_rng_state",
+    "opwright.serialization": "load save",
+    "opwright.symbolic.numbers": "SymBool SymFloat SymInt",
+    "opwright.tags": "Tag",
+    "opwright_core.tensors.tensor": "Tensor is_tensor",
+    "opwright.utils.torch_alias": "as_torch",
 }  # fmt: skip
 # The modules that are names here.
 _MODULES = (

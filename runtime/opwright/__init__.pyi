@@ -42,8 +42,8 @@ from opwright.amp.settings import (
     set_autocast_dtype as set_autocast_dtype,
     set_autocast_enabled as set_autocast_enabled,
 )
-from opwright.arrays.devices import Device as device
-from opwright.arrays.dtypes import (
+from opwright_core.arrays.devices import Device as device
+from opwright_core.arrays.dtypes import (
     bfloat16 as bfloat16,
     bool_ as bool,
     complex128 as cdouble,
@@ -75,17 +75,17 @@ from opwright.arrays.dtypes import (
     uint32 as uint32,
     uint64 as uint64,
 )
-from opwright.arrays.formats import (
+from opwright_core.arrays.formats import (
     Layout as Layout,
     MemoryFormat as MemoryFormat,
 )
-from opwright.arrays.promotion import (
+from opwright_core.arrays.promotion import (
     can_cast as can_cast,
     promote_types as promote_types,
     result_type as result_type,
 )
-from opwright.arrays.size import Size as Size
-from opwright.arrays.sizes import (
+from opwright_core.arrays.size import Size as Size
+from opwright_core.arrays.sizes import (
     check as check,
     check_is_size as check_is_size,
     guard_or_false as guard_or_false,
@@ -129,8 +129,8 @@ from opwright.creation.construction import (
     from_numpy as from_numpy,
     tensor as tensor,
 )
-from opwright.dispatch.namespaces import ops as ops
-from opwright.errors import (
+from opwright_core.dispatch.call.namespaces import ops as ops
+from opwright_core.errors import (
     ArgumentError as ArgumentError,
     AutogradError as AutogradError,
     DataDependentOutputError as DataDependentOutputError,
@@ -146,7 +146,7 @@ from opwright.generators.generator import (
     manual_seed as manual_seed,
     seed as seed,
 )
-from opwright.keys import DispatchKey as DispatchKey
+from opwright_core.keys import DispatchKey as DispatchKey
 from opwright.methods.functional import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
@@ -187,7 +187,7 @@ from opwright.symbolic.numbers import (
     SymInt as SymInt,
 )
 from opwright.tags import Tag as Tag
-from opwright.tensors.tensor import (
+from opwright_core.tensors.tensor import (
     Tensor as Tensor,
     is_tensor as is_tensor,
 )

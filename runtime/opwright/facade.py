@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, Final
 
 from opwright.former_names import current_name
-from opwright.names.late_imports import import_late
-from opwright.names.missing import missing_attribute
+from opwright_core.names.late_imports import import_late
+from opwright_core.names.missing import missing_attribute
 
 __all__ = ["CONSTANTS", "of_package", "places_of"]
 
@@ -31,7 +31,7 @@ def of_package(homes: Mapping[str, str], modules: Iterable[str]) -> tuple[Callab
             for each in path.split("."):
                 found = getattr(found, each)
         elif name in modules:
-            return _load(name)  # Python makes it an attribute
+            return _load(f"{_PACKAGE}.{name}")  # Python makes it an attribute
         elif name == "__all__":
             found = [each for each in names() if not each.startswith("_")]
         else:
@@ -46,7 +46,7 @@ def of_package(homes: Mapping[str, str], modules: Iterable[str]) -> tuple[Callab
 
 
 def places_of(homes: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return for each name its module, without `opwright.`, and the name or path there."""
+    """Return for each name its module, and the name or path there."""
     pairs = [(module, *text.partition("=")) for module, texts in homes.items() for text in texts.split()]
     return {name: (module, path or name) for module, name, _, path in pairs}
 
@@ -57,9 +57,9 @@ def _whole() -> Any:
 
 
 def _load(module: str) -> Any:
-    if module.partition(".")[0] not in _ALONE:
+    if module.split(".")[1] not in _ALONE:
         _whole()
-    return import_late(f"{_PACKAGE}.{module}")
+    return import_late(module)
 
 
 def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:

@@ -62,7 +62,7 @@ def text() -> str:
 def _imports(names: dict[str, list[tuple[str, str]]]) -> Iterable[str]:
     for module, pairs in names.items():
         if pairs:
-            yield from _imported(f"opwright.{module}", pairs)
+            yield from _imported(module, pairs)
 
 
 def _imported(module: str, pairs: Sequence[tuple[str, str]]) -> Iterable[str]:

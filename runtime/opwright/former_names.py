@@ -1,4 +1,4 @@
-"""The names that modules had before they stood in packages: `opwright.metadata` is `opwright.plans.plan`.
+"""The names that modules had before they stood in packages: `opwright.metadata` is `opwright_core.plans.plan`.
 
 What was pickled, and who imports a module by its former name, gets the same module. Settings and schema files may name
 `opwright.kernels`, too.
@@ -71,19 +71,46 @@ _ON: Final = {
     for (package, room), names in _MOVED.items()
     for name, _, former in (each.partition("=") for each in names.split())
 } | {"names.numpy_names": "numpy_names"}
+# What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
+_CORE: Final = (
+    "abi", "arrays", "core", "dispatch", "errors", "hooks", "keys", "locks", "names", "places", "plans", "plugins",
+    "rules", "state", "tensors",
+)  # fmt: skip
+_DISPATCH: Final = {
+    "call": "adapters aten conversion introspection keywords lookup namespaces operator overload_facts "
+    "packets plain_arrays returns signature wrapped_numbers",
+    "compiled": "forms planned_kernels ufunc_kernels ufunc_shims",
+    "package": "declarations former_rows generated kernel_rows named_stubs out_calls part_methods parts "
+    "plain_stubs row_arrays row_calls row_native row_shims row_texts row_writes stub_rows variants",
+    "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
+    "tables=registry removing rule_table user_kernels",
+}
+_PARTS: Final = {
+    f"dispatch.{former or name}": f"dispatch.{part}.{name}"
+    for part, names in _DISPATCH.items()
+    for name, _, former in (each.partition("=") for each in names.split())
+}
+
+
+def _in_its_root(name: str) -> str:
+    name = _ON.get(name, name)
+    return f"opwright{'_core' * (name.partition('.')[0] in _CORE)}.{_PARTS.get(name, name)}"
+
+
 _CURRENT: Final = {
-    f"opwright.{former}": f"opwright.{_ON.get(current, current)}"
+    f"opwright.{former}": _in_its_root(current)
     for former, current in (
         *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
         *_RENAMED.items(),
         *_ON.items(),
+        *((name, name) for name in (*_CORE, *_PARTS)),
     )
 } | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
 _KERNELS: Final = "opwright.kernels"
 
 
 def current_name(name: str) -> str | None:
-    """Return what a module is called now, "opwright.plans.plan" for "opwright.metadata"; None if that is the same."""
+    """Return what a module is called now, "opwright_core.plans.plan" for "opwright.metadata"; None if the same."""
     if name == _KERNELS or name.startswith(f"{_KERNELS}."):
         return name.replace(_KERNELS, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
     if name.startswith("opwright_kernels.") and name.count(".") == 1:
@@ -129,7 +156,7 @@ class _Former(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Have Python find modules under their former names. To be called once, when `opwright.tensors.tensor` is loaded.
+    """Have Python find modules under their former names. To be called once, when `tensors.tensor` is loaded.
 
     What is loaded already is entered by name: an import of `opwright.tensor` must not set the attribute `tensor`, which
     is a function.

@@ -12,10 +12,21 @@ from math import inf, nan
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import COMPLEX, INEXACT, INTEGRAL, DType, as_dtype, bool_, float32, iinfo, int64, to_real
-from opwright.names.missing import missing_from
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import (
+    COMPLEX,
+    INEXACT,
+    INTEGRAL,
+    DType,
+    as_dtype,
+    bool_,
+    float32,
+    iinfo,
+    int64,
+    to_real,
+)
+from opwright_core.names.missing import missing_from
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "amax",

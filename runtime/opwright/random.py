@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opwright.arrays.devices import as_device
-from opwright.arrays.dtypes import uint8
 from opwright.creation.construction import from_numpy
 from opwright.generators.generator import (
     default_generator,
@@ -16,7 +14,9 @@ from opwright.generators.generator import (
     manual_seed,
     seed,
 )
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import as_device
+from opwright_core.arrays.dtypes import uint8
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",

@@ -1,4 +1,4 @@
-"""The import that fills the table by which lower rooms ask higher ones (`opwright.hooks`)."""
+"""The import that fills the table by which lower rooms ask higher ones (`opwright_core.hooks`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from opwright.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Traces, Transforms, hooks
+from opwright_core.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Traces, Transforms, hooks
 
 __all__: list[str] = []
 

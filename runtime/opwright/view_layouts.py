@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.arrays.layouts import Shape, contiguous_strides, count, is_contiguous
-from opwright.arrays.sizes import check, from_front, larger, smaller
+from opwright_core.arrays.layouts import Shape, contiguous_strides, count, is_contiguous
+from opwright_core.arrays.sizes import check, from_front, larger, smaller
 
 UNDECIDED_IS_FALSE = True
 _PLAIN = frozenset((int, type(None)))

@@ -12,11 +12,11 @@ import opwright.autograd
 import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods)
 from opwright.creation import factories
-from opwright.dispatch.namespaces import ops
-from opwright.dispatch.part_methods import Later
 from opwright.generators.generator import generator_of
-from opwright.tensors import methods
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.dispatch.package.part_methods import Later
+from opwright_core.tensors import methods
+from opwright_core.tensors.tensor import Tensor
 
 # Last, since generated code imports the runtime; it gives Tensor the methods that are operators.
 from opwright_aten import ops as operators  # isort: skip

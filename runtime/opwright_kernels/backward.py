@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.elementwise.arithmetic import TANH_CUBIC, TANH_FACTOR, gate_by_tanh
 from opwright_kernels.elementwise.single_precision import NORMAL
 from opwright_kernels.reducing.reductions import reduce_by_add

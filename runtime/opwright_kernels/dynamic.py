@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.dtypes import float32, float64, int64
-from opwright.arrays.layouts import contiguous_strides, surely_empty
+from opwright_core.arrays.dtypes import float32, float64, int64
+from opwright_core.arrays.layouts import contiguous_strides, surely_empty
 from opwright_kernels.moving.rearranging import check_repeats
 from opwright_kernels.reducing.bins import check_counted
 from opwright_kernels.reducing.uniqueness import Unique, check_ordered, checked_dim

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright import rules
-from opwright.arrays.dtypes import FLOATING, INEXACT, get_default_dtype, int64, wrapped_scalar
-from opwright.arrays.layouts import span
-from opwright.arrays.promotion import scalar_dtype
-from opwright.arrays.storage import strided_view
-from opwright.core import compiled
+from opwright_core import rules
+from opwright_core.arrays.dtypes import FLOATING, INEXACT, get_default_dtype, int64, wrapped_scalar
+from opwright_core.arrays.layouts import span
+from opwright_core.arrays.promotion import scalar_dtype
+from opwright_core.arrays.storage import strided_view
+from opwright_core.core import compiled
 
 Array = Any
 Number = complex

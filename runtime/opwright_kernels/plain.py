@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import dtype, ndarray
 
-from opwright.core import fast
-from opwright.keys import AUTOGRAD, CPU_ALONE, GRAD
-from opwright.state import with_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.core import fast
+from opwright_core.keys import AUTOGRAD, CPU_ALONE, GRAD
+from opwright_core.state import with_modes
+from opwright_core.tensors.tensor import Tensor
 
 Array = Any
 

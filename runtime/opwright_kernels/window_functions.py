@@ -6,7 +6,7 @@ from math import pi
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.dtypes import get_default_dtype
+from opwright_core.arrays.dtypes import get_default_dtype
 from opwright_kernels.special_functions.bessel import i0
 
 Array = Any

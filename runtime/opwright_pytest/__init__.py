@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
     from opwright.testing import Sample
+    from opwright_core.dispatch.call.operator import Operator
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,9 +58,9 @@ def _import(module: str) -> None:
 def _items(session: pytest.Session, namespace: str) -> Iterator[pytest.Item]:
     """Yield the tests of a namespace. Raises UsageError where it has no operators; a worker of pytest-xdist may not,
     and has a test that does."""
-    from opwright import plugins
-    from opwright.dispatch.registry import registry
     from opwright.testing.checking import tests_of
+    from opwright_core import plugins
+    from opwright_core.dispatch.registry.tables import registry
 
     plugins.load()
     found = [registry.operators[name] for name in sorted(registry.operators) if name.startswith(f"{namespace}::")]
@@ -122,8 +122,8 @@ class OperatorTest(pytest.Item):
 
     def runtest(self) -> None:
         """Check the operator; skip where no arguments are found that it takes, or its library has not been built."""
-        from opwright.errors import LibraryMissingError
         from opwright.testing import opcheck_all
+        from opwright_core.errors import LibraryMissingError
 
         try:
             found = self._drawn.samples()
@@ -135,7 +135,7 @@ class OperatorTest(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return what failed, without a traceback of the checks."""
-        from opwright.errors import OpCheckError
+        from opwright_core.errors import OpCheckError
 
         return str(excinfo.value) if isinstance(excinfo.value, OpCheckError) else super().repr_failure(excinfo)
 

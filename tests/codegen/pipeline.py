@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 
 from opwright import Tensor
-from opwright.dispatch.registry import registry
 from opwright_codegen.cli import main
+from opwright_core.dispatch.registry.tables import registry
 
 _count = itertools.count()
 _POSITION = re.compile(r"^.+:\d+:\d+: error: ", re.MULTILINE)

@@ -19,12 +19,12 @@ from pipeline import assert_refused, generate, imported, new_namespace
 from strategies import names, schemas
 
 import opwright
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
 from opwright.errors import ArgumentError, DispatchError
 from opwright_codegen.schema.model import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
 from opwright_codegen.schema.rules import schema_problems
 from opwright_codegen.schema.types import Annotation, BaseType, ListType, OptionalType, Type
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.tables import registry
 
 # What a caller may pass for each of the types that our own schemas use, and what a default of it may be.
 VALUES: dict[str, tuple[list[Any], list[Any]]] = {

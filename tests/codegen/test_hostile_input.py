@@ -15,7 +15,7 @@ import pytest
 from pipeline import assert_refused, generate, imported, new_namespace
 
 import opwright
-from opwright.dispatch.packets import packet
+from opwright_core.dispatch.call.packets import packet
 
 HOSTILE = {
     "call": "__import__('os').mkdir('canary')",

@@ -167,7 +167,7 @@ def test_packages_that_settings_name_are_allowed(project: Path) -> None:
         kernels.find_path("opwright_codegen.output.write", "replace_file")
     with pytest.raises(SchemaError, match=r"'opwright_codegen\.targets' is no module"):
         KernelModules([], allowed=["opwright_codegen.targ"]).find_path("opwright_codegen.targets", "context")
-    assert KernelModules([]).find_path("opwright.rules.factories", "like").name == "like"
+    assert KernelModules([]).find_path("opwright_core.rules.factories", "like").name == "like"
 
 
 def test_a_path_names_what_the_module_defines(project: Path) -> None:

@@ -13,10 +13,10 @@ from pipeline import generate, imported, new_namespace
 from python_calls import calls_of
 
 import opwright
-from opwright.core import fast
-from opwright.dispatch.registry import registry
 from opwright.errors import ContractError
-from opwright.keys import DispatchKey
+from opwright_core.core import fast
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import DispatchKey
 
 ENTRIES = """
 - func: NS::scaled(Tensor x, *, float by=2.0) -> Tensor

@@ -14,11 +14,11 @@ import pytest
 import seeds
 from pipeline import Run, assert_refused, generate_project, imported, new_namespace
 
-from opwright.arrays.dtypes import float32, int64
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
 from opwright.testing import Sample, opcheck_all
 from opwright.testing.arguments import draw
+from opwright_core.arrays.dtypes import float32, int64
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.tables import registry
 
 SCHEMAS = """\
 - func: NS::plus(Tensor x, Tensor y, Scalar by=1) -> Tensor

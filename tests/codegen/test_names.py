@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opwright.dispatch.keywords import meant, other_names
 from opwright_codegen.views.names import OTHER_NAMES
+from opwright_core.dispatch.call.keywords import meant, other_names
 
 
 def test_every_other_name_means_what_it_stands_for() -> None:

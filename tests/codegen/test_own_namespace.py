@@ -9,10 +9,10 @@ import pytest
 from pipeline import generate, imported, new_namespace
 
 import opwright
-from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright_codegen.cli import main
 from opwright_codegen.hooks.project import Project
+from opwright_core.dispatch.registry.tables import registry
 
 BARE = "- func: sqrt(Tensor self) -> Tensor\n  dispatch:\n    CPU: self + 1000\n- func: cbrt(Tensor self) -> Tensor\n"
 SAID = "ops.yaml:1:9: error: sqrt has no namespace: in PyTorch's it would replace aten::sqrt in the whole process"

@@ -11,23 +11,23 @@ from pipeline import generate, imported, new_namespace
 import opwright
 from opwright import rules
 from opwright.errors import ContractError
-from opwright.plans.plan import Plan
 from opwright_codegen.bindings.bind import bind
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.files import read
 from opwright_codegen.views.operators import namespace_view
+from opwright_core.plans.plan import Plan
 
 ONE = "- func: f(Tensor self) -> Tensor\n  meta: shapes:rule\n  dispatch:\n    CPU: xp.sin(self)\n"
 TWO = ONE.replace("-> Tensor", "-> (Tensor, Tensor)").replace("xp.sin(self)", "xp.sin(self), xp.cos(self)")
 CALLED = ONE.replace("shapes:rule", "rule(self)")
 
 ONE_PLAN = [
-    ("from opwright.plans import plan", "plan.Plan"),
-    ("from opwright.plans import plan as p", "p.Plan"),
+    ("from opwright_core.plans import plan", "plan.Plan"),
+    ("from opwright_core.plans import plan as p", "p.Plan"),
     ("from opwright import rules", "rules.Plan"),
-    ("import opwright", "opwright.rules.Plan"),
-    ("import opwright.rules", "opwright.rules.Plan"),
+    ("import opwright", "opwright_core.rules.Plan"),
+    ("import opwright.rules", "opwright_core.rules.Plan"),
     ("import opwright.plans.plan as p", "p.Plan"),
     ("from opwright.rules import Plan as P", "P"),
     ("from opwright.rules import Plan", "'Plan'"),
@@ -35,7 +35,7 @@ ONE_PLAN = [
     ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from opwright.rules import Plan as P", "'P'"),
     ("from opwright.rules import Plan\nResult = Plan", "Result"),
     ("import typing as t\nfrom opwright import rules", "t.Annotated[rules.Plan, 'row-major']"),
-    ("from opwright.plans.plan import PlanApart", "PlanApart"),
+    ("from opwright_core.plans.plan import PlanApart", "PlanApart"),
     ("from opwright import rules\nclass Mine(rules.Plan): ...", "Mine"),
 ]
 UNSAID = [("", ""), ("import typing", "typing.Any"), ("from typing import Any as A", "A"), ("", "object")]

@@ -21,7 +21,7 @@ RULES = """\
 from typing import Any
 
 from opwright import rules
-from opwright.plans.plan import Plan
+from opwright_core.plans.plan import Plan
 
 
 def start_of(self: Any, count: int) -> Plan:

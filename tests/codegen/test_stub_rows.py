@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.dispatch import named_stubs, plain_stubs, stub_rows
 from opwright.errors import ArgumentError
 from opwright_codegen.targets.ops import rows
+from opwright_core.dispatch.package import named_stubs, plain_stubs, stub_rows
 
 OPS = Path(__file__).parents[2] / "generated" / "opwright_aten" / "ops"
 

@@ -28,7 +28,7 @@ PROGRAM = """
 import json, sys, warnings
 import numpy as np
 import opwright
-from opwright.dispatch import operator as dispatcher
+from opwright_core.dispatch.call import operator as dispatcher
 from opwright_aten import ops
 
 warnings.simplefilter("ignore")

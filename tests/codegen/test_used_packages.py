@@ -10,9 +10,9 @@ from pipeline import Run, assert_refused, generate_project, imported, new_namesp
 
 import opwright
 from opwright.autograd import gradcheck
-from opwright.dispatch.registry import registry
 from opwright_codegen.cli import main
 from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_core.dispatch.registry.tables import registry
 
 SCHEMAS = """
 - func: {0}::scaled(Tensor self, Tensor factor) -> Tensor

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.arrays.layouts import is_dense
 from opwright.func import functionalize
 from opwright.pytree import tree_leaves
 from opwright.utils._python_dispatch import TorchDispatchMode
+from opwright_core.arrays.layouts import is_dense
 
 AT_THE_END = ("aten::copy_", "aten::as_strided_", "aten::resize_")
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import opwright
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.registry.tables import registry
 
 WIDTH = 150
 INTRODUCTION = """\

@@ -21,9 +21,9 @@ import opwright
 from opwright import Tensor
 from opwright.autograd import gradcheck, gradgradcheck
 from opwright.batching.tables import REGISTERED
-from opwright.dispatch.registry import registry
 from opwright.library import opcheck
 from opwright.testing import assert_close
+from opwright_core.dispatch.registry.tables import registry
 
 pytestmark = pytest.mark.oracle
 CALLS = [pytest.param(entry, dtype, id=f"{entry.op.__name__}-{dtype}") for entry in ENTRIES for dtype in DTYPES]

@@ -21,10 +21,10 @@ from differentiating import (
 )
 
 import opwright
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
-from opwright.keys import DispatchKey
 from opwright_codegen.schema.model import SchemaKind
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import DispatchKey
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

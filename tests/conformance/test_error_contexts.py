@@ -16,8 +16,8 @@ from sampling import Sample
 from sweeps import share
 
 import opwright
-from opwright.dispatch.operator import find_operator
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.dispatch.registry.tables import registry
 
 _WRONG: tuple[Any, ...] = (
     "nonsense", None, object(), -7, 1.5, [], [[]], ["x"], np.zeros((2, 3, 5, 7)), np.zeros(11, np.complex64),

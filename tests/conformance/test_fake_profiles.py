@@ -10,7 +10,6 @@ import pytest
 
 import opwright
 from opwright import library
-from opwright.arrays.sizes import is_symbolic
 from opwright.fake import FakeTensorMode
 from opwright.fake_profile import (
     MissingOpProfile,
@@ -20,6 +19,7 @@ from opwright.fake_profile import (
     unsafe_generate_fake_kernels,
 )
 from opwright.symbolic import ShapeEnv
+from opwright_core.arrays.sizes import is_symbolic
 
 
 @pytest.fixture

@@ -17,16 +17,16 @@ from sampling import Sample
 from sweeps import share
 
 import opwright
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import complex64, float32, int64
 from opwright.fake import FakeTensorMode
 from opwright.fake.arrays import META_PLACE
-from opwright.keys import DispatchKey
 from opwright.symbolic import ShapeEnv
 from opwright.testing import Sample as Drawn
 from opwright.testing import samples
 from opwright.testing.layouts import SITUATIONS
 from opwright_codegen.schema.model import SchemaKind
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import complex64, float32, int64
+from opwright_core.keys import DispatchKey
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -16,13 +16,13 @@ from sampling import Sample
 
 import opwright
 from opwright import Tensor
-from opwright.arrays.dtypes import CANONICAL
-from opwright.dispatch.kernel_forms import Lazy
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
-from opwright.keys import DispatchKey
-from opwright.plans.plan_cache import KnownViews, PlanCache
 from opwright.testing.closeness import TOLERANCES
+from opwright_core.arrays.dtypes import CANONICAL
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import Lazy
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import DispatchKey
+from opwright_core.plans.plan_cache import KnownViews, PlanCache
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NUMBERS = (2, 0.5, -1, True, 2**62, -0.0)

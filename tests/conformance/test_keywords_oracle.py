@@ -21,7 +21,7 @@ from samples_functional import FUNCTIONS
 from sampling import Sample
 
 import opwright
-from opwright.dispatch.keywords import meant
+from opwright_core.dispatch.call.keywords import meant
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import to_opwright, to_torch  # noqa: E402

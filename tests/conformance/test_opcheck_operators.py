@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 import opwright
-from opwright.dispatch.registry import registry
 from opwright.testing import opcheck_all, samples
+from opwright_core.dispatch.registry.tables import registry
 
 NAMES = sorted(name for name in registry.operators if name.startswith("aten::"))
 REASONS = {

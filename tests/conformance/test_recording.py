@@ -14,6 +14,7 @@ from differentiating import derivatives
 import opwright
 from opwright.autograd.nodes import Node
 from opwright_codegen.schema.model import SchemaKind
+from opwright_core.dispatch.registry import registering
 
 
 def leaf(*shape: int) -> opwright.Tensor:
@@ -132,7 +133,7 @@ def test_a_kernel_over_operators_is_recorded_as_a_whole() -> None:
     def doubled(self: opwright.Tensor) -> opwright.Tensor:
         return self + self
 
-    handle = opwright.dispatch.registering.register("aten::sin", "CPU", doubled)
+    handle = registering.register("aten::sin", "CPU", doubled)
     try:
         x = leaf(3)
         y = opwright.sin(x)

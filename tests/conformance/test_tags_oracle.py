@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import opwright
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.registry.tables import registry
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

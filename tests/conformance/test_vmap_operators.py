@@ -17,8 +17,8 @@ from vmapping import Case, cases, empty_problem, gradient_problem, operator, pro
 
 import opwright
 from opwright.batching.serving import kind_of_rule
-from opwright.keys import DispatchKey
 from opwright_codegen.schema.model import SchemaKind
+from opwright_core.keys import DispatchKey
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -74,7 +74,7 @@ def cases(module: Any, most: int) -> Iterator[Case]:
 
 def _chosen(name: str, function: Any, samples: Any) -> Case | None:
     """Return the case of the first sample with derivatives; without one, of the first that the operator takes."""
-    from opwright.dispatch.operator import find_operator
+    from opwright_core.dispatch.call.operator import find_operator
 
     operator, chosen = find_operator(f"renamed::{name}"), None
     for sample in samples:

@@ -17,9 +17,9 @@ from dask_of_aten import chunked, import_binding
 from samples import SAMPLES
 
 import opwright
-from opwright.dispatch.operator import find_operator
-from opwright.dispatch.packets import find_packet
 from opwright.testing.sampler import Sample, samples
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.dispatch.call.packets import find_packet
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: the group of dependencies `dask`")
 import dask.array as da  # noqa: E402

@@ -12,7 +12,7 @@ import seeds
 from dask_of_aten import chunked, import_binding
 
 import opwright
-from opwright.dispatch.packets import find_packet
+from opwright_core.dispatch.call.packets import find_packet
 
 pytest.importorskip("dask", reason="Dask is not installed: the group of dependencies `dask`")
 import dask.array as da

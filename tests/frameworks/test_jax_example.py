@@ -141,7 +141,7 @@ def test_complex_derivatives_are_those_of_jax(modules: Any) -> None:
 
 def test_thirty_two_bits(f: Any) -> None:
     from opwright.bindings.jax import Function
-    from opwright.dispatch.packets import find_packet
+    from opwright_core.dispatch.call.packets import find_packet
 
     total = Function(find_packet("aten::sum"), ["default", "dim_IntList"])
     with jax.enable_x64(False):

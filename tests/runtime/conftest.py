@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
 from opwright.inspection import schema as _schema
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.tables import registry
 
 _numbers = itertools.count()
 

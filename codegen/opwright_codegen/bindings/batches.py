@@ -1,5 +1,5 @@
 """The batching rule of each operator: what `batch` says, or what follows from `meta` and the roles of the rule's
-parameters (Note [Roles] in `opwright.arrays.annotations`).
+parameters (Note [Roles] in `opwright_core.arrays.annotations`).
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def _by_path(formula: Formula, paths: Mapping[str, str]) -> Formula:
     return rewrite(formula, change)
 
 
-_OURS = ("opwright.rules", "opwright_kernels.rules")  # all that the first has is defined below the second
+_OURS = ("opwright_core.rules", "opwright_kernels.rules")  # all that the first has is defined below the second
 _ARRAYS = ("Any", "Array", "Operand")
 
 

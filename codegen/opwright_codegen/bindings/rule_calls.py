@@ -151,7 +151,7 @@ def _check_sort(
         is_none = sort in (Sort.NONE, Sort.OPTIONAL)
         if sort is None or sort in taken or (is_none and Sort.NONE in taken):
             continue
-        if is_none and rule.module.partition(".")[0] != "opwright" and "Any" in kinds:
+        if is_none and rule.module.partition(".")[0] != "opwright_core" and "Any" in kinds:
             continue
         message = f"{rule.name}(): {parameter.name!r} takes {parameter.annotation}, and {described(part, schema, sort)}"
         hint = f"as in: … if {part.name} is None else …" if is_none and isinstance(part, Reference) else None

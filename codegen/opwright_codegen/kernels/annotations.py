@@ -11,7 +11,14 @@ from typing import Final
 
 __all__ = ["Annotations", "statements"]
 
-_KNOWN: Final = ("opwright", "opwright_kernels", "typing", "typing_extensions", "collections")  # where names are from
+_KNOWN: Final = (
+    "opwright",
+    "opwright_core",
+    "opwright_kernels",
+    "typing",
+    "typing_extensions",
+    "collections",
+)  # where names are from
 _SAME: Final = {"PlanApart": "Plan", "Tuple": "tuple", "List": "list"}
 _DEPTH: Final = 20  # of aliases of aliases, one of which may be of itself
 

@@ -23,14 +23,14 @@ __all__ = ["UNSAID", "KernelFunction", "KernelModules", "Parameter", "module_fil
 
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
-_OURS: Final = ("opwright_kernels", "opwright.rules")
-_PARTS: Final = {"opwright.rules": ("opwright.rules", "opwright_kernels.rules")}  # what is one name in settings
+_OURS: Final = ("opwright_kernels", "opwright_core.rules")
+_PARTS: Final = {"opwright.rules": ("opwright_core.rules", "opwright_kernels.rules")}  # what is one name in settings
 UNSAID: Final = ("", "Any", "object")  # annotations that say nothing of what a function returns
 _PLAN: Final = re.compile(r"\bPlan\b")
 _BY_PATH: Final = ("batching", "composites", "gradients", "rules")  # what schema files name by its package
 _FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
-    ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_kernels")
+    ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_core", "opwright_kernels")
 )
 
 

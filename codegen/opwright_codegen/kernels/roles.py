@@ -1,6 +1,6 @@
 """Roles of rules' parameters, which say by their annotations what they are: `dim: Dim`, `*operands: Elementwise`.
 
-The annotations stand in `opwright.arrays.annotations`, where Note [Roles] says what they are for.
+The annotations stand in `opwright_core.arrays.annotations`, where Note [Roles] says what they are for.
 """
 
 from __future__ import annotations

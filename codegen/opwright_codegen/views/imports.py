@@ -18,7 +18,7 @@ _MODULES = {
     "typing": ("Any", "Generic", "NamedTuple", "Protocol", "TypeAlias", "TypeVar", "overload"),
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
-    "opwright.abi": (
+    "opwright_core.abi": (
         "ARRAYS", "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource",
         "CudaWriter", "DENSE_CPU", "DENSE_CUDA", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything",
         "Family", "Folded", "ForwardRule", "Generator", "INTS", "KnownViews", "LaunchRule", "Layout", "Leading",
@@ -38,7 +38,7 @@ _MODULES = {
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-ABI_VERSION = 6  # of `opwright.abi`, which has all that generated code may import of the runtime
+ABI_VERSION = 6  # of `opwright_core.abi`, which has all that generated code may import of the runtime
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 
@@ -80,7 +80,7 @@ def _section(module: str) -> int:
         return 0
     if module.startswith("."):
         return 3
-    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten", "opwright_kernels") else 1
+    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten", "opwright_core", "opwright_kernels") else 1
 
 
 def _member(name: str) -> tuple[int, str]:

@@ -74,7 +74,7 @@ _TENSORS = ListType(BaseType("Tensor"), None)
 
 # Note [Other names of arguments]
 # PyTorch's functions call `self` `input`, and take NumPy's names besides. So do ours; what each stands for is looked up
-# by `opwright.dispatch.keywords`. A parameter that has other names, or no default, is NOT_GIVEN where the caller leaves
+# by `dispatch.call.keywords`. A parameter that has other names, or no default, is NOT_GIVEN where the caller leaves
 # it out.
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "self": ("input", "x", "a", "x1"),

@@ -3,8 +3,8 @@
 from typing import Any
 
 from opwright import rules
-from opwright.plans.forms import Form
-from opwright.plans.plan import Plan
+from opwright_core.plans.forms import Form
+from opwright_core.plans.plan import Plan
 
 
 def row_of(x: Any) -> Plan:

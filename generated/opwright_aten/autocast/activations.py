@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # prelu(Tensor self, Tensor weight) -> Tensor
 prelu = autocast_wrapper("aten::prelu", "lower_precision")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # vander(Tensor x, int? N=None, bool increasing=False) -> Tensor
 vander = autocast_wrapper("aten::vander", "unchanged")

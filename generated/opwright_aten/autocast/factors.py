@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # linalg_householder_product(Tensor input, Tensor tau) -> Tensor
 linalg_householder_product_default = autocast_wrapper("aten::linalg_householder_product", CPU="float32")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
 cat_default = autocast_wrapper("aten::cat", CPU="promote")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 mm_default = autocast_wrapper("aten::mm", "lower_precision")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 mse_loss_default = autocast_wrapper("aten::mse_loss", "float32")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 softmax_int = autocast_wrapper("aten::softmax.int", CUDA="float32_dtype")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
 #     Tensor, Tensor)

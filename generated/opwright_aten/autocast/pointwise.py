@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 pow_Tensor_Tensor = autocast_wrapper("aten::pow.Tensor_Tensor", CUDA="float32")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 sum_default = autocast_wrapper("aten::sum", CUDA="float32_dtype")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 reflection_pad1d_default = autocast_wrapper("aten::reflection_pad1d", CPU="float32")

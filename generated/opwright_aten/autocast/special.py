@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # erfinv(Tensor self) -> Tensor
 erfinv_default = autocast_wrapper("aten::erfinv", CUDA="float32")

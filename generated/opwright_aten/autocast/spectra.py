@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 fft_fft_default = autocast_wrapper("aten::fft_fft", CPU="float32")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # exp(Tensor self) -> Tensor
 exp_default = autocast_wrapper("aten::exp", CUDA="float32")

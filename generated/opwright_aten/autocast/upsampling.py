@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 upsample_nearest1d_default = autocast_wrapper("aten::upsample_nearest1d", CUDA="float32")

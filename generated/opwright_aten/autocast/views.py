@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # view_as_complex(Tensor(a) self) -> Tensor(a)
 view_as_complex = autocast_wrapper("aten::view_as_complex", CPU="float32")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import Edge, Recorded, inplace_recorder, zeros_for
+from opwright_core.abi import Edge, Recorded, inplace_recorder, zeros_for
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import (
+from opwright_core.abi import (
     Edge,
     Recorded,
     RecordedSeveral,

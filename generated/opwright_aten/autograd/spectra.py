@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import Edge, Recorded, kept_argument, kept_shape, out_recorder, recorder, refuse_recording
+from opwright_core.abi import Edge, Recorded, kept_argument, kept_shape, out_recorder, recorder, refuse_recording
 from opwright_kernels.gradients import spectra as spectra_gradients
 
 from .. import ops

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.abi import (
+from opwright_core.abi import (
     Edge,
     Recorded,
     conjugate_of,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Along, Elementwise, Family
+from opwright_core.abi import Along, Elementwise, Family
 
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {

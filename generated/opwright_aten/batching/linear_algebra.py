@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Along, ByHand, Family, Leading, Product
+from opwright_core.abi import Along, ByHand, Family, Leading, Product
 
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import ByHand, Family, Reducing
+from opwright_core.abi import ByHand, Family, Reducing
 
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {

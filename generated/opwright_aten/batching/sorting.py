@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Along, ByHand, Family
+from opwright_core.abi import Along, ByHand, Family
 
 # By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {

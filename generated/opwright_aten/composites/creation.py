@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Device, DType, Generator, Layout, MemoryFormat, Tensor, name_kernel, write_out
+from opwright_core.abi import Device, DType, Generator, Layout, MemoryFormat, Tensor, name_kernel, write_out
 
 from .. import ops
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, name_kernel, write_out, write_self
+from opwright_core.abi import Tensor, name_kernel, write_out, write_self
 
 from .. import ops
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import DType, Tensor, name_kernel, write_out
+from opwright_core.abi import DType, Tensor, name_kernel, write_out
 
 from .. import ops
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, name_kernel, write_out
+from opwright_core.abi import Tensor, name_kernel, write_out
 
 from .. import ops
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, array_module, fake_kernel, number_of
+from opwright_core.abi import Tensor, array_module, fake_kernel, number_of
 from opwright_kernels import dynamic as dynamic_kernels
 
 

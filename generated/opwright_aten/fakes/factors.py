@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, array_module, fake_kernel, results_of, wrap_result
+from opwright_core.abi import Tensor, array_module, fake_kernel, results_of, wrap_result
 from opwright_kernels.linalg import least_squares as least_squares_kernels
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, array_module, fake, fake_kernel, place_of_first, wrap_result
+from opwright_core.abi import Tensor, array_module, fake, fake_kernel, place_of_first, wrap_result
 from opwright_kernels import dynamic as dynamic_kernels
 
 from ..metas import indexing as metas

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, fake_kernel
+from opwright_core.abi import Tensor, fake_kernel
 from opwright_kernels.linalg import decompositions as decompositions_kernels
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Device, DType, Generator, Layout, Tensor, new_fake
+from opwright_core.abi import Device, DType, Generator, Layout, Tensor, new_fake
 
 from ..metas import random_ops as metas
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Device, DType, Layout, Tensor, array_module, fake_kernel, new_fake, wrap_result
+from opwright_core.abi import Device, DType, Layout, Tensor, array_module, fake_kernel, new_fake, wrap_result
 from opwright_kernels import dynamic as dynamic_kernels
 
 from ..metas import shapes as metas

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, array_module, fake_kernel, results_of, wrap_list, wrap_result
+from opwright_core.abi import Tensor, array_module, fake_kernel, results_of, wrap_list, wrap_result
 from opwright_kernels import dynamic as dynamic_kernels
 from opwright_kernels.reducing import bins as bins_kernels
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula, sum_terms
+from opwright_core.abi import ForwardRule, TangentFormula, sum_terms
 from opwright_kernels.gradients import forward as forward_gradients
 
 from .. import ops

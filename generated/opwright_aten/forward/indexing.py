@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula, or_zeros
+from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 from opwright_kernels.gradients import scattering as scattering_gradients
 

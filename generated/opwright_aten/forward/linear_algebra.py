@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula, or_zeros, sum_terms
+from opwright_core.abi import ForwardRule, TangentFormula, or_zeros, sum_terms
 from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import forward as forward_gradients
 from opwright_kernels.gradients import forward_linear_algebra as forward_linear_algebra_gradients

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula, or_zeros, sum_terms
+from opwright_core.abi import ForwardRule, TangentFormula, or_zeros, sum_terms
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 
 from .. import ops

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import ForwardRule
+from opwright_core.abi import ForwardRule
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {

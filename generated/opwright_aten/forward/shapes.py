@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula, or_zeros
+from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
 
 from .. import ops
 

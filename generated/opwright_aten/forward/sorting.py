@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula
+from opwright_core.abi import ForwardRule, TangentFormula
 from opwright_kernels.gradients import reductions as reductions_gradients
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opwright.abi import ForwardRule, TangentFormula, or_zeros
+from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
 from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 

@@ -7,7 +7,7 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
-from opwright.abi import inplace_variant, kernel, out_variant
+from opwright_core.abi import inplace_variant, kernel, out_variant
 from opwright_kernels.elementwise import activations as activations_kernels
 
 from ..metas import activations as metas

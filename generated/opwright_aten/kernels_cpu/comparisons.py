@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import Tensor, inplace_variant, kernel, number_of, out_variant
+from opwright_core.abi import Tensor, inplace_variant, kernel, number_of, out_variant
 from opwright_kernels.elementwise import elementary as elementary_kernels
 from opwright_kernels.moving import copying as copying_kernels
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Scalar, Tensor, inplace_variant, kernel, number_of, out_variant
+from opwright_core.abi import Scalar, Tensor, inplace_variant, kernel, number_of, out_variant
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
 from opwright_kernels.moving import copying as copying_kernels

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, kernel, out_variant, results_of, wrap_result
+from opwright_core.abi import Tensor, kernel, out_variant, results_of, wrap_result
 from opwright_kernels.elementwise import exponentials as exponentials_kernels
 from opwright_kernels.linalg import decompositions as decompositions_kernels
 from opwright_kernels.linalg import least_squares as least_squares_kernels

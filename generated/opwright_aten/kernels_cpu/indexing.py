@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, inplace_variant, kernel, out_variant, wrap_result
+from opwright_core.abi import Tensor, inplace_variant, kernel, out_variant, wrap_result
 from opwright_kernels.moving import indexing as indexing_kernels
 from opwright_kernels.moving import joining as joining_kernels
 from opwright_kernels.moving import rearranging as rearranging_kernels

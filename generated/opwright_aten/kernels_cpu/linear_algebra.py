@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, inplace_variant, kernel, out_variant
+from opwright_core.abi import Tensor, inplace_variant, kernel, out_variant
 from opwright_kernels.layers import bags as bags_kernels
 from opwright_kernels.linalg import decompositions as decompositions_kernels
 from opwright_kernels.linalg import linear_algebra as linear_algebra_kernels

@@ -7,7 +7,7 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
-from opwright.abi import inplace_variant, kernel, out_variant
+from opwright_core.abi import inplace_variant, kernel, out_variant
 from opwright_kernels.layers import bags as bags_kernels
 from opwright_kernels.layers import dropout as dropout_kernels
 from opwright_kernels.layers import embedding as embedding_kernels

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, kernel, new_result, out_variant, results_of
+from opwright_core.abi import Tensor, kernel, new_result, out_variant, results_of
 from opwright_kernels.layers import normalization as normalization_kernels
 
 from ..metas import normalization as metas

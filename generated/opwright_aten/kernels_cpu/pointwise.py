@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import inplace_variant, kernel, out_variant
+from opwright_core.abi import inplace_variant, kernel, out_variant
 from opwright_kernels.elementwise import arithmetic as arithmetic_kernels
 from opwright_kernels.elementwise import scaled_sums as scaled_sums_kernels
 from opwright_kernels.moving import indexing as indexing_kernels

@@ -7,7 +7,7 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
-from opwright.abi import kernel, out_variant
+from opwright_core.abi import kernel, out_variant
 from opwright_kernels.special_functions import orthogonal as orthogonal_kernels
 
 from ..metas import polynomials as metas

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import inplace_variant, kernel, out_variant
+from opwright_core.abi import inplace_variant, kernel, out_variant
 from opwright_kernels.reducing import reductions as reductions_kernels
 from opwright_kernels.reducing import scans as scans_kernels
 

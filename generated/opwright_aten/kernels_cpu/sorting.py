@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, kernel, out_variant, results_of, wrap_list, wrap_result
+from opwright_core.abi import Tensor, kernel, out_variant, results_of, wrap_list, wrap_result
 from opwright_kernels.reducing import bins as bins_kernels
 from opwright_kernels.reducing import sorting as sorting_kernels
 from opwright_kernels.reducing import uniqueness as uniqueness_kernels

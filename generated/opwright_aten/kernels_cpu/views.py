@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import DType, KnownViews, Tensor, wrap_view, wrap_views
+from opwright_core.abi import DType, KnownViews, Tensor, wrap_view, wrap_views
 from opwright_kernels.moving import shapes as shapes_kernels
 from opwright_kernels.moving import views as views_kernels
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, cuda_kernel, inplace_variant, number_of, out_variant
+from opwright_core.abi import Tensor, cuda_kernel, inplace_variant, number_of, out_variant
 from opwright_kernels.elementwise import elementary as elementary_kernels
 from opwright_kernels.elementwise import logic as logic_kernels
 from opwright_kernels.moving import copying as copying_kernels

@@ -11,7 +11,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Scalar, Tensor, cuda_kernel, inplace_variant, number_of, out_variant
+from opwright_core.abi import Scalar, Tensor, cuda_kernel, inplace_variant, number_of, out_variant
 from opwright_kernels import factories as factories_kernels
 from opwright_kernels import window_functions as window_functions_kernels
 from opwright_kernels.moving import copying as copying_kernels

@@ -7,7 +7,7 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
-from opwright.abi import cuda_kernel, out_variant
+from opwright_core.abi import cuda_kernel, out_variant
 from opwright_kernels.layers import alignments as alignments_kernels
 from opwright_kernels.layers import losses as losses_kernels
 

@@ -7,7 +7,7 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
-from opwright.abi import cuda_kernel, inplace_variant, out_variant
+from opwright_core.abi import cuda_kernel, inplace_variant, out_variant
 from opwright_kernels.drawing import distributions as distributions_kernels
 from opwright_kernels.drawing import random as random_kernels
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import cuda_kernel, inplace_variant, out_variant
+from opwright_core.abi import cuda_kernel, inplace_variant, out_variant
 from opwright_kernels.reducing import reductions as reductions_kernels
 from opwright_kernels.reducing import scans as scans_kernels
 

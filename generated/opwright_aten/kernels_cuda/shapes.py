@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, cuda_kernel, out_variant, wrap_result
+from opwright_core.abi import Tensor, cuda_kernel, out_variant, wrap_result
 from opwright_kernels.images import padding as padding_kernels
 from opwright_kernels.moving import rearranging as rearranging_kernels
 

@@ -7,7 +7,7 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
-from opwright.abi import cuda_kernel, inplace_variant, out_variant
+from opwright_core.abi import cuda_kernel, inplace_variant, out_variant
 from opwright_kernels.elementwise import elementary as elementary_kernels
 from opwright_kernels.special_functions import airy as airy_kernels
 from opwright_kernels.special_functions import bessel as bessel_kernels

@@ -11,7 +11,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import Tensor, cuda_kernel, inplace_variant, out_variant
+from opwright_core.abi import Tensor, cuda_kernel, inplace_variant, out_variant
 from opwright_kernels.elementwise import activations as activations_kernels
 from opwright_kernels.elementwise import arithmetic as arithmetic_kernels
 from opwright_kernels.elementwise import elementary as elementary_kernels

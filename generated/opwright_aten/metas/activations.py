@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import rules
+from opwright_core.abi import rules
 
 
 # silu(Tensor self) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import alike, rules
+from opwright_core.abi import alike, rules
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Device, DType, MemoryFormat, rules
+from opwright_core.abi import Device, DType, MemoryFormat, rules
 
 
 # empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?

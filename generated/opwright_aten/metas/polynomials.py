@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import rules
+from opwright_core.abi import rules
 
 
 # special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor

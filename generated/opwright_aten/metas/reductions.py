@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import DType, rules
+from opwright_core.abi import DType, rules
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Device, DType, rules
+from opwright_core.abi import Device, DType, rules
 
 
 # flip(Tensor self, int[] dims) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import alike, dtypes, rules
+from opwright_core.abi import alike, dtypes, rules
 
 
 # neg(Tensor self) -> Tensor

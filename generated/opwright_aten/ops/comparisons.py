@@ -3,7 +3,7 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Tensor, find1, find2, function_of, stub_of
+from opwright_core.abi import NOT_GIVEN, Declarations, Tensor, find1, find2, function_of, stub_of
 
 from ..where import PLACES
 

@@ -3,7 +3,7 @@
 
 from numpy import ndarray
 
-from opwright.abi import (
+from opwright_core.abi import (
     NOT_GIVEN,
     Declarations,
     Overloaded,

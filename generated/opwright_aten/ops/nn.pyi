@@ -8,7 +8,7 @@ from typing import Any, Protocol, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Packet, Tensor
+from opwright_core.abi import Packet, Tensor
 
 from .. import calls as _calls
 from ..calls import A, TensorLike

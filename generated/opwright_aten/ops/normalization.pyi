@@ -9,7 +9,7 @@ from typing import Any, Protocol, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Packet, Scalar, Tensor
+from opwright_core.abi import Packet, Scalar, Tensor
 
 from .. import calls as _calls
 from ..calls import A, TensorLike

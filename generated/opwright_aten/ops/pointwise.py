@@ -3,7 +3,7 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Tensor, as_tuple, find2, find3, find_some, function_of, stub_of
+from opwright_core.abi import NOT_GIVEN, Declarations, Tensor, as_tuple, find2, find3, find_some, function_of, stub_of
 
 from ..where import PLACES
 

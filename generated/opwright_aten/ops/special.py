@@ -3,7 +3,7 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Tensor, find2, function_of
+from opwright_core.abi import NOT_GIVEN, Declarations, Tensor, find2, function_of
 
 from ..where import PLACES
 

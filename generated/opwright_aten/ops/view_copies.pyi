@@ -9,7 +9,7 @@ from typing import Protocol, overload
 
 from numpy.typing import DTypeLike
 
-from opwright.abi import Packet
+from opwright_core.abi import Packet
 
 from .. import calls as _calls
 from ..calls import A, TensorLike

@@ -3,7 +3,7 @@
 
 from numpy import ndarray
 
-from opwright.abi import (
+from opwright_core.abi import (
     INTS,
     NOT_GIVEN,
     Declarations,

@@ -16,7 +16,7 @@ Semantics: `torch.amp` and `at::autocast` of PyTorch.
 
 from typing import TYPE_CHECKING
 
-from opwright.names.packages import names_of_parts
+from opwright_core.names.packages import names_of_parts
 
 if TYPE_CHECKING:
     from opwright.amp.casts import cached_cast, promote_type

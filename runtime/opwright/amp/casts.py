@@ -16,12 +16,12 @@ from typing import Any, Final
 from numpy import ndarray
 
 from opwright.amp.settings import current
-from opwright.arrays.dtypes import FLOATING, DType, as_dtype, float32, float64
-from opwright.arrays.storage import storage_of
-from opwright.keys import AUTOCAST, GRAD, META, RUNTIME, TANGENT, VIEW
-from opwright.state import active_modes
-from opwright.tensors.results import tensors_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import FLOATING, DType, as_dtype, float32, float64
+from opwright_core.arrays.storage import storage_of
+from opwright_core.keys import AUTOCAST, GRAD, META, RUNTIME, TANGENT, VIEW
+from opwright_core.state import active_modes
+from opwright_core.tensors.results import tensors_of
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["cached_cast", "cast_each", "is_eligible", "is_on", "promote_type", "promoted"]
 

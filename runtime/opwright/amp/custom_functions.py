@@ -9,8 +9,8 @@ from typing import Any, TypeVar, overload
 from opwright.amp.casts import is_eligible
 from opwright.amp.regions import autocast
 from opwright.amp.settings import get_autocast_dtype, is_autocast_enabled
-from opwright.arrays.dtypes import DType, as_dtype
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType, as_dtype
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["custom_bwd", "custom_fwd"]
 

@@ -20,11 +20,11 @@ from typing import Any, Final
 
 from opwright.amp.casts import cast_each, is_eligible, is_on, promoted
 from opwright.amp.settings import Excluded, Settings, current, devices_on, exclude
-from opwright.arrays.dtypes import float32
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.state import active_modes, set_modes
-from opwright.tensors.results import tensors_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import float32
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.state import active_modes, set_modes
+from opwright_core.tensors.results import tensors_of
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["autocast_wrapper"]
 

@@ -140,8 +140,8 @@ from opwright.array_api.statistics import (
     sum,
     var,
 )
-from opwright.arrays.dtypes import bool_ as bool
-from opwright.arrays.dtypes import (
+from opwright_core.arrays.dtypes import bool_ as bool
+from opwright_core.arrays.dtypes import (
     complex64,
     complex128,
     float32,
@@ -155,7 +155,7 @@ from opwright.arrays.dtypes import (
     uint32,
     uint64,
 )
-from opwright.names.missing import missing_from
+from opwright_core.names.missing import missing_from
 
 __array_api_version__ = "2024.12"
 __all__ = [

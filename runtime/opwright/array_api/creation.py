@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import opwright
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import DType
-from opwright.arrays.promotion import scalar_dtype
 from opwright.creation.construction import asarray as as_array
 from opwright.creation.construction import from_dlpack as load_dlpack
 from opwright.methods.functional import meshgrid as grid_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import DType
+from opwright_core.arrays.promotion import scalar_dtype
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",

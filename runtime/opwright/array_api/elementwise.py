@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import opwright
 from opwright.array_api.promotion import Operand, iinfo, isdtype, promoted
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "abs",

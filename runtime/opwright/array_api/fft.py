@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import opwright
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import DType
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import DType
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",

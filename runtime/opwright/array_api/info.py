@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import opwright
 from opwright.array_api.promotion import DTYPES, KINDS
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import DType, get_default_dtype, to_complex
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import DType, get_default_dtype, to_complex
 
 __all__ = ["Info"]
 

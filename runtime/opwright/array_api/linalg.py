@@ -9,9 +9,9 @@ import opwright
 from opwright.array_api.products import matmul, matrix_transpose, tensordot, vecdot
 from opwright.array_api.promotion import promoted
 from opwright.array_api.statistics import sum as _sum
-from opwright.arrays.dtypes import DType
 from opwright.methods.functional import broadcast_tensors
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import opwright
 from opwright.array_api.promotion import promoted
 from opwright.methods.functional import broadcast_tensors
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat",

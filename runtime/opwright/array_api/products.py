@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import opwright
 from opwright.array_api.promotion import promoted
 from opwright.methods.functional import tensordot as sum_of_products
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import FLOATING, INTEGRAL, DType, as_dtype, bool_, to_real, uint64
-from opwright.arrays.promotion import NUMBERS, castable, combine_categories, promote, scalar_dtype
 from opwright.creation.construction import tensor
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import FLOATING, INTEGRAL, DType, as_dtype, bool_, to_real, uint64
+from opwright_core.arrays.promotion import NUMBERS, castable, combine_categories, promote, scalar_dtype
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["DTYPES", "KINDS", "Operand", "astype", "can_cast", "finfo", "iinfo", "isdtype", "promoted", "result_type"]
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import opwright
 from opwright.array_api.promotion import Operand, isdtype, promoted
 from opwright.methods.indexing import nonzero as places_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "unique_all", "unique_counts", "unique_inverse",

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import opwright
 from opwright.array_api.promotion import isdtype, promoted
-from opwright.arrays.dtypes import DType
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std",

@@ -25,8 +25,8 @@ from opwright.autograd.modes import (
 )
 from opwright.autograd.nodes import Node
 from opwright.autograd.saved import saved_tensors_hooks
-from opwright.errors import GradcheckError
-from opwright.names.missing import missing_attribute
+from opwright_core.errors import GradcheckError
+from opwright_core.names.missing import missing_attribute
 
 if TYPE_CHECKING:
     from opwright.autograd.checking import gradcheck, gradgradcheck

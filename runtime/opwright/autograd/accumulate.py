@@ -9,9 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.devices import shape_of
-from opwright.arrays.layouts import Shape, contiguous_strides, is_dense
-from opwright.arrays.storage import Extra
 from opwright.autograd.collecting import track_nodes
 from opwright.autograd.gradients import add
 from opwright.autograd.hooks import call_post_accumulate_hooks
@@ -19,11 +16,14 @@ from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.quick import is_array_alone
 from opwright.autograd.recording import increment_version
-from opwright.dispatch.aten import aten
-from opwright.keys import GRAD, ODD, VIEW, WATCHED
-from opwright.locks.forks import ForkLock
-from opwright.state import with_modes
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import shape_of
+from opwright_core.arrays.layouts import Shape, contiguous_strides, is_dense
+from opwright_core.arrays.storage import Extra
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.keys import GRAD, ODD, VIEW, WATCHED
+from opwright_core.locks.forks import ForkLock
+from opwright_core.state import with_modes
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["accumulate"]
 
@@ -143,7 +143,7 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
 def _copied(variable: Tensor, grad: Tensor) -> Tensor:
     wanted = _strides(variable)
     if wanted == _row_major(variable):
-        from opwright.arrays.formats import MemoryFormat
+        from opwright_core.arrays.formats import MemoryFormat
 
         result: Tensor = aten["clone.default"](grad, memory_format=MemoryFormat.contiguous_format)
         return result

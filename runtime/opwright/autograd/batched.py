@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.dispatch.aten import aten
-from opwright.hooks import hooks
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.hooks import hooks
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["run"]
 

@@ -2,14 +2,14 @@
 
 A large graph then costs it nothing, and references free nodes as ever. Only what users tie into a cycle waits for the
 collector: hooks that hold their own results, gradients of leaves that are recorded. Where these are made, before every
-full run of the collector, and when there are very many nodes, all of them are shown (`runtime/fast/node.c`).
+full run of the collector, and when there are very many nodes, all of them are shown (`fast/node.c`).
 """
 
 from __future__ import annotations
 
 import gc
 
-from opwright.core import fast
+from opwright_core.core import fast
 
 __all__ = ["adopt_node", "track_nodes"]
 

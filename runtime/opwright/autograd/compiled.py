@@ -1,4 +1,4 @@
-"""Backward passes that the compiled core runs (`runtime/fast/engine.c`), and what it leaves to the Python."""
+"""Backward passes that the compiled core runs (`fast/engine.c`), and what it leaves to the Python."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded
 from opwright.autograd.recorders import configure_recording
 from opwright.autograd.recording import refresh
-from opwright.core import fast
-from opwright.dispatch.namespaces import ops
-from opwright.keys import VIEW
-from opwright.tensors.tensor import Tensor
+from opwright_core.core import fast
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.keys import VIEW
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["run"]
 

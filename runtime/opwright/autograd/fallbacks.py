@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.dtypes import INEXACT
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import (
     check_inplace,
@@ -28,13 +27,14 @@ from opwright.autograd.recording import (
     record,
 )
 from opwright.autograd.tensor_hooks import register_hook
-from opwright.dispatch.kernel_forms import Wrapper
-from opwright.errors import AutogradError
-from opwright.tensors.results import tensors_of
-from opwright.tensors.tensor import Tensor, wrap_view
+from opwright_core.arrays.dtypes import INEXACT
+from opwright_core.dispatch.registry.kernel_forms import Wrapper
+from opwright_core.errors import AutogradError
+from opwright_core.tensors.results import tensors_of
+from opwright_core.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = [
     "autograd_not_implemented_fallback", "count_writes", "inplace_or_view_fallback", "warn_in_backward",

@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# What the core keeps, too: `SAVE_VALUE` and so on of runtime/fast/saved_values.h, by `NUMBERS` of setup.py.
+# What the core keeps, too: `SAVE_VALUE` and so on of fast/saved_values.h, by `NUMBERS` of setup.py.
 _VALUE, _TENSOR, _RESULT, _OTHER, _SHAPE, _COUNT, _STRIDES = range(7)
 
 

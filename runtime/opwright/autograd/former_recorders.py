@@ -13,10 +13,10 @@ from opwright.autograd.fields import Way
 from opwright.autograd.nodes import Node
 from opwright.autograd.recorders import Recorder, compiled_recorder
 from opwright.autograd.recording import Kernel
-from opwright.core import fast
+from opwright_core.core import fast
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["records"]
 

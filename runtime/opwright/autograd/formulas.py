@@ -1,5 +1,5 @@
 """The formulas of generated nodes, read for the compiled core, which computes gradients by them
-(`runtime/fast/gradients.c`).
+(`runtime/opwright_core/fast/gradients.c`).
 
 A node's `formulas` say again what its `apply` does, where that is arithmetic, calls and constants over `grad` and the
 node's slots: `grad * other.conj()`. Empty where the Python alone can.
@@ -12,14 +12,14 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from opwright.autograd.nodes import Node
-from opwright.core import fast
-from opwright.dispatch.namespaces import ops
-from opwright.tensors.tensor import Tensor
+from opwright_core.core import fast
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["gradients_for"]
 
 Function = Callable[..., Any]
-# What a step does: `STEP_GRAD` and so on of runtime/fast/gradients.c, by `NUMBERS` of setup.py.
+# What a step does: `STEP_GRAD` and so on of runtime/opwright_core/fast/gradients.c, by `NUMBERS` of setup.py.
 _GRAD, _SAVED, _VALUE, _GIVEN, _CONJ, _CALL = range(6)
 _ARITHMETIC: Final = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _WITH_ALPHA: Final = ("add", "sub", "rsub")

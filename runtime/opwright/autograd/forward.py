@@ -1,6 +1,6 @@
 """The forward layer: a call on tensors with tangents, and the tangents of its results.
 
-Composed outside of what records for a backward pass, for calls with TANGENT (`opwright.dispatch.compose`). What is
+Composed outside of what records for a backward pass, for calls with TANGENT (`dispatch.registry.compose`). What is
 below and the formulas run without looking at tangents; both are recorded, so that tangents can be differentiated.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from opwright.arrays.storage import Extra, PlainStorage, storage_of
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import Node, node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -26,16 +25,17 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
-from opwright.dispatch.aten import aten
-from opwright.dispatch.forward_rules import RULES, ForwardRule, TangentFormula
-from opwright.dispatch.signature import Signature
-from opwright.errors import AutogradError, DispatchError
-from opwright.keys import TANGENT, VIEW
-from opwright.tensors.results import tensors_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.storage import Extra, PlainStorage, storage_of
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.dispatch.call.signature import Signature
+from opwright_core.dispatch.registry.forward_rules import RULES, ForwardRule, TangentFormula
+from opwright_core.errors import AutogradError, DispatchError
+from opwright_core.keys import TANGENT, VIEW
+from opwright_core.tensors.results import tensors_of
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["differentiating", "or_zeros", "sum_terms"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from types import TracebackType
 from typing import NamedTuple
 
-from opwright.arrays.dtypes import INEXACT, dtype_name
 from opwright.autograd.modes import Switch
 from opwright.autograd.tangents import (
     Level,
@@ -21,11 +20,12 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
-from opwright.dispatch.aten import aten
-from opwright.hooks import hooks
-from opwright.keys import TANGENT, VIEW
-from opwright.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, put_back, set_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import INEXACT, dtype_name
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.hooks import hooks
+from opwright_core.keys import TANGENT, VIEW
+from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, put_back, set_modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.storage import storage_of
 from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -20,9 +19,10 @@ from opwright.autograd.tangents import (
     set_tangent,
     write_tangent,
 )
-from opwright.dispatch.aten import aten
-from opwright.state import Modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.storage import storage_of
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.state import Modes
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.autograd.function import FunctionCtx

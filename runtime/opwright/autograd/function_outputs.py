@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.dtypes import INEXACT
 from opwright.autograd import anomaly
 from opwright.autograd.nodes import Node, next_sequence
 from opwright.autograd.recording import check_inplace, check_writable, increment_version, mark_view, rebase_history
 from opwright.autograd.saved import Saved, save, save_result
 from opwright.autograd.views import ViewOfBase
-from opwright.keys import GRAD, VIEW
-from opwright.tensors.tensor import Tensor, wrap_view
+from opwright_core.arrays.dtypes import INEXACT
+from opwright_core.keys import GRAD, VIEW
+from opwright_core.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
     from opwright.autograd.function import FunctionCtx

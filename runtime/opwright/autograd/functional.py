@@ -22,8 +22,8 @@ from opwright.autograd.functional_values import (
 )
 from opwright.autograd.jacobian import jacobian
 from opwright.autograd.modes import enable_grad
-from opwright.dispatch.aten import aten
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opwright.autograd.differentiate import grad
-from opwright.dispatch.aten import aten
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "checked",

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
-from opwright.arrays.layouts import Shape
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
 from opwright.autograd.quick import is_array_alone, is_unwatched
-from opwright.dispatch.aten import aten
 from opwright.inspection.kernel_sources import recorded_by
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright_core.arrays.layouts import Shape
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["add", "fit", "ones_like", "zeros"]
 

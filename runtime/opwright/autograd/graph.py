@@ -10,8 +10,8 @@ from opwright.autograd.multi_grad_hooks import GradientEdge, get_gradient_edge, 
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.autograd.recording import increment_version as _increment_version
 from opwright.autograd.saved import disable_saved_tensors_hooks, saved_tensors_hooks
-from opwright.hooks import hooks
-from opwright.tensors.tensor import Tensor
+from opwright_core.hooks import hooks
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",

@@ -92,7 +92,7 @@ def call_hooks(hooks: Hooks, results: Sequence[Any], grads: Sequence[Any]) -> tu
 
 def call_post_accumulate_hooks(hooks: Hooks, leaf: Any) -> None:
     """Run the hooks of a leaf whose gradient was added to. Raises RuntimeError, TypeError for one that returns."""
-    from opwright.tensors.tensor import Tensor
+    from opwright_core.tensors.tensor import Tensor
 
     for hook in list(hooks.values()):
         result = hook(leaf)
@@ -118,7 +118,7 @@ def _replaced(hook: Callable[..., Any], old: tuple[Any, ...], new: Any) -> tuple
 
 
 def _check(hook: Callable[..., Any], before: Any, after: Any) -> None:
-    from opwright.tensors.tensor import Tensor
+    from opwright_core.tensors.tensor import Tensor
 
     if not isinstance(after, Tensor):
         raise TypeError(f"expected a Tensor from the hook {_name(hook)!r}, but it returned {type(after).__name__}")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from opwright.autograd.recording import check_writable
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD
-from opwright.tensors.tensor import Tensor
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["checking", "making"]
 

@@ -14,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.storage import storage_of
 from opwright.autograd.recording import check_writable, increment_version
 from opwright.autograd.refreshing import mark_view, mark_views
-from opwright.core import fast
-from opwright.keys import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.storage import storage_of
+from opwright_core.core import fast
+from opwright_core.keys import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
-    from opwright.dispatch.signature import Signature
+    from opwright_core.dispatch.call.operator import Operator
+    from opwright_core.dispatch.call.signature import Signature
 
 __all__ = ["inplace_or_view"]
 

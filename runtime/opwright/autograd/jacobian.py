@@ -6,7 +6,6 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays.dtypes import COMPLEX, dtype_name
 from opwright.autograd import forward_ad
 from opwright.autograd.differentiate import grad
 from opwright.autograd.functional_values import (
@@ -20,9 +19,10 @@ from opwright.autograd.functional_values import (
     shown,
 )
 from opwright.autograd.modes import enable_grad
-from opwright.dispatch.aten import aten
-from opwright.hooks import hooks
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import COMPLEX, dtype_name
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.hooks import hooks
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["jacobian"]
 

@@ -1,6 +1,6 @@
 """Modes of recording: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`.
 
-Each masks or unmasks bits of the calls of this thread or task (`opwright.state`): without GRAD and VIEW in its keys a
+Each masks or unmasks bits of the calls of this thread or task (`state`): without GRAD and VIEW in its keys a
 call finds a chain that has no generated Autograd wrapper in it; with NO_GRAD or INFERENCE, one that notes how views
 were made.
 """
@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, TANGENT, VIEW
-from opwright.state import NO_MODES, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, TANGENT, VIEW
+from opwright_core.state import NO_MODES, Modes, active_modes, modes_or_none, set_modes
 
 __all__ = [
     "Switch", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",

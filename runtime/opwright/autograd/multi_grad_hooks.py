@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from opwright.autograd.engine import current_pass
 from opwright.autograd.hooks import RemovableHandle
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, node_of, number_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["GradientEdge", "edge_of", "get_gradient_edge", "register_multi_grad_hook"]
 

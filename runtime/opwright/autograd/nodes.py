@@ -18,20 +18,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from weakref import WeakSet
 
-from opwright.arrays.devices import Array, Device, shape_of
-from opwright.arrays.dtypes import INEXACT, DType
-from opwright.arrays.layouts import Shape
 from opwright.autograd.collecting import track_nodes
 from opwright.autograd.fields import NodeType
 from opwright.autograd.hooks import RemovableHandle, add_hook
-from opwright.core import NodeBase, fast
-from opwright.errors import ContractError
 from opwright.inspection.kernel_sources import gradient_text, recorded_by
-from opwright.keys import GRAD
-from opwright.plans.kernel_errors import shown
+from opwright_core.arrays.devices import Array, Device, shape_of
+from opwright_core.arrays.dtypes import INEXACT, DType
+from opwright_core.arrays.layouts import Shape
+from opwright_core.core import NodeBase, fast
+from opwright_core.errors import ContractError
+from opwright_core.keys import GRAD
+from opwright_core.plans.kernel_errors import shown
 
 if TYPE_CHECKING:
-    from opwright.tensors.tensor import Tensor
+    from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral",
@@ -129,7 +129,7 @@ class Node(NodeBase):
     def __call__(self, *grads: Gradient) -> Any:
         """Return the gradients of the operands from those of the results that have one; hooks are not called. Raises
         TypeError for another number of gradients, and for what is neither a Tensor nor None."""
-        from opwright.tensors.tensor import Tensor
+        from opwright_core.tensors.tensor import Tensor
 
         wanted, count = self._places()
         if len(grads) != len(wanted):
@@ -273,7 +273,7 @@ class AccumulateGrad(Node):
         """Return the leaf; another tensor over its memory where it is gone."""
         found = self._variable()
         if found is None:
-            from opwright.tensors.tensor import wrap
+            from opwright_core.tensors.tensor import wrap
 
             found = wrap(self.array)
             found.keys |= GRAD

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import FLOATING
-from opwright.keys import CPU_ALONE, GRAD
-from opwright.state import with_modes
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.dtypes import FLOATING
+from opwright_core.keys import CPU_ALONE, GRAD
+from opwright_core.state import with_modes
+from opwright_core.tensors.tensor import Tensor, wrap
 
 
 def is_array_alone(value: Any) -> bool:

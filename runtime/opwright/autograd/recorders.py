@@ -31,10 +31,10 @@ from opwright.autograd.refreshing import rebase_history
 from opwright.autograd.straight_inplace import straight_inplace
 from opwright.autograd.straight_lists import straight_list_recorder
 from opwright.autograd.straight_recorders import straight_recorder
-from opwright.core import fast
+from opwright_core.core import fast
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = [
     "Recorder", "compiled_recorder", "configure_recording", "inplace_recorder", "out_recorder", "recorder",

@@ -10,9 +10,6 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.arrays.devices import shape_of
-from opwright.arrays.dtypes import INEXACT
-from opwright.arrays.storage import CopyOfView, Extra, check_memory, storage_of
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
 from opwright.autograd.nodes import (
     AccumulateGrad,
@@ -26,9 +23,12 @@ from opwright.autograd.nodes import (
 )
 from opwright.autograd.tensor_hooks import retain_grad
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
-from opwright.keys import GRAD, INFERENCE, VIEW
-from opwright.state import active_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import shape_of
+from opwright_core.arrays.dtypes import INEXACT
+from opwright_core.arrays.storage import CopyOfView, Extra, check_memory, storage_of
+from opwright_core.keys import GRAD, INFERENCE, VIEW
+from opwright_core.state import active_modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of",

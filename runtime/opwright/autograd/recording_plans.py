@@ -13,8 +13,8 @@ from opwright.autograd.recording import check_no_gradient, edges_of
 from opwright.autograd.straight_recorders import Kept
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
-    from opwright.dispatch.signature import TensorArgument
+    from opwright_core.dispatch.call.operator import Operator
+    from opwright_core.dispatch.call.signature import TensorArgument
 
 __all__ = ["RecordingPlan", "fill"]
 

@@ -1,5 +1,5 @@
 """Calls with views: what brings these up to date, and `mark_view`, `mark_views` and `rebase_history` as generated
-kernels call them. The compiled core does all that where nothing is out of date (`runtime/fast/view_history.c`,
+kernels call them. The compiled core does all that where nothing is out of date (`fast/view_history.c`,
 `rebase_history.c`)."""
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from opwright.autograd import recording
 from opwright.autograd.nodes import Node, NoHistory
 from opwright.autograd.recording import Kernel, refresh
 from opwright.autograd.views import ViewOfBase, WriteToView
-from opwright.core import fast
-from opwright.dispatch.signature import Signature
-from opwright.keys import VIEW
-from opwright.tensors.tensor import Tensor
+from opwright_core.core import fast
+from opwright_core.dispatch.call.signature import Signature
+from opwright_core.keys import VIEW
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["mark_view", "mark_views", "rebase_history", "refreshing"]
 

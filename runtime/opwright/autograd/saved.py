@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from opwright.arrays.devices import Array
-from opwright.arrays.dtypes import dtype_name
-from opwright.arrays.storage import Extra, Storage, storage_of
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
-from opwright.dispatch.aten import aten
-from opwright.hooks import hooks
-from opwright.keys import AUTOGRAD, GRAD, TANGENT
-from opwright.locks.registry_lock import RegistryLock
-from opwright.state import Block
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import Array
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.arrays.storage import Extra, Storage, storage_of
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.hooks import hooks
+from opwright_core.keys import AUTOGRAD, GRAD, TANGENT
+from opwright_core.locks.registry_lock import RegistryLock
+from opwright_core.state import Block
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "Saved", "disable_saved_tensors_hooks", "note_detached", "note_tangent", "save", "save_all", "save_optional",

@@ -8,7 +8,7 @@ from opwright.autograd.recording import Kernel, check_inplace
 from opwright.autograd.refreshing import rebase_history
 from opwright.autograd.saved import save, save_original, save_result
 from opwright.autograd.straight_recorders import Kept, Make, made_of_kind
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["straight_inplace"]
 

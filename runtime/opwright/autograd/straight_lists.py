@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.autograd.fields import Way
 from opwright.autograd.recording import Kernel, edges_of, record, record_several
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.autograd.recording_plans import RecordingPlan

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from opwright.arrays.dtypes import INEXACT
 from opwright.autograd.fields import NodeType
 from opwright.autograd.nodes import next_sequence
 from opwright.autograd.recording import Kernel, record
 from opwright.autograd.saved import save, save_result
-from opwright.keys import DENSE_CPU, GRAD
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import INEXACT
+from opwright_core.keys import DENSE_CPU, GRAD
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Kept", "Make", "made_of_kind", "straight_recorder"]
 

@@ -16,15 +16,15 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from opwright.arrays.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
-from opwright.arrays.layouts import may_overlap_itself, span, surely_empty
-from opwright.arrays.storage import Extra
 from opwright.autograd.modes import Switch
-from opwright.dispatch.aten import aten
-from opwright.errors import AutogradError
-from opwright.keys import TANGENT
-from opwright.state import Modes, active_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
+from opwright_core.arrays.layouts import may_overlap_itself, span, surely_empty
+from opwright_core.arrays.storage import Extra
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.errors import AutogradError
+from opwright_core.keys import TANGENT
+from opwright_core.state import Modes, active_modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "Level", "Tangent", "are_seen", "cell_of", "check_fit", "current_cell", "current_level", "current_tangent",

@@ -10,7 +10,7 @@ from typing import Any
 from opwright.autograd.collecting import track_nodes
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of, number_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["register_hook", "register_post_accumulate_hook", "retain_grad", "retains_grad"]
 

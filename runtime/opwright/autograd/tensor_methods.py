@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.dtypes import check_differentiable, dtype_name
-from opwright.arrays.storage import Extra, set_array, storage_of
 from opwright.autograd import differentiate, tensor_hooks
 from opwright.autograd.modes import is_inference_mode_enabled
 from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of
 from opwright.autograd.recording import leave_graph, make_leaf, refresh
 from opwright.autograd.tangents import current_tangent
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BATCHED, FRONT_MODE, GRAD, META, PYTHON, TANGENT, VIEW
-from opwright.state import with_modes
-from opwright.tensors.tensor import Tensor, install_methods, wrap
+from opwright_core.arrays.dtypes import check_differentiable, dtype_name
+from opwright_core.arrays.storage import Extra, set_array, storage_of
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BATCHED, FRONT_MODE, GRAD, META, PYTHON, TANGENT, VIEW
+from opwright_core.state import with_modes
+from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 
 if TYPE_CHECKING:
     from opwright.autograd.hooks import RemovableHandle

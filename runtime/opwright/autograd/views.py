@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opwright.arrays.dtypes import COMPLEX, to_real
-from opwright.arrays.layouts import Shape, contiguous_strides, count, may_meet, span
 from opwright.autograd.nodes import Edge, Node, next_sequence
 from opwright.autograd.quick import is_array_alone
-from opwright.dispatch.aten import aten
-from opwright.errors import AutogradError
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.dtypes import COMPLEX, to_real
+from opwright_core.arrays.layouts import Shape, contiguous_strides, count, may_meet, span
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.errors import AutogradError
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["VIEW_ERRORS", "Placed", "ViewOfBase", "WriteToView"]
 
@@ -80,7 +80,7 @@ class Placed(NamedTuple):
 
 class _Window(NamedTuple):
     """A base and a view in one buffer. The compiled core makes others, of row-major views
-    (`runtime/fast/rebase_history.c`)."""
+    (`runtime/opwright_core/fast/rebase_history.c`)."""
 
     base: Placed
     view: Placed

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright import keys
-from opwright.arrays.devices import Array, Backend, element_strides
-from opwright.errors import DispatchError
+from opwright_core import keys
+from opwright_core.arrays.devices import Array, Backend, element_strides
+from opwright_core.errors import DispatchError
 
 __all__ = ["cuda_backend", "device_count"]
 

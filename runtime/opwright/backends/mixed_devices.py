@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.devices import Device, backend_named, backend_of
-from opwright.state import below_adinplaceorview
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import Device, backend_named, backend_of
+from opwright_core.state import below_adinplaceorview
+from opwright_core.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["on_one_device"]
 

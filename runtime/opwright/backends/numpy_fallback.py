@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import Array, Backend, Device, element_strides
-from opwright.arrays.storage import CopyOfView, Extra, check_memory, new_array, set_array, storage_of
 from opwright.backends.mixed_devices import on_one_device
-from opwright.dispatch.kernel_forms import Registration, Taking
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.registering import Handle
-from opwright.dispatch.registry import registry
-from opwright.dispatch.user_kernels import register_fallback
 from opwright.generators.generator import Generator, generator_of
 from opwright.inspection.errors import missing
-from opwright.keys import VIEW, DispatchKey
-from opwright.places import caller, frames_of_ours
-from opwright.state import below_adinplaceorview
-from opwright.tensors.tensor import Tensor, wrap, wrap_view
+from opwright_core.arrays.devices import Array, Backend, Device, element_strides
+from opwright_core.arrays.storage import CopyOfView, Extra, check_memory, new_array, set_array, storage_of
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.registry.kernel_forms import Registration, Taking
+from opwright_core.dispatch.registry.registering import Handle
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.dispatch.registry.user_kernels import register_fallback
+from opwright_core.keys import VIEW, DispatchKey
+from opwright_core.places import caller, frames_of_ours
+from opwright_core.state import below_adinplaceorview
+from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
 
 __all__ = ["NumpyFallback", "fall_back_to_numpy"]
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright import keys
-from opwright.arrays import layouts
-from opwright.arrays.devices import Array, Backend, add_backend, backends_lock, is_device_name, key_owners
-from opwright.arrays.dtypes import as_dtype
-from opwright.arrays.layouts import Shape
-from opwright.errors import RegistrationError
+from opwright_core import keys
+from opwright_core.arrays import layouts
+from opwright_core.arrays.devices import Array, Backend, add_backend, backends_lock, is_device_name, key_owners
+from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.arrays.layouts import Shape
+from opwright_core.errors import RegistrationError
 
 __all__ = ["register_backend"]
 

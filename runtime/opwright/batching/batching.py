@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from opwright.arrays.devices import shape_of
-from opwright.dispatch.aten import aten
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, ODD
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
-from opwright.state import NO_MODES, Modes, active_modes, set_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import shape_of
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, ODD
+from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Batching", "Randomness"]
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.devices import shape_of
-from opwright.arrays.promotion import result_type
 from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample
 from opwright.batching.tables import BatchRule
-from opwright.dispatch.aten import aten
-from opwright.dispatch.lookup import find1, find2
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Serve
-from opwright.state import Modes, set_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import shape_of
+from opwright_core.arrays.promotion import result_type
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.dispatch.call.lookup import find1, find2
+from opwright_core.state import Modes, set_modes
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Elementwise", "aligned"]
 

@@ -12,7 +12,7 @@ from opwright.batching.tables import Family
 from opwright.inspection.meta_formulas import FORMULAS
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["FAMILIES", "family_by_formula"]
 

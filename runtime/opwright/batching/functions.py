@@ -8,9 +8,9 @@ from typing import Any
 from opwright.autograd.function import Function, check_setup_context
 from opwright.batching.batching import Batching
 from opwright.batching.registered import VmapInfo, batched_results, dims_of
-from opwright.dispatch.aten import aten
 from opwright.levels.kernels import mapped, values_at
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["call_batched"]
 

@@ -9,11 +9,11 @@ from opwright.batching.loop import unbatched_write
 from opwright.batching.registered import registered_rule
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
-from opwright.dispatch.aten import aten
+from opwright_core.dispatch.call.aten import aten
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["ByHand"]
 

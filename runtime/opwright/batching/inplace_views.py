@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opwright.batching.tables import BatchRule
-from opwright.dispatch.namespaces import ops
 from opwright.levels.inside import value_of
-from opwright.state import active_modes, set_modes
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.state import active_modes, set_modes
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["inplace_view_rule"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.devices import shape_of
 from opwright.batching.samples import sample_of
 from opwright.batching.tables import BatchRule
-from opwright.dispatch.aten import aten
-from opwright.places import frames_of_ours
+from opwright_core.arrays.devices import shape_of
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.places import frames_of_ours
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["looping"]
 

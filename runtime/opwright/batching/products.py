@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.dtypes import INEXACT
 from opwright.batching.families import aligned
 from opwright.batching.loop import unbatched_write
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
-from opwright.dispatch.aten import aten
+from opwright_core.arrays.dtypes import INEXACT
+from opwright_core.dispatch.call.aten import aten
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Product", "Reducing"]
 

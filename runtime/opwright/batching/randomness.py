@@ -8,13 +8,13 @@ from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample, sample_of
 from opwright.batching.tables import BatchRule
-from opwright.dispatch.aten import aten
 from opwright.levels.kernels import mapped
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["is_drawing", "is_random", "random_rule"]
 

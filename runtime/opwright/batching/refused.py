@@ -8,7 +8,7 @@ from opwright.batching.tables import BatchRule
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["refusal", "refusal_of_out"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.batching.batching import Batching, Randomness
 from opwright.batching.tables import BatchRule, VmapRule
-from opwright.errors import ContractError
 from opwright.levels.kernels import mapped, values_at
-from opwright.tensors.tensor import Tensor
+from opwright_core.errors import ContractError
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["VmapInfo", "batched_results", "dims_of", "registered_rule"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["as_results", "batched_results"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.dispatch.aten import aten
 from opwright.levels.kernels import mapped
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["call_sample", "refuse_as_sample", "sample_of"]
 

@@ -13,16 +13,16 @@ from opwright.batching.randomness import is_drawing, is_random, random_rule
 from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
-from opwright.dispatch.kernel_forms import Composite, Lazy
-from opwright.dispatch.registry import registry
 from opwright.inspection.kernel_handles import KernelHandle
-from opwright.keys import DispatchKey
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Serve
-from opwright.state import Modes, active_modes, set_modes
+from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import DispatchKey
+from opwright_core.state import Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["kind_of_rule", "serving"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.rule_table import BATCHING, RuleTable
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.rule_table import BATCHING, RuleTable
 
 __all__ = ["GENERATED", "REGISTERED", "BatchRule", "Family", "VmapRule"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import as_dtype
-from opwright.arrays.layouts import contiguous_strides
 from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import FakeTensorMode
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.arrays.layouts import contiguous_strides
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["fake"]
 

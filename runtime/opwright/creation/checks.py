@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.arrays.dtypes import bool_, dtype_name
-from opwright.arrays.sizes import check, guard_or_true
 from opwright.symbolic.numbers import SymBool
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import bool_, dtype_name
+from opwright_core.arrays.sizes import check, guard_or_true
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import Array, as_device, backend_named, backend_of, is_array
-from opwright.arrays.dtypes import (
+from opwright.creation import dlpack
+from opwright.creation.factories import requires_grad_of
+from opwright_core.arrays.devices import Array, as_device, backend_named, backend_of, is_array
+from opwright_core.arrays.dtypes import (
     CANONICAL,
     COMPLEX,
     FLOATING,
@@ -23,17 +25,15 @@ from opwright.arrays.dtypes import (
     to_complex,
     uint64,
 )
-from opwright.arrays.layouts import Shape, contiguous_strides
-from opwright.arrays.promotion import promote, scalar_dtype
-from opwright.arrays.storage import Extra, Storage, new_array
-from opwright.creation import dlpack
-from opwright.creation.factories import requires_grad_of
-from opwright.hooks import hooks
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
-from opwright.plans.plan import cast_array
-from opwright.state import active_modes
-from opwright.tensors.given_arrays import check_steps, unsupported_dtype, with_known_dtype, without_subclass
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.layouts import Shape, contiguous_strides
+from opwright_core.arrays.promotion import promote, scalar_dtype
+from opwright_core.arrays.storage import Extra, Storage, new_array
+from opwright_core.hooks import hooks
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
+from opwright_core.plans.plan import cast_array
+from opwright_core.state import active_modes
+from opwright_core.tensors.given_arrays import check_steps, unsupported_dtype, with_known_dtype, without_subclass
+from opwright_core.tensors.tensor import Tensor, wrap
 
 
 def tensor(

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.devices import Array, backend_named
-from opwright.arrays.dtypes import bfloat16
+from opwright_core.arrays.devices import Array, backend_named
+from opwright_core.arrays.dtypes import bfloat16
 
 _CPU: Final = 1
 _CUDA: Final = (2, 13)

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.arrays.dtypes import check_differentiable
-from opwright.core import fast
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import check_differentiable
+from opwright_core.core import fast
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["FACTORIES", "METHODS", "function", "method", "requires_grad_of"]
 

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import DType
 from opwright.cuda_kernels.launches import (
     MAX_DIMS,
     MAX_LISTED,
@@ -38,10 +37,11 @@ from opwright.cuda_kernels.launches import (
 )
 from opwright.cuda_kernels.operands import DeviceResult, broadcast_strides, dense, merged, placed
 from opwright.cuda_kernels.sources import CudaSource
-from opwright.errors import DispatchError
-from opwright.plans.function_kernels import FunctionKernel
-from opwright.plans.native import NativeLibrary
-from opwright.plans.native_arguments import NativeArgument
+from opwright_core.arrays.dtypes import DType
+from opwright_core.errors import DispatchError
+from opwright_core.plans.function_kernels import FunctionKernel
+from opwright_core.plans.native import NativeLibrary
+from opwright_core.plans.native_arguments import NativeArgument
 
 __all__ = ["DeviceKernel", "OnDevice", "OnHost"]
 

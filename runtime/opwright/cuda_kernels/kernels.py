@@ -7,8 +7,8 @@ from typing import Any
 
 from opwright.cuda_kernels.calls import DeviceKernel, OnDevice, OnHost
 from opwright.cuda_kernels.operands import dense_out
-from opwright.errors import DispatchError
-from opwright.plans.plan import Plan
+from opwright_core.errors import DispatchError
+from opwright_core.plans.plan import Plan
 
 __all__ = ["CudaHostKernel", "CudaKernel"]
 

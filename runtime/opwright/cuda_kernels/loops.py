@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import DType
 from opwright.cuda_kernels.kernels import CudaKernel
 from opwright.cuda_kernels.operands import dense_out
 from opwright.cuda_kernels.sources import CudaSource
-from opwright.errors import DispatchError
-from opwright.plans.native_arguments import NativeArgument
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import DType
+from opwright_core.errors import DispatchError
+from opwright_core.plans.native_arguments import NativeArgument
+from opwright_core.plans.plan import Plan
 
 __all__ = ["CudaLoop"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import DType
+from opwright_core.arrays.dtypes import DType
 
 __all__ = ["DeviceResult", "broadcast_strides", "dense", "dense_out", "merged", "placed", "seen"]
 

@@ -5,8 +5,8 @@ Loaded when the first such tensor is made.
 
 from typing import TYPE_CHECKING
 
-from opwright.errors import DataDependentOutputError, DynamicOutputShapeError, FakeKernelError
-from opwright.names.packages import names_of_parts
+from opwright_core.errors import DataDependentOutputError, DynamicOutputShapeError, FakeKernelError
+from opwright_core.names.packages import names_of_parts
 
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensor, FakeTensorMode, is_fake, mode_of

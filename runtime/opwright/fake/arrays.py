@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from opwright import keys
-from opwright.arrays import devices, layouts
-from opwright.arrays.devices import Backend, Device, backend_named, element_strides
-from opwright.arrays.dtypes import DType, int64
-from opwright.arrays.layouts import Shape
-from opwright.arrays.simple import odd_bit_of
-from opwright.arrays.sizes import from_front, guard_or_false
-from opwright.errors import DataDependentOutputError, FakeKernelError
-from opwright.tensors.tensor import Tensor
+from opwright_core import keys
+from opwright_core.arrays import devices, layouts
+from opwright_core.arrays.devices import Backend, Device, backend_named, element_strides
+from opwright_core.arrays.dtypes import DType, int64
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.simple import odd_bit_of
+from opwright_core.arrays.sizes import from_front, guard_or_false
+from opwright_core.errors import DataDependentOutputError, FakeKernelError
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode

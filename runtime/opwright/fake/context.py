@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.dtypes import COMPLEX, FLOATING, bool_
-from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.arrays import MetaArray, Place
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_
+from opwright_core.errors import DataDependentOutputError, DynamicOutputShapeError
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD
 
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.symbolic import ShapeEnv
-    from opwright.tensors.tensor import Tensor
+    from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["FakeContext", "constant_of", "dynamic_size", "no_data", "read_item", "running"]
 

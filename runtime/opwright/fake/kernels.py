@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.context import FakeContext, running
 from opwright.fake.modes import FakeTensorMode, active_mode, as_fake, mode_of
-from opwright.tensors.results import tensors_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.errors import FakeKernelError
+from opwright_core.tensors.results import tensors_of
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["check_fake_kernel", "fake_kernel", "in_mode", "mixed"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from opwright.arrays.dtypes import DType
-from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.modes import OTHER_MODE, new_place
-from opwright.plans.forms import Form
-from opwright.plans.plan import Plan
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType
+from opwright_core.errors import FakeKernelError
+from opwright_core.plans.forms import Form
+from opwright_core.plans.plan import Plan
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first"]
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from opwright.arrays.dtypes import bool_
-from opwright.dispatch.signature import TensorArgument
 from opwright.fake.results import fake, fake_like, place_of
-from opwright.plans.alike import Alike, alike_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import bool_
+from opwright_core.dispatch.call.signature import TensorArgument
+from opwright_core.plans.alike import Alike, alike_of
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
-    from opwright.dispatch.signature import Signature
+    from opwright_core.dispatch.call.operator import Operator
+    from opwright_core.dispatch.call.signature import Signature
 
 __all__ = ["rule_kernel"]
 

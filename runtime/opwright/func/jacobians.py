@@ -6,16 +6,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
-from opwright.arrays.dtypes import COMPLEX
-from opwright.arrays.layouts import count
 from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
-from opwright.dispatch.aten import aten
 from opwright.func.levels import Differentiation
 from opwright.func.transforms import jvp, lifted, places_of, vjp
 from opwright.pytree import tree_flatten, tree_map, tree_unflatten
-from opwright.state import active_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import COMPLEX
+from opwright_core.arrays.layouts import count
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.state import active_modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from opwright.autograd.function import check_setup_context
 from opwright.autograd.tangents import Level, current_level
-from opwright.keys import (
+from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
+from opwright.levels.interpreter import Interpreter, Serve
+from opwright.levels.kernels import mapped, tensor_places, values_at
+from opwright_core.keys import (
     ADINPLACEORVIEW,
     AUTOGRAD,
     BACK_MODE,
@@ -25,14 +28,11 @@ from opwright.keys import (
     TANGENT,
     VIEW,
 )
-from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
-from opwright.levels.interpreter import Interpreter, Serve
-from opwright.levels.kernels import mapped, tensor_places, values_at
-from opwright.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Differentiation", "ForwardDifferentiation", "enter_dual_level"]
 

@@ -1,4 +1,4 @@
-"""Answers of this room to lower ones (`opwright.hooks.Transforms`)."""
+"""Answers of this room to lower ones (`opwright_core.hooks.Transforms`)."""
 
 from opwright.batching.transform import vmap
 from opwright.func.levels import enter_dual_level

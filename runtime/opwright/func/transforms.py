@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, TypeVarTuple, overload
 
-from opwright.arrays.dtypes import INEXACT, dtype_name
 from opwright.autograd.differentiate import grad as gradients_of
 from opwright.autograd.forward_ad import make_dual, unpack_dual
 from opwright.func.levels import Differentiation, ForwardDifferentiation
 from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import INEXACT, dtype_name
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 

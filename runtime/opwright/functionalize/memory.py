@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from opwright.arrays.dtypes import DType
-from opwright.arrays.layouts import Shape, may_meet, span, surely_empty
-from opwright.arrays.sizes import statically_known_true
-from opwright.arrays.storage import Extra, Storage
 from opwright.fake.arrays import META_PLACE, Place, meta_array, place_on, wrap_meta
 from opwright.levels.inside import InsideArray, InsideStorage, wrap_inside
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType
+from opwright_core.arrays.layouts import Shape, may_meet, span, surely_empty
+from opwright_core.arrays.sizes import statically_known_true
+from opwright_core.arrays.storage import Extra, Storage
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.functionalize.views import Step

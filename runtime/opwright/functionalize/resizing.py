@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays.dtypes import dtype_name
-from opwright.arrays.layouts import count, is_contiguous
-from opwright.dispatch.aten import aten
-from opwright.dispatch.operator import find_operator
 from opwright.functionalize.interpreter import Functionalization, on_shadows
 from opwright.functionalize.memory import Layout, Memory, array_of
 from opwright.functionalize.views import Strided
-from opwright.state import Modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.arrays.layouts import count, is_contiguous
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.state import Modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["follow", "resize", "room_of"]
 

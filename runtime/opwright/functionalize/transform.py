@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from opwright.functionalize.interpreter import Functionalization
 from opwright.pytree import tree_leaves, tree_map
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["functionalize"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.registry.tables import registry
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Variant", "copy_of", "functional_variant", "scatter_of", "view_of"]
 

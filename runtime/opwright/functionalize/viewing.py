@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.dtypes import COMPLEX, dtype_name, to_real
-from opwright.dispatch.operator import find_operator
-from opwright.errors import DispatchError, FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Layout, Memory, array_of, on_memory, overlaps_itself
 from opwright.functionalize.variants import copy_of, scatter_of
 from opwright.functionalize.views import UNDONE, Step, Strided, Undo, View, scattering, undone_by_strides
 from opwright.levels.kernels import mapped
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import COMPLEX, dtype_name, to_real
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.errors import DispatchError, FakeKernelError
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["call_view", "how_undone", "shadows_of"]
 

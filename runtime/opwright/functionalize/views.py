@@ -11,16 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.formats import MemoryFormat
-from opwright.arrays.layouts import span
-from opwright.arrays.sizes import statically_known_true
-from opwright.dispatch.aten import aten
 from opwright.functionalize.memory import Layout
-from opwright.tensors.tensor import Tensor
 from opwright.view_layouts import view_strides
+from opwright_core.arrays.formats import MemoryFormat
+from opwright_core.arrays.layouts import span
+from opwright_core.arrays.sizes import statically_known_true
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["UNDONE", "Step", "Strided", "Undo", "View", "has_strides", "restored", "scattering", "undone_by_strides"]
 

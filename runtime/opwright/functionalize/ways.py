@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from opwright.dispatch.aten import aten
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.registry import registry
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Memory, array_of
 from opwright.functionalize.resizing import resize
@@ -16,11 +13,14 @@ from opwright.functionalize.viewing import call_view, shadows_of
 from opwright.functionalize.views import has_strides
 from opwright.functionalize.writes import Writing
 from opwright.inspection.kernel_handles import KernelHandle
-from opwright.keys import DispatchKey
 from opwright.levels.interpreter import Serve
 from opwright.levels.kernels import mapped
-from opwright.state import Modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import DispatchKey
+from opwright_core.state import Modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Way", "way_of"]
 

@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from opwright.autograd.engine import is_running
-from opwright.dispatch.operator import Operator
 from opwright.fx.recording import Recorder
-from opwright.keys import TRACER, KeySet
 from opwright.python_dispatch.modes import WATCHER
-from opwright.state import MODES, Modes, ThreadBlock, active_modes, set_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.keys import TRACER, KeySet
+from opwright_core.state import MODES, Modes, ThreadBlock, active_modes, set_modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["CallRecording", "record"]
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import dtype_name
-from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.packets import Packet
 from opwright.fx.naming import TAKEN
 from opwright.fx.node import Node
 from opwright.fx.printing import annotation_of
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.arrays.formats import Layout, MemoryFormat
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.packets import Packet
 
 if TYPE_CHECKING:
     from opwright.fx.graph import Graph

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opwright.arrays.dtypes import dtype_name
 from opwright.fx.trees import flatten_as
 from opwright.pytree import TreeSpec
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Condition", "Expression", "Guards", "InputGuard", "evaluate", "expression_of"]
 

@@ -10,11 +10,11 @@ import unicodedata
 from collections.abc import Container
 from typing import Any, Final
 
-import opwright.arrays.sizes
-from opwright.dispatch.registry import registry
 from opwright.fx.graph import Graph
 from opwright.fx.graph_module import GraphModule
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays import sizes
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["FUNCTIONS", "TensorMethod", "constant_fault", "is_name", "is_parameter"]
 
@@ -29,11 +29,7 @@ FUNCTIONS: Final[dict[str, Any]] = {
     **{f"operator.{name}": getattr(operator, name) for name in _OPERATORS},
     **{f"math.{name}": getattr(math, name) for name in ("ceil", "floor", "sqrt", "trunc")},
     **{f"builtins.{name}": getattr(builtins, name) for name in ("abs", "max", "min", "pow", "round")},
-    **{
-        f"opwright.{name}": getattr(opwright.arrays.sizes, name)
-        for name in opwright.arrays.sizes.__all__
-        if name.startswith("sym_")
-    },
+    **{f"opwright.{name}": getattr(sizes, name) for name in sizes.__all__ if name.startswith("sym_")},
 }
 # Methods besides those that are operators: of these names, none reaches a file, memory that is not the tensor's, or the
 # history (`numpy`, `data_ptr`, `backward`, `register_hook` are left out).

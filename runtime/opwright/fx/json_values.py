@@ -10,19 +10,19 @@ from typing import Any, Final
 
 import numpy as np
 
-import opwright.arrays.dtypes
-from opwright.arrays.devices import Device, as_device
-from opwright.arrays.dtypes import as_dtype, dtype_name
-from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.creation.construction import tensor
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.packets import Packet, find_packet
-from opwright.errors import DispatchError
 from opwright.fx.json_allowed import FUNCTIONS
 from opwright.fx.node import Node
-from opwright.names.missing import did_you_mean
 from opwright.pytree import TreeSpec
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays import dtypes
+from opwright_core.arrays.devices import Device, as_device
+from opwright_core.arrays.dtypes import as_dtype, dtype_name
+from opwright_core.arrays.formats import Layout, MemoryFormat
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.call.packets import Packet, find_packet
+from opwright_core.errors import DispatchError
+from opwright_core.names.missing import did_you_mean
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["JSONFormatError", "function_from", "function_text", "spec_from", "spec_text", "value_from", "value_text"]
 
@@ -154,7 +154,7 @@ def _of_kind(kind: str, content: Any, nodes: dict[str, Node], where: str) -> Any
 
 
 def _dtype(name: str) -> Any:
-    found = getattr(opwright.arrays.dtypes, "bool_" if name == "bool" else name, None)
+    found = getattr(dtypes, "bool_" if name == "bool" else name, None)
     if not isinstance(found, np.dtype):
         raise ValueError("there is no such dtype")
     return as_dtype(found)
@@ -174,7 +174,7 @@ def _tensor_from(content: dict[str, Any]) -> Tensor:
         raise ValueError(f"{shape!r:.80} is no shape")
     if math.prod(shape) * dtype.itemsize != len(data):
         raise ValueError(f"a shape of {math.prod(shape):.3g} elements and {len(data)} bytes of data")
-    if dtype == opwright.arrays.dtypes.bool_ and data.strip(b"\0\1"):
+    if dtype == dtypes.bool_ and data.strip(b"\0\1"):
         raise ValueError("bools are 0 or 1")  # (NumPy counts them by adding them up.)
     array = np.frombuffer(data, dtype).reshape(shape)
     return tensor(array, device=content["device"], requires_grad=bool(content.get("requires_grad")))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from opwright.arrays.devices import backend_of
-from opwright.arrays.storage import Storage
 from opwright.fake.arrays import MetaArray
 from opwright.fx.node import Node
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import backend_of
+from opwright_core.arrays.storage import Storage
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["KnownTensors"]
 

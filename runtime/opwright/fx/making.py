@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from opwright.arrays.dtypes import dtype_name
-from opwright.dispatch.operator import Operator
 from opwright.fake.modes import FakeTensorMode, active_mode, mode_of
 from opwright.fx.above_autograd import CallRecording
 from opwright.fx.graph_module import GraphModule
@@ -18,7 +16,9 @@ from opwright.fx.recording import ProxyTorchDispatchMode, Recorder
 from opwright.fx.sizes import SYMBOLIC
 from opwright.fx.trees import TreeInfo
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["make_fx", "symbolic_trace"]
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.dispatch.operator import Operator
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["TAKEN", "Namespace", "candidate_of"]
 

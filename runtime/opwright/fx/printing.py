@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.dtypes import dtype_name
-from opwright.arrays.sizes import is_symbolic
-from opwright.dispatch.operator import Operator
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.arrays.sizes import is_symbolic
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.fx.graph import Graph

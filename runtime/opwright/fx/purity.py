@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.packets import Packet
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.packets import Packet
 
 __all__ = ["has_side_effect", "is_impure"]
 

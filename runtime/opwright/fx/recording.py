@@ -6,9 +6,6 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.dispatch.namespaces import ops
-from opwright.dispatch.operator import Operator
-from opwright.errors import DataDependentOutputError
 from opwright.fake.arrays import MetaArray, meta_array, place_on, wrap_meta
 from opwright.fake.context import constant_of
 from opwright.fake.modes import FakeTensorMode
@@ -17,11 +14,14 @@ from opwright.fx.known_tensors import KnownTensors
 from opwright.fx.node import Node
 from opwright.fx.sizes import SYMBOLIC, Sizes
 from opwright.generators.generator import Generator
-from opwright.keys import PYTHON
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.symbolic.locations import users_line
-from opwright.tensors.results import share_memory, tensors_of
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.errors import DataDependentOutputError
+from opwright_core.keys import PYTHON
+from opwright_core.tensors.results import share_memory, tensors_of
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["ProxyTorchDispatchMode", "Recorder"]
 

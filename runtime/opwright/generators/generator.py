@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.arrays.devices import Array, Device, as_device, backend_of
-from opwright.arrays.dtypes import REDUCED, DType, float32, float64
 from opwright.generators.twister import box_muller, fill_with_fractions, paired, random_words
-from opwright.locks.forks import hold_over_forks
-from opwright.locks.registry_lock import RegistryLock
+from opwright_core.arrays.devices import Array, Device, as_device, backend_of
+from opwright_core.arrays.dtypes import REDUCED, DType, float32, float64
+from opwright_core.locks.forks import hold_over_forks
+from opwright_core.locks.registry_lock import RegistryLock
 
 __all__ = [
     "Generator", "default_generator", "generator_of", "initial_seed", "keeping_states", "manual_seed", "seed",

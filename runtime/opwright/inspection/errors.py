@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright import plugins
-from opwright.dispatch.kernel_forms import Registration, Unbound
-from opwright.dispatch.registry import registry
-from opwright.errors import DispatchError
-from opwright.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
+from opwright_core import plugins
+from opwright_core.dispatch.registry.kernel_forms import Registration, Unbound
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import DispatchError
+from opwright_core.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["ambiguous", "missing", "unbound"]
 

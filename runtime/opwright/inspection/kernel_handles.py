@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.dispatch.compose import compose_registration, find_unloaded_below
-from opwright.dispatch.kernel_forms import BackendSelect, Registration
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.plain_arrays import call_with_arrays, check_tensors
-from opwright.dispatch.precedence import Entry
-from opwright.dispatch.registry import registry
-from opwright.errors import DispatchError
-from opwright.keys import NO_KEYS, PRIVATE, DispatchKey, KeySet
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors
+from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded_below
+from opwright_core.dispatch.registry.kernel_forms import BackendSelect, Registration
+from opwright_core.dispatch.registry.precedence import Entry
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import DispatchError
+from opwright_core.keys import NO_KEYS, PRIVATE, DispatchKey, KeySet
 
 __all__ = ["KernelHandle", "get_kernel"]
 

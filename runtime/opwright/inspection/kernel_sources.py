@@ -18,12 +18,12 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
-from opwright.dispatch.kernel_forms import Composite, Lazy, LazyWrapper, Shim
-from opwright.dispatch.kernel_rows import Row
-from opwright.dispatch.registry import registry
-from opwright.dispatch.row_texts import is_expression, row_text
-from opwright.errors import ContractError
-from opwright.places import OURS
+from opwright_core.dispatch.package.kernel_rows import Row
+from opwright_core.dispatch.package.row_texts import is_expression, row_text
+from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy, LazyWrapper, Shim
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import ContractError
+from opwright_core.places import OURS
 
 __all__ = ["gradient_text", "name_kernel", "name_row", "recorded_by", "wrong_result"]
 

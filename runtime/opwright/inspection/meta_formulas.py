@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opwright.dispatch.rule_table import RuleTable
+from opwright_core.dispatch.registry.rule_table import RuleTable
 
 __all__ = ["FORMULAS", "Expression", "MetaFormula", "RuleCall"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opwright.dispatch.operator import Operator
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["check_out_variant", "to_out_variant"]
 

@@ -8,10 +8,10 @@ import math
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays import dtypes
-from opwright.dispatch.registry import registry
-from opwright.errors import RegistrationError
 from opwright.inspection.meta_formulas import Expression, MetaFormula, RuleCall
+from opwright_core.arrays import dtypes
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
 
 if TYPE_CHECKING:
     from opwright_codegen.schema.model import Argument as ParsedArgument
@@ -132,7 +132,7 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
             raise RegistrationError(f"{name}: a meta formula is for results that are new tensors, not for {returned}")
     if not schema.returns:
         raise RegistrationError(f"{name} returns nothing that a meta formula could describe: leave it out")
-    from opwright import rules
+    from opwright_core import rules
 
     with registry.generating.lock:
         from opwright_codegen.errors import SchemaError, SchemaErrors

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.dtypes import dtype_name
-from opwright.dispatch.declarations import REQUIRED
-from opwright.dispatch.keywords import NOT_GIVEN, unknown_name
-from opwright.errors import ArgumentError
 from opwright.inspection import other_libraries
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.dispatch.call.keywords import NOT_GIVEN, unknown_name
+from opwright_core.dispatch.package.declarations import REQUIRED
+from opwright_core.errors import ArgumentError
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
-    from opwright.dispatch.signature import Signature
+    from opwright_core.dispatch.call.operator import Operator
+    from opwright_core.dispatch.call.signature import Signature
 
 __all__ = ["argument_error", "given_twice", "missing", "shown", "too_many", "unknown"]
 

@@ -6,9 +6,9 @@ import inspect
 import keyword
 from typing import Any
 
-from opwright.dispatch.declarations import REQUIRED
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.packets import Packet
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.packets import Packet
+from opwright_core.dispatch.package.declarations import REQUIRED
 
 __all__ = ["signature_of"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright.dispatch.kernel_forms import Key, Registration, UserKernel, as_key, fallthrough_kernel
-from opwright.dispatch.precedence import compute_entry
-from opwright.dispatch.registry import registry
-from opwright.errors import RegistrationError
-from opwright.keys import RUNTIME_KEYS, DispatchKey
+from opwright_core.dispatch.registry.kernel_forms import Key, Registration, UserKernel, as_key, fallthrough_kernel
+from opwright_core.dispatch.registry.precedence import compute_entry
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
+from opwright_core.keys import RUNTIME_KEYS, DispatchKey
 
 __all__ = ["PythonDispatcher"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
-from opwright import plugins
-from opwright.dispatch.kernel_forms import Registration, Unbound
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.packets import Packet
-from opwright.dispatch.precedence import Entry
-from opwright.dispatch.registry import registry
-from opwright.errors import DispatchError
-from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
-from opwright.places import shown
-from opwright.state import with_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core import plugins
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.call.packets import Packet
+from opwright_core.dispatch.registry.kernel_forms import Registration, Unbound
+from opwright_core.dispatch.registry.precedence import Entry
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import DispatchError
+from opwright_core.keys import RUNTIME_KEYS, DispatchKey, KeySet
+from opwright_core.places import shown
+from opwright_core.state import with_modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["dump", "keys", "redispatch", "registrations", "table"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from opwright.arrays.dtypes import DType
-from opwright.arrays.layouts import Shape
-from opwright.arrays.storage import Extra, Storage
 from opwright.fake.arrays import MetaArray, Place, place_on
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META, ODD
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.storage import Extra, Storage
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META, ODD
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter

@@ -20,14 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from opwright.keys import FRONT_MODE
-from opwright.state import MODES, NO_MODES, Block, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.keys import FRONT_MODE
+from opwright_core.state import MODES, NO_MODES, Block, Modes, active_modes, modes_or_none, set_modes
 
 if TYPE_CHECKING:
     from contextvars import ContextVar
 
-    from opwright.dispatch.operator import Operator
-    from opwright.tensors.tensor import Tensor
+    from opwright_core.dispatch.call.operator import Operator
+    from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Interpreter", "Serve"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opwright.keys import BACK_MODE, FRONT_MODE
 from opwright.levels.inside import InsideArray, is_inside, put_inside
 from opwright.levels.interpreter import Interpreter, Serve
-from opwright.state import Modes, active_modes, set_modes
-from opwright.tensors.tensor import Tensor, wrap_view
+from opwright_core.keys import BACK_MODE, FRONT_MODE
+from opwright_core.state import Modes, active_modes, set_modes
+from opwright_core.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["back_of", "front_of", "inside_results", "mapped", "tensor_places", "values_at"]
 

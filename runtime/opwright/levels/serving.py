@@ -1,14 +1,14 @@
-"""Answers of this room to lower ones (`opwright.hooks.Levels`)."""
+"""Answers of this room to lower ones (`opwright_core.hooks.Levels`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opwright.dispatch.aten import aten
 from opwright.levels.inside import InsideArray
 from opwright.levels.kernels import back_of, front_of
-from opwright.state import active_modes
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.state import active_modes
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["back_of", "call_function", "front_of", "lifted", "read", "text_of", "value_of_no_level"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dispatch.namespaces import forget
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
-from opwright.dispatch.removing import Removable, remove_all
-from opwright.errors import RegistrationError
-from opwright.places import Place
+from opwright_core.dispatch.call.namespaces import forget
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.removing import Removable, remove_all
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
+from opwright_core.places import Place
 
 __all__ = ["Contents"]
 

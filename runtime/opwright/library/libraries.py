@@ -9,20 +9,20 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from opwright.dispatch.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import as_key, register
-from opwright.dispatch.registry import registry
-from opwright.dispatch.removing import Making, Removable, remove_all
-from opwright.dispatch.user_kernels import register_fallback
-from opwright.errors import RegistrationError
 from opwright.inspection import schema as _schema
-from opwright.keys import DispatchKey, KeySet
 from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
-from opwright.places import OURS, Place, caller, shown
 from opwright.tags import as_tags
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
+from opwright_core.dispatch.registry.registering import as_key, register
+from opwright_core.dispatch.registry.removing import Making, Removable, remove_all
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.dispatch.registry.user_kernels import register_fallback
+from opwright_core.errors import RegistrationError
+from opwright_core.keys import DispatchKey, KeySet
+from opwright_core.places import OURS, Place, caller, shown
 
 __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.dispatch import forms
-from opwright.dispatch.operator import Operator
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.compiled import forms
 
 __all__ = ["rendered_stub"]
 

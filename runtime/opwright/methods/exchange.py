@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import Device
-from opwright.arrays.formats import MemoryFormat
 from opwright.creation import dlpack
-from opwright.dispatch.aten import aten
-from opwright.hooks import hooks
 from opwright.methods import pickling
-from opwright.tensors.tensor import Tensor, install_methods, wrap
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.formats import MemoryFormat
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.hooks import hooks
+from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 
 # The versions of the Array API standard that `opwright.array_api` has: each holds those before it.
 _STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")

@@ -8,12 +8,12 @@ from typing import Any, Literal, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import INTEGRAL, as_dtype, int64
-from opwright.arrays.size import Size
-from opwright.dispatch.aten import aten
 from opwright.symbolic.numbers import SymInt
-from opwright.tensors.tensor import Tensor, install_methods
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import INTEGRAL, as_dtype, int64
+from opwright_core.arrays.size import Size
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor, install_methods
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",

@@ -16,17 +16,17 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from opwright.arrays.devices import backend_named, is_array, shape_of
-from opwright.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
-from opwright.arrays.sizes import guard_or_false, is_place
-from opwright.dispatch.aten import aten
-from opwright.dispatch.namespaces import ops
-from opwright.dispatch.planned_kernels import indexing
-from opwright.hooks import hooks
-from opwright.keys import FRONT_MODE, META
-from opwright.places import frames_of_ours
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
-from opwright.tensors.tensor import Tensor, install_methods, wrap
+from opwright_core.arrays.devices import backend_named, is_array, shape_of
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
+from opwright_core.arrays.sizes import guard_or_false, is_place
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.dispatch.compiled.planned_kernels import indexing
+from opwright_core.hooks import hooks
+from opwright_core.keys import FRONT_MODE, META
+from opwright_core.places import frames_of_ours
+from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 
 _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))

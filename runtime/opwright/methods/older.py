@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.dispatch.aten import aten
-from opwright.tensors.tensor import install_methods
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import install_methods
 
 __all__ = ["Older"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import backend_named, backend_of
-from opwright.arrays.dtypes import DType
-from opwright.arrays.layouts import Shape
-from opwright.arrays.storage import Extra, Storage, as_strided, storage_of
-from opwright.hooks import hooks
-from opwright.keys import FRONT_MODE
-from opwright.tensors.given_arrays import with_known_dtype
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import backend_named, backend_of
+from opwright_core.arrays.dtypes import DType
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.storage import Extra, Storage, as_strided, storage_of
+from opwright_core.hooks import hooks
+from opwright_core.keys import FRONT_MODE
+from opwright_core.tensors.given_arrays import with_known_dtype
+from opwright_core.tensors.tensor import Tensor, wrap
 
 Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
 

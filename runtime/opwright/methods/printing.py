@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.devices import backend_of
-from opwright.arrays.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
-from opwright.hooks import hooks
-from opwright.keys import FRONT_MODE, META, TANGENT
-from opwright.tensors.tensor import Tensor, install_methods
+from opwright_core.arrays.devices import backend_of
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
+from opwright_core.hooks import hooks
+from opwright_core.keys import FRONT_MODE, META, TANGENT
+from opwright_core.tensors.tensor import Tensor, install_methods
 
 Values = np.ndarray[Any, Any]
 

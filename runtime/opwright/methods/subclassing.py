@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from opwright.arrays.formats import Layout
-from opwright.hooks import hooks
-from opwright.state import exclude_keys
-from opwright.tensors.tensor import Tensor, install_methods
+from opwright_core.arrays.formats import Layout
+from opwright_core.hooks import hooks
+from opwright_core.state import exclude_keys
+from opwright_core.tensors.tensor import Tensor, install_methods
 
 if TYPE_CHECKING:
-    from opwright.arrays.devices import Device
-    from opwright.dispatch.operator import Operator
+    from opwright_core.arrays.devices import Device
+    from opwright_core.dispatch.call.operator import Operator
 
 Sub = TypeVar("Sub", bound="Tensor")
 

@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.devices import backend_of
-from opwright.arrays.dtypes import INEXACT, REDUCED
-from opwright.core import fast
 from opwright.creation.construction import tensor
-from opwright.dispatch.aten import aten
-from opwright.hooks import hooks
-from opwright.keys import FRONT_MODE, GRAD, META, TANGENT, WATCHED
-from opwright.state import with_modes
-from opwright.tensors.tensor import Tensor, install_methods
+from opwright_core.arrays.devices import backend_of
+from opwright_core.arrays.dtypes import INEXACT, REDUCED
+from opwright_core.core import fast
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.hooks import hooks
+from opwright_core.keys import FRONT_MODE, GRAD, META, TANGENT, WATCHED
+from opwright_core.state import with_modes
+from opwright_core.tensors.tensor import Tensor, install_methods
 
 __all__ = ["Valued"]
 

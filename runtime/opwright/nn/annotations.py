@@ -4,7 +4,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 Flag: TypeAlias = bool | None  # of those that `reduction` has replaced

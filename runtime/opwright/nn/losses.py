@@ -8,10 +8,10 @@ import warnings
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.layouts import same_shape
 from opwright.nn.annotations import A, Flag
 from opwright.nn.reductions import reduced, reduction_number
+from opwright_core.arrays import layouts
+from opwright_core.arrays.layouts import same_shape
 
 __all__ = [
     "binary_cross_entropy",

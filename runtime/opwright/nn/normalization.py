@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.sizes import guard_or_false
 from opwright.nn.annotations import A
+from opwright_core.arrays import layouts
+from opwright_core.arrays.sizes import guard_or_false
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 

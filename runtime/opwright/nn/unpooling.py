@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.sizes import sym_int
 from opwright.nn.annotations import A
+from opwright_core.arrays.sizes import sym_int
 
 __all__ = [
     "fractional_max_pool2d",

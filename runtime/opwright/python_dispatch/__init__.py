@@ -5,7 +5,7 @@ Loaded when the first mode is defined, the first subclass made, or a rule regist
 
 from typing import TYPE_CHECKING
 
-from opwright.names.packages import names_of_parts
+from opwright_core.names.packages import names_of_parts
 
 if TYPE_CHECKING:
     from opwright.python_dispatch.aliasing import return_and_correct_aliasing

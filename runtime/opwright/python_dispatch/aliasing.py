@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.arrays.storage import Extra, set_array, storage_of
-from opwright.keys import META, PYTHON, VIEW
-from opwright.state import exclude_keys
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.storage import Extra, set_array, storage_of
+from opwright_core.keys import META, PYTHON, VIEW
+from opwright_core.state import exclude_keys
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["link_views", "return_and_correct_aliasing", "written_arguments"]
 

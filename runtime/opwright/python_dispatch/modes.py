@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from opwright.keys import PYTHON
-from opwright.state import MODES, Block, Modes, ThreadBlock, active_modes, set_modes
+from opwright_core.keys import PYTHON
+from opwright_core.state import MODES, Block, Modes, ThreadBlock, active_modes, set_modes
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from opwright.dispatch.operator import Operator
-    from opwright.tensors.tensor import Tensor
+    from opwright_core.dispatch.call.operator import Operator
+    from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["ENTERED", "WATCHER", "Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "leave"]
 

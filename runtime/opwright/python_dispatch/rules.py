@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.dispatch.registry import registry
-from opwright.dispatch.removing import Removable
-from opwright.dispatch.rule_table import GivenRule, RuleTable
-from opwright.errors import RegistrationError
 from opwright.python_dispatch.modes import TorchDispatchMode
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.registry.removing import Removable
+from opwright_core.dispatch.registry.rule_table import GivenRule, RuleTable
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["RULES", "Rule", "register_rule"]
 

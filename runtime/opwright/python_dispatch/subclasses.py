@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from opwright.arrays import layouts
-from opwright.arrays.devices import Device, as_device
-from opwright.arrays.dtypes import as_dtype, get_default_dtype
-from opwright.arrays.simple import odd_bit
-from opwright.arrays.storage import Extra, storage_of
-from opwright.hooks import hooks
-from opwright.keys import GRAD, PYTHON, VIEW
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays import layouts
+from opwright_core.arrays.devices import Device, as_device
+from opwright_core.arrays.dtypes import as_dtype, get_default_dtype
+from opwright_core.arrays.simple import odd_bit
+from opwright_core.arrays.storage import Extra, storage_of
+from opwright_core.hooks import hooks
+from opwright_core.keys import GRAD, PYTHON, VIEW
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["attributes_of", "instance_like", "make_subclass", "make_wrapper", "same_history"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from opwright.errors import DispatchError
+from opwright_core.errors import DispatchError
 
 __all__ = ["load", "save"]
 
@@ -88,8 +88,8 @@ def _not_ours(error: Exception) -> pickle.UnpicklingError:
 
 
 def _moved(value: Any, device: Any) -> Any:
-    from opwright.tensors.tensor import Tensor
     from opwright.utils import _pytree
+    from opwright_core.tensors.tensor import Tensor
 
     if device is None:
         return value

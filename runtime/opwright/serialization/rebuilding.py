@@ -12,15 +12,15 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import CANONICAL, INEXACT, bfloat16, bool_, uint8
-from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.arrays.size import Size
-from opwright.arrays.storage import Storage
-from opwright.arrays.storage import _restore as _storage_as_saved
 from opwright.generators.generator import Generator
 from opwright.methods.pickling import _from_numpy, _over_storage
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import CANONICAL, INEXACT, bfloat16, bool_, uint8
+from opwright_core.arrays.formats import Layout, MemoryFormat
+from opwright_core.arrays.size import Size
+from opwright_core.arrays.storage import Storage
+from opwright_core.arrays.storage import _restore as _storage_as_saved
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["CALLS", "NAMES", "UNFILLED", "Refused", "check_key", "fill_array", "fill_dtype"]
 
@@ -309,11 +309,11 @@ NAMES: Final[dict[tuple[str, str], Any]] = {
     ("collections", "OrderedDict"): OrderedDict, ("collections", "defaultdict"): defaultdict,
     ("numpy", "dtype"): _dtype, ("numpy", "ndarray"): np.ndarray, ("ml_dtypes", "bfloat16"): ml_dtypes.bfloat16,
     ("numpy._core.multiarray", "_reconstruct"): _empty_array, ("numpy._core.multiarray", "scalar"): _number,
-    ("numpy._core.numeric", "_frombuffer"): _array_over, ("opwright.arrays.storage", "_restore"): _storage,
+    ("numpy._core.numeric", "_frombuffer"): _array_over, ("opwright_core.arrays.storage", "_restore"): _storage,
     ("opwright.methods.pickling", "_over_storage"): _tensor,
-    ("opwright.methods.pickling", "_from_numpy"): _tensor_of_array, ("opwright.arrays.devices", "Device"): Device,
-    ("opwright.arrays.formats", "Layout"): Layout, ("opwright.arrays.formats", "MemoryFormat"): MemoryFormat,
-    ("opwright.generators.generator", "_restore"): _generator, ("opwright.arrays.size", "Size"): Size,
+    ("opwright.methods.pickling", "_from_numpy"): _tensor_of_array, ("opwright_core.arrays.devices", "Device"): Device,
+    ("opwright_core.arrays.formats", "Layout"): Layout, ("opwright_core.arrays.formats", "MemoryFormat"): MemoryFormat,
+    ("opwright.generators.generator", "_restore"): _generator, ("opwright_core.arrays.size", "Size"): Size,
 }  # fmt: skip
 CALLS: Final[dict[Any, Callable[..., Any]]] = {
     **{function: function for function in NAMES.values() if not isinstance(function, type)},

@@ -11,9 +11,9 @@ from math import pi, sqrt
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import DType, as_dtype, float32, float64, get_default_dtype
-from opwright.names.missing import missing_from
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType, as_dtype, float32, float64, get_default_dtype
+from opwright_core.names.missing import missing_from
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "bartlett",

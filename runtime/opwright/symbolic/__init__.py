@@ -2,12 +2,12 @@
 tells what holds for all sizes.
 
 The numbers themselves are in `numbers` and under `opwright`, and the questions to ask of sizes in
-`opwright.arrays.sizes`. sympy is imported when the first ShapeEnv is made.
+`opwright_core.arrays.sizes`. sympy is imported when the first ShapeEnv is made.
 """
 
 from typing import TYPE_CHECKING
 
-from opwright.arrays.sizes import (
+from opwright_core.arrays.sizes import (
     check,
     check_is_size,
     guard_or_false,
@@ -22,8 +22,8 @@ from opwright.arrays.sizes import (
     sym_sqrt,
     sym_sum,
 )
-from opwright.errors import GuardOnDataDependentError
-from opwright.names.packages import names_of_parts
+from opwright_core.errors import GuardOnDataDependentError
+from opwright_core.names.packages import names_of_parts
 
 if TYPE_CHECKING:
     from opwright.symbolic.locations import Location

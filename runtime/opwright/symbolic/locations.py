@@ -16,7 +16,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 _INSIDE: Final = tuple(
     f"{folder}{os.sep}"
     for folder in (
-        _PACKAGE, _PACKAGE.parent / "opwright_kernels", _PACKAGE.parent / "opwright_aten",
+        _PACKAGE, *(_PACKAGE.parent / f"opwright_{name}" for name in ("core", "kernels", "aten")),
         _PACKAGE.parents[1] / "generated",
     )
 )  # fmt: skip

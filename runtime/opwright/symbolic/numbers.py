@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.arrays.sizes import INTS, SymbolicBool, SymbolicFloat, SymbolicInt, binary
+from opwright_core.arrays.sizes import INTS, SymbolicBool, SymbolicFloat, SymbolicInt, binary
 
 __all__ = ["SymBool", "SymFloat", "SymInt"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.arrays.dtypes import DType, as_dtype, bool_, float32, float64, int64
-from opwright.dispatch.declarations import REQUIRED
 from opwright.testing.layouts import make_tensor
+from opwright_core.arrays.dtypes import DType, as_dtype, bool_, float32, float64, int64
+from opwright_core.dispatch.package.declarations import REQUIRED
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["declared_dtypes", "draw"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from opwright import plugins
-from opwright.arrays.devices import Backend, backend_named, backend_names
-from opwright.dispatch.kernel_forms import Taking
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.precedence import MISSING
-from opwright.dispatch.registry import registry
-from opwright.errors import DispatchError
-from opwright.keys import DispatchKey
-from opwright.names.missing import did_you_mean
+from opwright_core import plugins
+from opwright_core.arrays.devices import Backend, backend_named, backend_names
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import Taking
+from opwright_core.dispatch.registry.precedence import MISSING
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import DispatchError
+from opwright_core.keys import DispatchKey
+from opwright_core.names.missing import did_you_mean
 
 __all__ = ["OWN", "find_backend_named", "report", "served_by"]
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.dtypes import DType, bfloat16, complex64, complex128, float16, float32, float64
-from opwright.arrays.promotion import promote
 from opwright.creation.construction import as_tensor
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType, bfloat16, complex64, complex128, float16, float32, float64
+from opwright_core.arrays.promotion import promote
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["TOLERANCES", "assert_close"]
 

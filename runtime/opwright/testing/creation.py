@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays.devices import as_device
-from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
-from opwright.arrays.dtypes import INEXACT as FLOATING_OR_COMPLEX
-from opwright.dispatch.aten import aten
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import as_device
+from opwright_core.arrays.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
+from opwright_core.arrays.dtypes import INEXACT as FLOATING_OR_COMPLEX
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["make_tensor"]
 

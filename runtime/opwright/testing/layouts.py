@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.dtypes import COMPLEX, FLOATING, DType, bool_
 from opwright.autograd import enable_grad, no_grad
 from opwright.creation.construction import from_numpy
-from opwright.keys import DENSE_CPU, GRAD
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_
+from opwright_core.keys import DENSE_CPU, GRAD
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["SITUATIONS", "Copies", "make_tensor"]
 

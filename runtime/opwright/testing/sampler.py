@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from opwright.arrays.dtypes import (
+from opwright.fake import FakeTensorMode
+from opwright.testing.arguments import declared_dtypes, draw
+from opwright.testing.layouts import SITUATIONS, Copies
+from opwright_core.arrays.dtypes import (
     DType,
     as_dtype,
     bfloat16,
@@ -30,13 +33,10 @@ from opwright.arrays.dtypes import (
     int64,
     uint8,
 )
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.packets import Packet
-from opwright.errors import DispatchError, FakeKernelError, LibraryMissingError
-from opwright.fake import FakeTensorMode
-from opwright.tensors.tensor import Tensor
-from opwright.testing.arguments import declared_dtypes, draw
-from opwright.testing.layouts import SITUATIONS, Copies
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.call.packets import Packet
+from opwright_core.errors import DispatchError, FakeKernelError, LibraryMissingError
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["DTYPES", "Sample", "samples"]
 

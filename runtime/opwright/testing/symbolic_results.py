@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays.sizes import is_symbolic
 from opwright.symbolic import ShapeEnv
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.sizes import is_symbolic
+from opwright_core.tensors.tensor import Tensor
 
 
 def bound_by(env: ShapeEnv, symbolic: Any, real: Any) -> dict[str, Any]:

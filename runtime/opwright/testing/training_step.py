@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import element_strides
 from opwright.autograd import no_grad
 from opwright.backends.numpy_fallback import NumpyFallback
 from opwright.backends.registered_backends import register_backend
 from opwright.creation.construction import tensor
-from opwright.dispatch.aten import aten
-from opwright.dispatch.operator import Operator
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import element_strides
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["operators_of", "operators_of_training"]
 

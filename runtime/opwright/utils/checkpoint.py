@@ -9,7 +9,6 @@ from typing import Any
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
 from opwright.autograd.modes import enable_grad, no_grad
-from opwright.tensors.tensor import Tensor
 from opwright.utils import _pytree as pytree
 from opwright.utils.recomputation import (
     CheckpointError,
@@ -18,6 +17,7 @@ from opwright.utils.recomputation import (
     Surroundings,
     call_recomputed,
 )
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 

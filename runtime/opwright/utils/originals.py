@@ -7,13 +7,13 @@ from contextvars import ContextVar
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from opwright.arrays.storage import storage_of
 from opwright.autograd.saved import saved_tensors_hooks
-from opwright.dispatch.operator import Operator
 from opwright.python_dispatch import TorchDispatchMode
-from opwright.state import Block
-from opwright.tensors.results import tensors_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.storage import storage_of
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.state import Block
+from opwright_core.tensors.results import tensors_of
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Originals", "allow_mutation"]
 

@@ -12,7 +12,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType, TracebackType
 
-from opwright.errors import RegistrationError
+from opwright_core.errors import RegistrationError
 
 __all__ = ["as_torch"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import bool_, uint8
-from opwright.arrays.layouts import broadcast_shapes
+from opwright_core.arrays.dtypes import bool_, uint8
+from opwright_core.arrays.layouts import broadcast_shapes
 from opwright_kernels.batching.operands import Operand, every, first, sample_numbers, spread
 
 __all__ = ["index", "index_put", "masked_select"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import INEXACT, bool_
+from opwright_core.arrays.dtypes import INEXACT, bool_
 from opwright_kernels.batching.operands import Operand, every, first, flattened, rank, sample_numbers, spread
 
 __all__ = [

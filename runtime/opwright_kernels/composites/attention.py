@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import REDUCED, as_dtype, bool_, float32
 from opwright.autograd.quick import is_unwatched
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import REDUCED, as_dtype, bool_, float32
+from opwright_core.tensors.tensor import wrap
 from opwright_kernels.layers.attention import attention
 from opwright_kernels.layers.normalization import safe_softmax
 from opwright_kernels.plain import arrays_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import FLOATING, as_dtype
+from opwright_core.arrays.dtypes import FLOATING, as_dtype
 
 Operand = Any
 Lengths = Sequence[int]

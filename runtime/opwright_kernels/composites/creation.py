@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright import rules
-from opwright.arrays.devices import Device, as_device, backend_of
-from opwright.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
-from opwright.arrays.layouts import broadcast_shapes, contiguous_strides
-from opwright.arrays.promotion import NUMBERS
 from opwright.autograd.quick import is_unwatched
-from opwright.keys import META, ODD
-from opwright.plans.plan import Plan, cast_array
-from opwright.state import active_modes, below_adinplaceorview
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core import rules
+from opwright_core.arrays.devices import Device, as_device, backend_of
+from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
+from opwright_core.arrays.layouts import broadcast_shapes, contiguous_strides
+from opwright_core.arrays.promotion import NUMBERS
+from opwright_core.keys import META, ODD
+from opwright_core.plans.plan import Plan, cast_array
+from opwright_core.state import active_modes, below_adinplaceorview
+from opwright_core.tensors.tensor import Tensor, wrap
 from opwright_kernels.composites.views_and_comparisons import lies_in
 from opwright_kernels.factories import filled
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import as_dtype, uint8
-from opwright.arrays.sizes import holds
-from opwright.plans.operands import NUMBERS
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import as_dtype, uint8
+from opwright_core.arrays.sizes import holds
+from opwright_core.plans.operands import NUMBERS
 
 Operand = Any  # a Tensor
 Spacing = Any  # a number, or a vector of places

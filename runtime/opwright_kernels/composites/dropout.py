@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.state import active_modes
+from opwright_core.arrays import layouts
+from opwright_core.state import active_modes
 
 Operand = Any
 

@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
 from opwright.autograd.quick import is_unwatched
+from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor
 _ELLIPSIS = "..."

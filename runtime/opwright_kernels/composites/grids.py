@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import as_dtype, opmath
-from opwright.arrays.sizes import holds
-from opwright.arrays.storage import without_base
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import as_dtype, opmath
+from opwright_core.arrays.sizes import holds
+from opwright_core.arrays.storage import without_base
 from opwright_kernels.images.grids import Options, sampled
 
 Operand = Any

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import as_dtype
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import as_dtype
 
 Operand = Any  # a Tensor
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.storage import become_view
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.recording import leave_graph
 from opwright.autograd.saved import note_detached
+from opwright_core.arrays.storage import become_view
 from opwright_kernels.rules.memory_formats import suggests_channels_last
 
 Operand = Any  # a Tensor

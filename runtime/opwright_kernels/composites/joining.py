@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import as_dtype
-from opwright.errors import DispatchError
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.errors import DispatchError
 from opwright_kernels.rules.padding import check_pairs, padded_shape
 
 Operand = Any  # a Tensor

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import as_dtype, int64
-from opwright.arrays.sizes import holds
 from opwright.autograd.quick import is_unwatched
-from opwright.dispatch.aten import aten
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import as_dtype, int64
+from opwright_core.arrays.sizes import holds
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import wrap
 
 Operand = Any
 

@@ -7,13 +7,13 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import COMPLEX, REDUCED, as_dtype, bool_, float32, float64
-from opwright.arrays.sizes import guard_or_false, holds
-from opwright.errors import DispatchError
-from opwright.keys import TANGENT
 from opwright.levels.inside import stands_for_samples
-from opwright.plans.operands import check_matrices, check_square
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import COMPLEX, REDUCED, as_dtype, bool_, float32, float64
+from opwright_core.arrays.sizes import guard_or_false, holds
+from opwright_core.errors import DispatchError
+from opwright_core.keys import TANGENT
+from opwright_core.plans.operands import check_matrices, check_square
 
 Operand = Any  # a Tensor
 

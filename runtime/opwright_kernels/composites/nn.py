@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import as_dtype, opmath
-from opwright.arrays.sizes import guard_or_true, holds
+from opwright_core.arrays.dtypes import as_dtype, opmath
+from opwright_core.arrays.sizes import guard_or_true, holds
 
 Operand = Any  # a Tensor
 

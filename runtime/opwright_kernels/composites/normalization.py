@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import COMPLEX, as_dtype, float64, opmath, to_real
-from opwright.plans.operands import check_accepted
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype, float64, opmath, to_real
+from opwright_core.plans.operands import check_accepted
 
 Operand = Any
 Results = tuple[Operand, Operand, Operand]

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import COMPLEX, FLOATING, as_dtype, float32, float64, get_default_dtype, to_complex
-from opwright.arrays.sizes import guard_or_false, holds
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype, float32, float64, get_default_dtype, to_complex
+from opwright_core.arrays.sizes import guard_or_false, holds
 
 Operand = Any  # a Tensor
 aten = opwright.ops.aten

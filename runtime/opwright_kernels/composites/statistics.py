@@ -7,11 +7,11 @@ from operator import truediv
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, as_dtype, bool_, float32, float64
-from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
-from opwright.arrays.storage import without_base
-from opwright.plans.operands import NUMBERS
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, as_dtype, bool_, float32, float64
+from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds
+from opwright_core.arrays.storage import without_base
+from opwright_core.plans.operands import NUMBERS
 
 Operand = Any  # a Tensor
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.sizes import sym_int
+from opwright_core.arrays.sizes import sym_int
 
 Operand = Any
 Sizes = Sequence[int]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import COMPLEX, FLOATING, as_dtype
-from opwright.arrays.sizes import holds
-from opwright.arrays.storage import without_base
-from opwright.keys import FRONT_MODE, META
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype
+from opwright_core.arrays.sizes import holds
+from opwright_core.arrays.storage import without_base
+from opwright_core.keys import FRONT_MODE, META
 
 Operand = Any  # a Tensor
 aten = opwright.ops.aten

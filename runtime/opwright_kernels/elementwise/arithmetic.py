@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import wrapped_scalar
-from opwright.core import compiled
-from opwright.errors import DispatchError
+from opwright_core.arrays.dtypes import wrapped_scalar
+from opwright_core.core import compiled
+from opwright_core.errors import DispatchError
 from opwright_kernels.elementwise import division, single_precision
 from opwright_kernels.elementwise.scaled_sums import or_reused
 from opwright_kernels.special_functions.approximation import filled_in_blocks

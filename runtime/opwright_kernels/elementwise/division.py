@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays import layouts
+from opwright_core.arrays import layouts
 
 Array = Any
 

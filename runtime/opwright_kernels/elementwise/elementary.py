@@ -8,9 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import to_complex
-from opwright.core import compiled
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import to_complex
+from opwright_core.core import compiled
 from opwright_kernels.elementwise.arithmetic import sign
 from opwright_kernels.special_functions.approximation import filled_in_blocks
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import wrapped_scalar
-from opwright.core import compiled
+from opwright_core.arrays.dtypes import wrapped_scalar
+from opwright_core.core import compiled
 
 Array = Any
 Number = complex  # any of Python's

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import int64
+from opwright_core.arrays.dtypes import int64
 from opwright_kernels.gradients.decompositions import distance_backward
 from opwright_kernels.gradients.forward import distance_forward
 from opwright_kernels.gradients.nn import embedding_backward

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import COMPLEX, as_dtype
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype
 from opwright_kernels.gradients.linear_algebra import gaps
 from opwright_kernels.gradients.reductions import add_gradients, norm_backward
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import COMPLEX, as_dtype
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype
 from opwright_kernels.gradients.decompositions import distance_backward
 from opwright_kernels.gradients.nn import (
     MEAN,

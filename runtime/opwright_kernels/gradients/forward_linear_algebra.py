@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import COMPLEX, as_dtype
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype
 from opwright_kernels.gradients.decompositions import lu_parts, rows_pivoted
 from opwright_kernels.gradients.linear_algebra import gaps, is_vector
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import COMPLEX, as_dtype
-from opwright.arrays.sizes import guard_or_false
-from opwright.core import compiled
-from opwright.keys import META
 from opwright.levels.inside import stands_for_samples
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype
+from opwright_core.arrays.sizes import guard_or_false
+from opwright_core.core import compiled
+from opwright_core.keys import META
 from opwright_kernels.gradients.pointwise import scaled
 from opwright_kernels.gradients.reductions import add_gradients, product_of_others
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.tensors.tensor import wrap
+from opwright_core.tensors.tensor import wrap
 from opwright_kernels import backward
 from opwright_kernels.gradients.reductions import add_gradients
 from opwright_kernels.plain import arrays_of

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import COMPLEX, as_dtype
 from opwright.autograd.quick import conjugate_of, is_array_alone
-from opwright.core import compiled
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype
+from opwright_core.core import compiled
 
 Tensor = Any
 aten = opwright.ops.aten

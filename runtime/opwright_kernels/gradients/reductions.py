@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import COMPLEX, as_dtype, opmath
 from opwright.autograd.quick import expanded, is_array_alone
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype, opmath
+from opwright_core.tensors.tensor import wrap
 
 Tensor = Any
 aten = opwright.ops.aten

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.arrays import layouts
 from opwright.autograd.quick import is_array_alone
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays import layouts
+from opwright_core.tensors.tensor import wrap
 
 Tensor = Any
 aten = opwright.ops.aten

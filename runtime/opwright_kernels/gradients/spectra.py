@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.arrays.sizes import guard_or_true
+from opwright_core.arrays.sizes import guard_or_true
 
 Tensor = Any
 aten = opwright.ops.aten

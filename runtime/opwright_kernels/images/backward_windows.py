@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.images.pooling import visited, window_sizes
 
 Array = Any

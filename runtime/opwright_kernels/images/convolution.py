@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.images.windows import columns_of, has_channels_last, padded, sum_of_windows, windows
 from opwright_kernels.rules.convolution import transposed_size
 from opwright_kernels.rules.windows import per_dimension

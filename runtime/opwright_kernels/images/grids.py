@@ -13,8 +13,8 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.arrays.dtypes import as_dtype, int64, opmath
-from opwright.arrays.storage import without_base
+from opwright_core.arrays.dtypes import as_dtype, int64, opmath
+from opwright_core.arrays.storage import without_base
 
 Tensor = Any
 aten: Any = opwright.ops.aten

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright import rules
-from opwright.arrays.dtypes import wrapped_scalar
-from opwright.arrays.storage import new_array
-from opwright.core import compiled
+from opwright_core import rules
+from opwright_core.arrays.dtypes import wrapped_scalar
+from opwright_core.arrays.storage import new_array
+from opwright_core.core import compiled
 
 Array = Any
 

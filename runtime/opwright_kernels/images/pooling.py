@@ -15,8 +15,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opwright.arrays.dtypes import FLOATING, int64
-from opwright.core import compiled
+from opwright_core.arrays.dtypes import FLOATING, int64
+from opwright_core.core import compiled
 from opwright_kernels.rules.windows import per_dimension, window_count
 
 Array = Any

@@ -12,8 +12,8 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.layouts import check_countable
-from opwright.core import compiled
+from opwright_core.arrays.layouts import check_countable
+from opwright_core.core import compiled
 from opwright_kernels.moving.shapes import strided
 from opwright_kernels.rules.windows import per_dimension
 

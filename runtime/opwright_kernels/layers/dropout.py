@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.dtypes import bool_
-from opwright.arrays.storage import new_array
-from opwright.plans.operands import kept_strides
+from opwright_core.arrays.dtypes import bool_
+from opwright_core.arrays.storage import new_array
+from opwright_core.plans.operands import kept_strides
 from opwright_kernels.drawing.random import bernoulli_of
 
 Array = Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.special_functions.approximation import blockwise
 
 Array = Any

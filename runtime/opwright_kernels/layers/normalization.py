@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.reducing.reductions import reduce_by_add, reduce_by_maximum
 
 Array = Any

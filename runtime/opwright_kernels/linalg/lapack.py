@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import _umath_linalg
 
-from opwright.arrays import layouts
+from opwright_core.arrays import layouts
 from opwright_kernels.moving.rearranging import upper_triangle
 
 Array = Any

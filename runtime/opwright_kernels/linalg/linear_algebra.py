@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.elementwise.scaled_sums import add_product
 
 Array = Any

@@ -6,8 +6,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.dtypes import COMPLEX, DType, bool_, checked_scalar, wrapped_scalar
-from opwright.core import compiled
+from opwright_core.arrays.dtypes import COMPLEX, DType, bool_, checked_scalar, wrapped_scalar
+from opwright_core.core import compiled
 
 Array = Any
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.moving.copying import own_copy, scalar_of
 from opwright_kernels.moving.scattering import accumulate, check_positions, flattened, put_back
 from opwright_kernels.moving.shapes import strided

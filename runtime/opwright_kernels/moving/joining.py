@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 
 Array = Any
 

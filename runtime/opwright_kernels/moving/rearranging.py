@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright import rules
-from opwright.arrays.dtypes import int64
-from opwright.arrays.layouts import check_countable, wrap_dim
-from opwright.core import compiled
+from opwright_core import rules
+from opwright_core.arrays.dtypes import int64
+from opwright_core.arrays.layouts import check_countable, wrap_dim
+from opwright_core.core import compiled
 from opwright_kernels.moving.shapes import diagonal, take_slice
 
 Array = Any

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import FLOATING, INEXACT, bool_, wrapped_scalar
-from opwright.arrays.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
-from opwright.arrays.overlap import may_share
-from opwright.core import compiled
+from opwright_core.arrays.dtypes import FLOATING, INEXACT, bool_, wrapped_scalar
+from opwright_core.arrays.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
+from opwright_core.arrays.overlap import may_share
+from opwright_core.core import compiled
 from opwright_kernels.moving.copying import own_copy, scalar_of
 
 Array = Any

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import bfloat16
-from opwright.arrays.layouts import check_countable, check_room, wrap_dim
-from opwright.arrays.sizes import guard_or_false, guard_or_true, holds, is_place
 from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
+from opwright_core.arrays.dtypes import bfloat16
+from opwright_core.arrays.layouts import check_countable, check_room, wrap_dim
+from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds, is_place
 
 Array = Any
 Shape = tuple[int, ...]

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, to_real
-from opwright.arrays.layouts import wrap_dim
-from opwright.arrays.sizes import holds
-from opwright.errors import DispatchError
+from opwright_core.arrays.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, to_real
+from opwright_core.arrays.layouts import wrap_dim
+from opwright_core.arrays.sizes import holds
+from opwright_core.errors import DispatchError
 from opwright_kernels.moving.shapes import strided
 
 Array = Any

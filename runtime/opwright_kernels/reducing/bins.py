@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import FLOATING, REDUCED, as_dtype
-from opwright.arrays.layouts import check_countable, same_shape, surely_empty
-from opwright.arrays.sizes import holds
-from opwright.errors import DispatchError
-from opwright.plans.operands import NUMBERS
+from opwright_core.arrays.dtypes import FLOATING, REDUCED, as_dtype
+from opwright_core.arrays.layouts import check_countable, same_shape, surely_empty
+from opwright_core.arrays.sizes import holds
+from opwright_core.errors import DispatchError
+from opwright_core.plans.operands import NUMBERS
 
 Array = Any
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import COMPLEX, check_fits, float64
-from opwright.core import compiled
+from opwright_core.arrays.dtypes import COMPLEX, check_fits, float64
+from opwright_core.core import compiled
 from opwright_kernels.moving.indexing import take_along
 from opwright_kernels.special_functions.approximation import in_rows
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.moving.indexing import take_along
 from opwright_kernels.reducing.scans import running
 from opwright_kernels.special_functions.approximation import in_rows

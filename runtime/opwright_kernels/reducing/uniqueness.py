@@ -9,9 +9,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.arrays.dtypes import COMPLEX
-from opwright.arrays.layouts import count, surely_empty, wrap_dim
-from opwright.errors import DispatchError
+from opwright_core.arrays.dtypes import COMPLEX
+from opwright_core.arrays.layouts import count, surely_empty, wrap_dim
+from opwright_core.errors import DispatchError
 from opwright_kernels.reducing.sorting import sort
 
 Array = Any

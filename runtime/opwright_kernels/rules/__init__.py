@@ -6,7 +6,7 @@ Those that operators of many kinds share are in `opwright.rules`.
 import sys
 from typing import TYPE_CHECKING
 
-from opwright.names.packages import PackageOfFunctions, names_of_parts
+from opwright_core.names.packages import PackageOfFunctions, names_of_parts
 
 if TYPE_CHECKING:
     from opwright_kernels.rules.activations import celu, gelu, glu, hardtanh, like_contiguous, rrelu, softshrink

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, Dim, Elementwise
-from opwright.arrays.devices import element_strides
-from opwright.arrays.dtypes import FLOATING, as_dtype, opmath, uint8
-from opwright.arrays.sizes import holds
-from opwright.plans.forms import Form, Forms
-from opwright.plans.operands import check_accepted, check_number
-from opwright.plans.plan import Plan
-from opwright.rules.pointwise import pointwise, pointwise_with
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Along, Dim, Elementwise
+from opwright_core.arrays.devices import element_strides
+from opwright_core.arrays.dtypes import FLOATING, as_dtype, opmath, uint8
+from opwright_core.arrays.sizes import holds
+from opwright_core.plans.forms import Form, Forms
+from opwright_core.plans.operands import check_accepted, check_number
+from opwright_core.plans.plan import Plan
+from opwright_core.rules.pointwise import pointwise, pointwise_with
 
 _halves = Forms()
 _contiguous = Forms()

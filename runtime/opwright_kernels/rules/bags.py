@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import FLOATING, DType, as_dtype, float32, float64, int32, int64
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import holds
-from opwright.errors import DispatchError
-from opwright.plans.forms import Form
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import FLOATING, DType, as_dtype, float32, float64, int32, int64
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import holds
+from opwright_core.errors import DispatchError
+from opwright_core.plans.forms import Form
+from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.embedding import check_indices
 
 

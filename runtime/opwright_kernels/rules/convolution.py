@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.devices import element_strides
-from opwright.arrays.dtypes import COMPLEX, INTEGRAL, DType, as_dtype, float64, opmath
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import holds
-from opwright.plans.forms import Form, Forms
-from opwright.plans.operands import check_accepted
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.devices import element_strides
+from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, DType, as_dtype, float64, opmath
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import holds
+from opwright_core.plans.forms import Form, Forms
+from opwright_core.plans.operands import check_accepted
+from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.memory_formats import suggests_channels_last
 from opwright_kernels.rules.windows import check_at_least, per_dimension, window_count
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays.dtypes import as_dtype, bool_
-from opwright.plans.operands import check_accepted
-from opwright.plans.plan import Plan
-from opwright.rules.factories import like
+from opwright_core.arrays.dtypes import as_dtype, bool_
+from opwright_core.plans.operands import check_accepted
+from opwright_core.plans.plan import Plan
+from opwright_core.rules.factories import like
 
 
 def native_dropout(input: Any, p: float, train: bool | None) -> Plan:

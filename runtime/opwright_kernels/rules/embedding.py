@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import as_dtype, int32, int64
-from opwright.plans.forms import Form
-from opwright.plans.plan import Plan
-from opwright.rules.factories import overwritten
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import as_dtype, int32, int64
+from opwright_core.plans.forms import Form
+from opwright_core.plans.plan import Plan
+from opwright_core.rules.factories import overwritten
 
 
 def embedding(weight: Any, indices: Any) -> Plan:

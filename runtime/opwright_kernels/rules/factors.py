@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Matrices, Vectors
-from opwright.arrays.dtypes import COMPLEX, FLOATING, as_dtype, bool_, int32, opmath
-from opwright.arrays.sizes import holds, smaller
-from opwright.plans.forms import Form
-from opwright.plans.operands import check_inexact, check_square
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Matrices, Vectors
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype, bool_, int32, opmath
+from opwright_core.arrays.sizes import holds, smaller
+from opwright_core.plans.forms import Form
+from opwright_core.plans.operands import check_inexact, check_square
+from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.linear_algebra import decomposed, solution
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, Dim
-from opwright.arrays.devices import element_strides
-from opwright.arrays.dtypes import as_dtype, bool_, int32, int64, uint8
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import guard_or_false, guard_or_true, holds
-from opwright.plans.forms import Form, Forms
-from opwright.plans.plan import Plan, PlanApart
-from opwright.rules.factories import overwritten
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Along, Dim
+from opwright_core.arrays.devices import element_strides
+from opwright_core.arrays.dtypes import as_dtype, bool_, int32, int64, uint8
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds
+from opwright_core.plans.forms import Form, Forms
+from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.rules.factories import overwritten
 from opwright_kernels.rules.scattering import check_index_dtype, check_index_fits
 
 _indexed = Forms()

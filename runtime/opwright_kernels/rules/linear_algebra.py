@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Matrices, Vectors
-from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, int32, to_real
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import holds, smaller
-from opwright.errors import DispatchError
-from opwright.plans.forms import Form, Forms
-from opwright.plans.operands import check_inexact, check_matrices, check_square
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Matrices, Vectors
+from opwright_core.arrays.dtypes import (
+    COMPLEX,
+    DType,
+    as_dtype,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    to_real,
+)
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import holds, smaller
+from opwright_core.errors import DispatchError
+from opwright_core.plans.forms import Form, Forms
+from opwright_core.plans.operands import check_inexact, check_matrices, check_square
+from opwright_core.plans.plan import Plan
 
 _decomposed = Forms()
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Elementwise, Reduction, Target
-from opwright.arrays.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
-from opwright.arrays.layouts import Shape
-from opwright.arrays.promotion import castable
-from opwright.arrays.sizes import guard_or_false, holds
-from opwright.plans.forms import Form, Forms
-from opwright.plans.operands import check_accepted, kept_strides
-from opwright.plans.plan import Plan
-from opwright.rules.pointwise import pointwise
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Elementwise, Reduction, Target
+from opwright_core.arrays.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.promotion import castable
+from opwright_core.arrays.sizes import guard_or_false, holds
+from opwright_core.plans.forms import Form, Forms
+from opwright_core.plans.operands import check_accepted, kept_strides
+from opwright_core.plans.plan import Plan
+from opwright_core.rules.pointwise import pointwise
 
 _reduced = Forms()
 _elementwise = Forms()

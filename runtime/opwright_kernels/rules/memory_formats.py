@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.devices import element_strides
-from opwright.arrays.layouts import Shape
+from opwright_core.arrays import layouts
+from opwright_core.arrays.devices import element_strides
+from opwright_core.arrays.layouts import Shape
 
 # Note [Undecided comparisons] in `layouts`.
 UNDECIDED_IS_FALSE = True

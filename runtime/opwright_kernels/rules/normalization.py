@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, Dim
-from opwright.arrays.dtypes import REDUCED, DType, as_dtype, float32, opmath
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import holds
-from opwright.plans.forms import Form, Forms
-from opwright.plans.operands import check_accepted
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Along, Dim
+from opwright_core.arrays.dtypes import REDUCED, DType, as_dtype, float32, opmath
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import holds
+from opwright_core.plans.forms import Form, Forms
+from opwright_core.plans.operands import check_accepted
+from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 _normalized = Forms()

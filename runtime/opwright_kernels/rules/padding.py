@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Images, Spatial
-from opwright.arrays.devices import element_strides
-from opwright.arrays.dtypes import as_dtype
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import holds
-from opwright.plans.forms import Form
-from opwright.plans.operands import check_accepted, check_number, kept_strides_of
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Images, Spatial
+from opwright_core.arrays.devices import element_strides
+from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import holds
+from opwright_core.plans.forms import Form
+from opwright_core.plans.operands import check_accepted, check_number, kept_strides_of
+from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 

@@ -7,13 +7,24 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import FLOATING, REDUCED, DType, as_dtype, bfloat16, bool_, float16, float32, float64, int64
-from opwright.arrays.sizes import holds
-from opwright.errors import DispatchError
-from opwright.plans.forms import Form
-from opwright.plans.plan import Plan
-from opwright.rules.factories import empty, overwritten
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import (
+    FLOATING,
+    REDUCED,
+    DType,
+    as_dtype,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int64,
+)
+from opwright_core.arrays.sizes import holds
+from opwright_core.errors import DispatchError
+from opwright_core.plans.forms import Form
+from opwright_core.plans.plan import Plan
+from opwright_core.rules.factories import empty, overwritten
 
 # Integers up to 2 to this power are exact in the dtype.
 _DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, Batches, Channels, Dim, Dims, Matrices, NewDim, Shifts
-from opwright.arrays.devices import element_strides
-from opwright.arrays.dtypes import as_dtype
-from opwright.arrays.layouts import Shape
-from opwright.arrays.promotion import result_type
-from opwright.arrays.sizes import from_front, holds, is_place
-from opwright.plans.forms import Form
-from opwright.plans.operands import kept_strides
-from opwright.plans.plan import Plan
-from opwright.rules.factories import empty
 from opwright.view_layouts import diagonal_length, slice_bounds
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Along, Batches, Channels, Dim, Dims, Matrices, NewDim, Shifts
+from opwright_core.arrays.devices import element_strides
+from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.promotion import result_type
+from opwright_core.arrays.sizes import from_front, holds, is_place
+from opwright_core.plans.forms import Form
+from opwright_core.plans.operands import kept_strides
+from opwright_core.plans.plan import Plan
+from opwright_core.rules.factories import empty
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 

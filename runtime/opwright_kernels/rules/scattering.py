@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, Dim
-from opwright.arrays.dtypes import COMPLEX, as_dtype, bool_, int32, int64
-from opwright.arrays.sizes import holds
-from opwright.plans.forms import Form
-from opwright.plans.operands import NUMBERS, check_accepted, check_number
-from opwright.plans.plan import Plan, PlanApart
-from opwright.rules.factories import overwritten
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Along, Dim
+from opwright_core.arrays.dtypes import COMPLEX, as_dtype, bool_, int32, int64
+from opwright_core.arrays.sizes import holds
+from opwright_core.plans.forms import Form
+from opwright_core.plans.operands import NUMBERS, check_accepted, check_number
+from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.rules.factories import overwritten
 
 # The kinds of dtypes that a reduction is for, where not for all.
 _KINDS = {"mean": "integer floating complex", "amax": "bool integer floating", "amin": "bool integer floating"}

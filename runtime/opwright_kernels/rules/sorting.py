@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, Dim
-from opwright.arrays.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
-from opwright.arrays.promotion import result_type
-from opwright.errors import DispatchError
-from opwright.plans.forms import Form, Forms
-from opwright.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
-from opwright.plans.plan import Plan
-from opwright.rules.reductions import reduce
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Along, Dim
+from opwright_core.arrays.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
+from opwright_core.arrays.promotion import result_type
+from opwright_core.errors import DispatchError
+from opwright_core.plans.forms import Form, Forms
+from opwright_core.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
+from opwright_core.plans.plan import Plan
+from opwright_core.rules.reductions import reduce
 from opwright_kernels.reducing.bins import check_grid
 
 _sorted = Forms()

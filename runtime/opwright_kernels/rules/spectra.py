@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cmp_to_key
 
-from opwright.arrays import layouts
-from opwright.arrays.annotations import Along, Dims
-from opwright.arrays.devices import element_strides
-from opwright.arrays.dtypes import COMPLEX, DType, as_dtype, float32, float64, to_complex, to_real
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import guard_or_false, holds
-from opwright.plans.forms import Form
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.annotations import Along, Dims
+from opwright_core.arrays.devices import element_strides
+from opwright_core.arrays.dtypes import COMPLEX, DType, as_dtype, float32, float64, to_complex, to_real
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import guard_or_false, holds
+from opwright_core.plans.forms import Form
+from opwright_core.plans.plan import Plan
 
 
 def spectrum(self: Along, dim: Dims) -> Plan:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import as_dtype, int64
-from opwright.arrays.layouts import Shape
-from opwright.arrays.sizes import holds
-from opwright.plans.forms import Form
-from opwright.plans.operands import check_accepted
-from opwright.plans.plan import Plan
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import as_dtype, int64
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.sizes import holds
+from opwright_core.plans.forms import Form
+from opwright_core.plans.operands import check_accepted
+from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.memory_formats import suggested_strides
 from opwright_kernels.rules.windows import check_at_least, check_image
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.arrays.annotations import Images, Spatial
-from opwright.arrays.dtypes import as_dtype, opmath
-from opwright.arrays.sizes import guard_or_false, holds
-from opwright.plans.forms import Form
-from opwright.plans.operands import check_accepted
-from opwright.plans.plan import Plan
+from opwright_core.arrays.annotations import Images, Spatial
+from opwright_core.arrays.dtypes import as_dtype, opmath
+from opwright_core.arrays.sizes import guard_or_false, holds
+from opwright_core.plans.forms import Form
+from opwright_core.plans.operands import check_accepted
+from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 

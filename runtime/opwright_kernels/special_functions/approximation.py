@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.layouts import broadcast_shapes
+from opwright_core.arrays.layouts import broadcast_shapes
 
 Array = Any
 Coefficients = tuple[float, ...]

@@ -10,7 +10,7 @@ import math
 from types import ModuleType
 from typing import Any
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.special_functions.approximation import (
     Coefficients,
     blockwise,

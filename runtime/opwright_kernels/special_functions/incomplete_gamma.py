@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.special_functions.approximation import in_double, polynomial, put_where
 from opwright_kernels.special_functions.gamma import lgamma_of_block, stirling_rest
 from opwright_kernels.special_functions.special import erfc_of_block

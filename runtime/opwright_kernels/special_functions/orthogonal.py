@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.special_functions.approximation import blockwise, put_where
 
 Array = Any

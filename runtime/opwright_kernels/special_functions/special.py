@@ -7,7 +7,7 @@ from statistics import NormalDist
 from types import ModuleType
 from typing import Any
 
-from opwright.core import compiled
+from opwright_core.core import compiled
 from opwright_kernels.elementwise import single_precision
 from opwright_kernels.special_functions.approximation import blockwise, filled_in_blocks, one_by_one, put_where, ratio
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.arrays.dtypes import bfloat16
 from opwright.creation.construction import from_dlpack, from_numpy
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.dtypes import bfloat16
+from opwright_core.tensors.tensor import Tensor, wrap
 
 
 def test_array_protocol() -> None:

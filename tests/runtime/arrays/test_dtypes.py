@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.arrays import dtypes
+from opwright_core.arrays import dtypes
 
 
 @pytest.mark.parametrize(

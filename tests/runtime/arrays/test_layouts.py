@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import seeds
 
-from opwright.arrays import layouts
+from opwright_core.arrays import layouts
 
 
 def test_broadcasting_names_sizes_and_dimension() -> None:

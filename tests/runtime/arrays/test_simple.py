@@ -9,13 +9,13 @@ import pytest
 import seeds
 
 from opwright import empty_strided
-from opwright.arrays import layouts
-from opwright.arrays.dtypes import REDUCED, bfloat16
-from opwright.arrays.simple import odd_bit, odd_bit_of
-from opwright.arrays.storage import set_array
-from opwright.keys import ODD
-from opwright.plans.forms import Form
-from opwright.tensors.tensor import wrap, wrap_view
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import REDUCED, bfloat16
+from opwright_core.arrays.simple import odd_bit, odd_bit_of
+from opwright_core.arrays.storage import set_array
+from opwright_core.keys import ODD
+from opwright_core.plans.forms import Form
+from opwright_core.tensors.tensor import wrap, wrap_view
 
 DTYPES = [np.dtype(name) for name in ("bool", "int16", "float16", "float32", "complex64", "int64")] + [bfloat16]
 

@@ -11,7 +11,7 @@ import pytest
 import opwright
 from opwright.autograd.engine import is_running
 from opwright.autograd.nodes import Recorded
-from opwright.core import fast
+from opwright_core.core import fast
 
 _testcapi = pytest.importorskip("_testcapi")
 

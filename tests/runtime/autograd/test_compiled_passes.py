@@ -21,8 +21,8 @@ import opwright_aten.autograd
 from opwright.autograd import compiled
 from opwright.autograd.formulas import gradients_for
 from opwright.autograd.nodes import Recorded
-from opwright.core import fast
 from opwright.library import Library
+from opwright_core.core import fast
 
 Call = Callable[..., Any]
 

@@ -13,7 +13,7 @@ from both import check, message  # noqa: E402
 from wrappers import recorded  # noqa: E402, F401
 
 import opwright  # noqa: E402
-from opwright.state import active_modes  # noqa: E402
+from opwright_core.state import active_modes  # noqa: E402
 
 pytestmark = pytest.mark.oracle
 

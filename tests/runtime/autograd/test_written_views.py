@@ -12,7 +12,7 @@ import seeds
 import opwright
 from opwright.autograd.recording import rebase_history
 from opwright.autograd.views import _whole, _Window
-from opwright.core import fast
+from opwright_core.core import fast
 
 compiled = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
 VIEWS: tuple[Callable[[opwright.Tensor, random.Random], opwright.Tensor], ...] = (

@@ -21,10 +21,10 @@ from opwright.autograd.recording import (
     record_several,
 )
 from opwright.autograd.saved import save, save_result, unpack
-from opwright.dispatch.kernel_forms import Wrapper
-from opwright.dispatch.registering import register
-from opwright.keys import GRAD
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.registry.kernel_forms import Wrapper
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.keys import GRAD
+from opwright_core.tensors.tensor import Tensor
 
 Kernel = Callable[..., Any]
 

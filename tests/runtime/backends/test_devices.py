@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from conftest import Maker
 
-from opwright import keys
-from opwright.arrays import devices
-from opwright.arrays.devices import Backend, Device, as_device
-from opwright.arrays.dtypes import float32
 from opwright.backends.registered_backends import register_backend
 from opwright.creation.construction import as_tensor, tensor
 from opwright.errors import DispatchError, RegistrationError
-from opwright.tensors.tensor import wrap
+from opwright_core import keys
+from opwright_core.arrays import devices
+from opwright_core.arrays.devices import Backend, Device, as_device
+from opwright_core.arrays.dtypes import float32
+from opwright_core.tensors.tensor import wrap
 
 
 class Column:

@@ -1,7 +1,7 @@
 """Random calls of the kernels in C, each beside the function that defines it: `fuzzed_kernels.py CALLS SEED`.
 
 Arrays of any size, lying in any way, of any numbers; windows and convolutions of any options. Under sanitizers
-(`runtime/fast/README.md`) every access beyond an array shows.
+(`runtime/opwright_core/fast/README.md`) every access beyond an array shows.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import opwright_kernels
-from opwright.core import fast
+from opwright_core.core import fast
 from opwright_kernels.linalg.decompositions import lu_and_info
 
 Array = np.ndarray[Any, Any]

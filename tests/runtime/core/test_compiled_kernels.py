@@ -14,8 +14,8 @@ import seeds
 from kernel_accuracy import assert_alike, close
 from kernel_calls import ELEMENTWISE, SHAPED, compiled_kernels, operands
 
-from opwright.core import fast
-from opwright.plans.plan import cast_array
+from opwright_core.core import fast
+from opwright_core.plans.plan import cast_array
 
 pytestmark = [
     pytest.mark.skipif(fast is None, reason="the compiled core is not built, or not wanted"),

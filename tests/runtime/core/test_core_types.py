@@ -16,10 +16,11 @@ import pytest
 
 import opwright
 import opwright.autograd.refreshing  # (it tells the core of views)
-from opwright.core import fast
+from opwright_core.core import fast
 
 pytestmark = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
-CORE = Path(__file__).parents[3] / "runtime" / "fast"
+CORE = Path(__file__).parents[3] / "runtime" / "opwright_core" / "fast"
+RUNTIME = CORE.parents[1]
 
 
 class Thing:
@@ -140,13 +141,14 @@ def test_nobody_tells_what_the_core_does_not_know() -> None:
 def test_kernels_in_c_and_functions_that_have_one_are_the_same() -> None:
     """A kernel that no function has would never run; `compiled` refuses a function without one."""
     row = re.compile(r'^    \{"(\w+)", handle_|\bEACH\((\w+)\)', re.M)  # the latter lists polynomials
-    folders = {"opwright": CORE, "opwright_kernels": CORE.parent / "opwright_kernels" / "native"}
-    for package, folder in folders.items():
+    folders = {CORE: ("opwright", "opwright_core"), RUNTIME / "opwright_kernels" / "native": ("opwright_kernels",)}
+    for folder, packages in folders.items():
         found = [names for path in folder.glob("*.c") for names in row.findall(path.read_text("utf-8"))]
         kernels = Counter(map("".join, found))
         functions = Counter(
             each.name
-            for path in (CORE.parent / package).rglob("*.py")
+            for package in packages
+            for path in (RUNTIME / package).rglob("*.py")
             for each in ast.parse(path.read_text("utf-8")).body
             if isinstance(each, ast.FunctionDef) and "compiled" in map(ast.unparse, each.decorator_list)
         )
@@ -156,7 +158,7 @@ def test_kernels_in_c_and_functions_that_have_one_are_the_same() -> None:
 def test_numbers_stand_in_python_alone() -> None:
     """What C files call by a number's name they have from the header that the build writes."""
     written = re.compile(r"^ *(?:#define )?((?:KIND|SAVE|STEP)_[A-Z]+|CORE_VERSION)(?: =|,| \d)", re.M)
-    files = (*CORE.glob("*.[ch]"), *CORE.parent.glob("opwright_kernels/native/*.[ch]"))
+    files = (*CORE.glob("*.[ch]"), *RUNTIME.glob("opwright_kernels/native/*.[ch]"))
     assert [(path.name, name) for path in files for name in written.findall(path.read_text("utf-8"))] == []
 
 
@@ -165,7 +167,7 @@ def test_each_thing_is_told_once() -> None:
     row = re.compile(r'^    \{"(\w+)", SETTING_', re.M)
     known = Counter(name for path in CORE.glob("*.c") for name in row.findall(path.read_text("utf-8")))
     told: Counter[str] = Counter()
-    for path in CORE.parent.rglob("*.py"):
+    for path in RUNTIME.rglob("*.py"):
         for call in re.findall(r"fast\.configure\(((?:[^()]|\([^()]*\))*)\)", path.read_text("utf-8")):
             told.update(re.findall(r"(\w+)=", call))
     assert set(known) == set(told)

@@ -25,11 +25,11 @@ import pytest
 import seeds
 
 import opwright
-from opwright.core import VERSION, fast
-from opwright.dispatch.kernel_forms import LazyWrapper
-from opwright.dispatch.operator import find_operator
-from opwright.dispatch.registry import registry
 from opwright.library import Library
+from opwright_core.core import VERSION, fast
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.dispatch.registry.kernel_forms import LazyWrapper
+from opwright_core.dispatch.registry.tables import registry
 
 compiled = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
 FUZZ = Path(__file__).parents[2] / "fuzz_core.py"
@@ -77,7 +77,7 @@ def test_an_extension_of_another_version_gives_way_with_one_line() -> None:
     said = in_process(
         f"""
         import sys, types
-        sys.modules["opwright._fast"] = types.SimpleNamespace(VERSION={VERSION + 1})
+        sys.modules["opwright_core._fast"] = types.SimpleNamespace(VERSION={VERSION + 1})
         import opwright
         print((opwright.ones(2) + 1).tolist(), opwright.dispatch.core().name)
         """
@@ -92,14 +92,14 @@ def test_an_extension_that_does_not_load_gives_way() -> None:
         import sys
         class Finder:
             def find_spec(self, name, path=None, target=None):
-                if name == "opwright._fast":
+                if name == "opwright_core._fast":
                     raise ImportError("undefined symbol: x")
         sys.meta_path.insert(0, Finder())
         import opwright
         print(opwright.dispatch.core().reason)
         """
     )
-    reason = "opwright._fast cannot be loaded: undefined symbol: x"
+    reason = "opwright_core._fast cannot be loaded: undefined symbol: x"
     assert said.startswith(f"{reason}\n")
     assert said.count(f"RuntimeWarning: {reason}. Python runs in its place, slower.") == 1
 
@@ -143,7 +143,7 @@ def test_kernels_in_c_that_do_not_fit_give_way_with_one_line(found: str, reason:
         print(x.grad.shape, type(opwright.plans.plan.cast_array).__name__, *opwright.dispatch.core(), sep="|")
         """
     )
-    assert f"(2, 3)|Compiled|partial|opwright._fast is built; {reason}\n" in said.replace("Size([2, 3])", "(2, 3)")
+    assert f"(2, 3)|Compiled|partial|opwright_core._fast is built; {reason}\n" in said.replace("Size([2, 3])", "(2, 3)")
     assert said.count(f"RuntimeWarning: {reason}. Python runs in its place, slower.") == 1
 
 
@@ -158,7 +158,7 @@ def test_the_core_takes_kernels_of_its_version_alone() -> None:
 
 
 @compiled
-@pytest.mark.parametrize("name", ["opwright._fast", "opwright_kernels._native"])
+@pytest.mark.parametrize("name", ["opwright_core._fast", "opwright_kernels._native"])
 def test_subinterpreters_are_refused(name: str) -> None:
     interpreters = pytest.importorskip("_xxsubinterpreters")
     del interpreters

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opwright.arrays import dtypes
 from opwright.creation.construction import as_tensor, from_numpy, tensor
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays import dtypes
+from opwright_core.tensors.tensor import wrap
 
 INFERRED: list[Any] = [
     1,

@@ -12,10 +12,10 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.keys import AUTOCAST
 from opwright.library import custom_op
-from opwright.state import active_modes
 from opwright.tags import Tag, layout_tag
+from opwright_core.keys import AUTOCAST
+from opwright_core.state import active_modes
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
 

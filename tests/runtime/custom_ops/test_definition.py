@@ -15,9 +15,9 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import CustomOpDef, Library, custom_op
+from opwright_core.dispatch.registry.tables import registry
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
 

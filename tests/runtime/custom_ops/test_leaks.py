@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from opwright import Tensor, ones, ops
-from opwright.dispatch.registry import registry
 from opwright.library import CustomOpDef, custom_op
+from opwright_core.dispatch.registry.tables import registry
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
 

@@ -9,7 +9,7 @@ import pytest
 
 import opwright
 from opwright.library import custom_op
-from opwright.state import active_modes
+from opwright_core.state import active_modes
 
 
 def weighed(count: int, name: str) -> Any:

@@ -13,8 +13,8 @@ import pytest
 
 import opwright
 from opwright import Tensor
-from opwright.dispatch.registry import registry
 from opwright.library import CustomOpDef, custom_op
+from opwright_core.dispatch.registry.tables import registry
 
 THREADS = 16
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")

@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 from conftest import Maker
 
-from opwright.arrays.devices import Device
-from opwright.arrays.formats import Layout, MemoryFormat
-from opwright.dispatch.conversion import Mismatch, converter, is_bool_list, is_float_list, is_int_list, is_scalar_list
-from opwright.dispatch.registering import register
 from opwright.errors import ArgumentError, GuardOnDataDependentError
 from opwright.generators.generator import Generator
-from opwright.keys import GRAD
 from opwright.symbolic import ShapeEnv, sym_float
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.formats import Layout, MemoryFormat
+from opwright_core.dispatch.call.conversion import (
+    Mismatch,
+    converter,
+    is_bool_list,
+    is_float_list,
+    is_int_list,
+    is_scalar_list,
+)
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.keys import GRAD
+from opwright_core.tensors.tensor import wrap
 
 GENERATOR = Generator()
 FLOAT32 = np.dtype("float32")

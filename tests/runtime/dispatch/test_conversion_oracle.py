@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.dispatch.conversion import Mismatch, converter
-from opwright.tensors.tensor import wrap
+from opwright_core.dispatch.call.conversion import Mismatch, converter
+from opwright_core.tensors.tensor import wrap
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -10,11 +10,11 @@ import pytest
 import seeds
 
 from opwright import dispatch
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Handle, register
-from opwright.dispatch.registry import registry
-from opwright.dispatch.user_kernels import register_fallback
-from opwright.keys import PYTORCH_NAMES, RUNTIME_KEYS
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.registering import Handle, register
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.dispatch.registry.user_kernels import register_fallback
+from opwright_core.keys import PYTORCH_NAMES, RUNTIME_KEYS
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

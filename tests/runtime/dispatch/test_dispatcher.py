@@ -11,14 +11,14 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.arrays.storage import resize
-from opwright.dispatch.kernel_forms import Composite, Shim, UserKernel, Wrapper
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import register
-from opwright.dispatch.user_kernels import register_fallback
 from opwright.errors import ArgumentError, AutogradError, DispatchError, RegistrationError
-from opwright.keys import ARRAYS, DENSE_CPU, GRAD, ODD
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.storage import resize
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import Composite, Shim, UserKernel, Wrapper
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.dispatch.registry.user_kernels import register_fallback
+from opwright_core.keys import ARRAYS, DENSE_CPU, GRAD, ODD
+from opwright_core.tensors.tensor import Tensor, wrap
 
 ADD = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
 

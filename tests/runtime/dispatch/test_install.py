@@ -12,9 +12,9 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registering import install
 from opwright.errors import DispatchError
-from opwright.tensors.tensor import wrap
+from opwright_core.dispatch.registry.registering import install
+from opwright_core.tensors.tensor import wrap
 
 MODULE = "opwright_test_kernels"
 X = wrap(np.ones((2, 3)))
@@ -52,7 +52,7 @@ def test_imported_at_the_first_call(define: Maker, module: Path) -> None:
 def test_a_module_may_register_while_it_is_imported(define: Maker, module: Path) -> None:
     operator = define("f(Tensor x) -> int")
     module.write_text(
-        "from opwright.dispatch.registering import register\n"
+        "from opwright_core.dispatch.registry.registering import register\n"
         f"register({operator.name!r}, 'CPU', lambda x: 2)\n"
         "def general(x): return 1\n"
     )
@@ -81,7 +81,9 @@ def test_an_operator_that_is_not_defined(define: Maker) -> None:
         install(define.namespace, [("nothing", "CPU", "", "f_cpu", "", "")])
 
 
-@pytest.mark.parametrize("first", ["opwright", "opwright_aten", "opwright_aten.kernels_cpu", "opwright.tensors.tensor"])
+@pytest.mark.parametrize(
+    "first", ["opwright", "opwright_aten", "opwright_aten.kernels_cpu", "opwright_core.tensors.tensor"]
+)
 def test_whatever_is_imported_first(first: str) -> None:
     code = f"import {first}, opwright; assert opwright.ones(2).new_zeros(2, requires_grad=True).requires_grad"
     subprocess.run([sys.executable, "-c", code], check=True)

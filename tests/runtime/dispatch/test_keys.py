@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opwright
-from opwright import keys
-from opwright.keys import ALIASES, RUNTIME_KEYS, DispatchKey, KeySet, parse_key
+from opwright_core import keys
+from opwright_core.keys import ALIASES, RUNTIME_KEYS, DispatchKey, KeySet, parse_key
 
 some_keys = st.lists(st.sampled_from(RUNTIME_KEYS))
 

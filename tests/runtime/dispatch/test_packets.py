@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from conftest import Maker
 
-from opwright.dispatch.namespaces import ops
-from opwright.dispatch.packets import Packet, packet
-from opwright.dispatch.registering import register
 from opwright.errors import ArgumentError, DispatchError
-from opwright.tensors.tensor import wrap
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.dispatch.call.packets import Packet, packet
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.tensors.tensor import wrap
 
 
 def define_all(define: Maker, *schemas: str) -> Packet:

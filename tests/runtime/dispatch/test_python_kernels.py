@@ -10,13 +10,13 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.kernel_forms import ArrayKernel, Boxed, Wrapper
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import register
-from opwright.dispatch.user_kernels import register_fallback
 from opwright.errors import DispatchError, RegistrationError
-from opwright.keys import ARRAYS
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import ArrayKernel, Boxed, Wrapper
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.dispatch.registry.user_kernels import register_fallback
+from opwright_core.keys import ARRAYS
+from opwright_core.tensors.tensor import Tensor, wrap
 
 X = wrap(np.ones(2))
 

@@ -10,9 +10,9 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registering import register
 from opwright.errors import DispatchError
-from opwright.tensors.tensor import wrap
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.tensors.tensor import wrap
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
-from opwright.dispatch.rule_table import RuleTable
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.rule_table import RuleTable
+from opwright_core.dispatch.registry.tables import registry
 
 
 def test_the_newest_serves_until_it_is_taken_back() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from conftest import Maker
 
-from opwright.dispatch.generated import Declarations
-from opwright.dispatch.kernel_forms import Unbound
-from opwright.dispatch.registering import install
 from opwright.errors import RegistrationError
-from opwright.keys import DispatchKey
+from opwright_core.dispatch.package.generated import Declarations
+from opwright_core.dispatch.registry.kernel_forms import Unbound
+from opwright_core.dispatch.registry.registering import install
+from opwright_core.keys import DispatchKey
 
 TWICE = "twice(Tensor x) -> Tensor"
 BOUND = "opwright_aten.kernels_cpu"

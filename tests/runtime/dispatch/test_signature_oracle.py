@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from opwright.dispatch.declarations import REQUIRED, read
 from opwright.inspection import schema as _schema
+from opwright_core.dispatch.package.declarations import REQUIRED, read
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

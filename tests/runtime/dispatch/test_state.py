@@ -12,10 +12,10 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registering import register
 from opwright.fake import FakeTensorMode
-from opwright.state import active_modes, below_autograd, exclude_keys, include_keys
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.state import active_modes, below_autograd, exclude_keys, include_keys
+from opwright_core.tensors.tensor import Tensor, wrap
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def seen(define: Maker) -> list[str]:
 
 
 def dispatch_kernel(kernel):  # type: ignore[no-untyped-def]
-    from opwright.dispatch.kernel_forms import UserKernel
+    from opwright_core.dispatch.registry.kernel_forms import UserKernel
 
     return UserKernel(kernel, with_keyset=True)
 

@@ -50,8 +50,7 @@ print(json.dumps([took, memory, *seen]))
 
 def test_names_are_complete_before_anything_is_loaded() -> None:
     found = told("""
-operators = opwright.dispatch.registry.registry.operators if hasattr(opwright.dispatch, "registry") else None
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.registry.tables import registry
 names = list(registry.operators)
 aten = dir(opwright.ops.aten)
 missing = [name for name in ("add", "linalg_svd", "max_pool2d") if name not in aten]
@@ -69,7 +68,7 @@ print(json.dumps([len(names), missing, where, before, declaration, loaded()]))
 def test_a_part_is_imported_while_another_thread_holds_the_lock() -> None:
     """Note [Parts and the lock]: else who holds it, and asks what an operator is, could wait for ever."""
     assert told("""
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.registry.tables import registry
 with registry.lock:
     thread = threading.Thread(target=lambda: opwright.special.zeta)
     thread.start()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 COUNT = 20_000
 

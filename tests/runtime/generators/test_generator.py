@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.arrays.dtypes import as_dtype
 from opwright.generators import generator
 from opwright.generators.generator import _STATE, Generator
+from opwright_core.arrays.dtypes import as_dtype
 
 
 def test_seeds() -> None:

@@ -12,8 +12,8 @@ import pytest
 from conftest import Maker
 
 import opwright
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.packets import Packet, find_packet, packet
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.packets import Packet, find_packet, packet
 
 aten = opwright.ops.aten
 

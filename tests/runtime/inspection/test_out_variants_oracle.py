@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
 from opwright.errors import RegistrationError
 from opwright.library import Library, check_out_variant, to_out_variant
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.tables import registry
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.registry.tables import registry
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.oracle

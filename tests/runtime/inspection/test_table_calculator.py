@@ -8,8 +8,8 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.registering import register
 from opwright.errors import RegistrationError
+from opwright_core.dispatch.registry.registering import register
 
 
 def rows(text: str) -> dict[str, str]:

@@ -18,8 +18,8 @@ import opwright
 from opwright import Tensor, autocast
 from opwright.amp import cached_cast, custom_bwd, custom_fwd, settings
 from opwright.fake import FakeTensorMode
-from opwright.state import active_modes
 from opwright.utils.checkpoint import checkpoint
+from opwright_core.state import active_modes
 
 float16, bfloat16, float32, float64 = opwright.float16, opwright.bfloat16, opwright.float32, opwright.float64
 

@@ -11,7 +11,6 @@ from handlers import Log, Wrapper
 
 import opwright
 from opwright import Tensor
-from opwright.dispatch.operator import Operator
 from opwright.library import Library
 from opwright.utils._python_dispatch import (
     TorchDispatchMode,
@@ -19,6 +18,7 @@ from opwright.utils._python_dispatch import (
     _get_current_dispatch_mode,
     _get_current_dispatch_mode_stack,
 )
+from opwright_core.dispatch.call.operator import Operator
 
 Maker = Callable[[str], Operator]
 ONE = opwright.tensor([1.0])  # made outside of modes, which would see it

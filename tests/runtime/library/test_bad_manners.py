@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from opwright.dispatch.namespaces import ops
 from opwright.errors import RegistrationError
 from opwright.library import Library, custom_op
+from opwright_core.dispatch.call.namespaces import ops
 
 _names = (f"manners{number}" for number in itertools.count())
 

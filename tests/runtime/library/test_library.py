@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from opwright import dispatch
-from opwright.arrays.devices import Backend
 from opwright.backends.registered_backends import register_backend
-from opwright.dispatch.namespaces import ops
-from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import Library, register_array_kernel
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import Backend
+from opwright_core.dispatch.call.namespaces import ops
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.tensors.tensor import Tensor, wrap
 
 _names = (f"lib{number}" for number in itertools.count())
 

@@ -16,10 +16,10 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch, library
 from opwright.dispatch import KeySet
-from opwright.dispatch.registry import registry
 from opwright.errors import ArgumentError, DispatchError, RegistrationError
 from opwright.library import Library
-from opwright.tensors.tensor import wrap
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.tensors.tensor import wrap
 
 _names = (f"functions{number}" for number in itertools.count())
 X = wrap(np.ones(2))

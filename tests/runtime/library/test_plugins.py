@@ -61,7 +61,7 @@ def run(folder: Path, code: str, **environment: str) -> tuple[list[str], str]:
         "opwright.ops.plugged.twice",
         "opwright.dispatch.dump('plugged::twice')",
         "opwright.library.register_array_kernel('plugged::twice', 'CUDA', print), opwright.ops.plugged.twice",
-        "opwright.dispatch.operator.find_operator('plugged::twice')",
+        "opwright.dispatch.find_operator('plugged::twice')",
     ],
 )
 def test_loaded_at_the_first_miss_and_once(tmp_path: Path, miss: str) -> None:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from opwright.locks.forks import ForkLock
+from opwright_core.locks.forks import ForkLock
 
 
 def main(forks: int) -> None:

@@ -20,11 +20,11 @@ import numpy as np
 
 import opwright
 from opwright import library, plugins
-from opwright.dispatch.operator import find_operator
-from opwright.dispatch.precedence import Entry
-from opwright.dispatch.registry import registry
 from opwright.library import Library
-from opwright.state import active_modes
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.dispatch.registry.precedence import Entry
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.state import active_modes
 
 X = np.arange(3.0)
 

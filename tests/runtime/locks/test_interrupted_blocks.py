@@ -32,7 +32,9 @@ import opwright.fx.recording
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.originals
+import opwright_core.state
 from opwright.library import custom_op
+from opwright_core.dispatch.registry.tables import registry
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="no such signal there"),
@@ -85,7 +87,7 @@ def handler() -> Iterator[None]:
     values = [(each, each.get()) for each in VARIABLES]
     with np.errstate():  # an interrupt within NumPy's own `errstate` leaves its setting on, for all tests that follow
         yield
-    opwright.state.put_back(values)
+    opwright_core.state.put_back(values)
     signal.signal(signal.SIGALRM, before)
 
 
@@ -100,8 +102,8 @@ VARIABLES = {
 
 def state() -> dict[str, object]:
     """Every variable of this thread."""
-    modes = opwright.state.active_modes()
-    shown = {each.name: each.get() for each in VARIABLES if each is not opwright.state.MODES}
+    modes = opwright_core.state.active_modes()
+    shown = {each.name: each.get() for each in VARIABLES if each is not opwright_core.state.MODES}
     return shown | {"modes": (0, -1) if modes is None else (modes.include, modes.mask)}
 
 
@@ -156,7 +158,7 @@ class Attempt:
         for step in self.steps(most):
             error = self.run(step)[1]
             if self.cannot_be_helped(error):
-                opwright.state.put_back(values)
+                opwright_core.state.put_back(values)
             assert (state(), self.extra()) == before, f"step {step}"
             del error
             assert (state(), self.extra()) == before, f"step {step}, once the error is dropped"
@@ -191,7 +193,7 @@ def is_enabled() -> object:
 
 
 def kernels() -> object:
-    return opwright.dispatch.registry.registry.operators["interrupted::twice"].has_kernel_for_dispatch_key("Meta")
+    return registry.operators["interrupted::twice"].has_kernel_for_dispatch_key("Meta")
 
 
 def random_state() -> object:
@@ -251,7 +253,7 @@ BLOCKS: dict[str, Attempt] = {
     "generators.generator.keeping_states": Attempt(
         opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)
     ),
-    "state._Guard": Attempt(lambda: opwright.state.exclude_keys("Autograd")),
+    "state._Guard": Attempt(lambda: opwright_core.state.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
     "utils.torch_alias.as_torch": Attempt(opwright.as_torch, imports),
 }
@@ -272,7 +274,7 @@ OTHERS = {
 }
 SHARED = {
     "amp.regions.autocast": opwright.autocast("cpu"),
-    "state._Guard": opwright.state.include_keys("Autocast"),
+    "state._Guard": opwright_core.state.include_keys("Autocast"),
     "fake.modes.FakeTensorMode": opwright.fake.FakeTensorMode(),
     "python_dispatch.modes.TorchDispatchMode": Mode(),
     "autograd.modes.no_grad": opwright.no_grad(),
@@ -294,10 +296,11 @@ def blocks_of(module: ModuleType) -> Iterator[str]:
 
 
 def test_every_block_of_the_package_is_here() -> None:
-    walked = pkgutil.walk_packages(opwright.__path__, "opwright.", onerror=lambda name: None)
+    roots = (opwright, opwright_core)
+    walked = (each for root in roots for each in pkgutil.walk_packages(root.__path__, f"{root.__name__}."))
     names = [each.name for each in walked if not each.name.startswith("opwright.bindings.")]  # (these want frameworks)
-    found = {block for name in names for block in blocks_of(importlib.import_module(name))}
-    assert found == {f"opwright.{name}" for name in (*BLOCKS, *OTHERS)}
+    found = {block.partition(".")[2] for name in names for block in blocks_of(importlib.import_module(name))}
+    assert found == {*BLOCKS, *OTHERS}
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -310,11 +313,11 @@ def test_nothing_stays_on_after_a_block_within_another(name: str) -> None:
     """What an interrupted block leaves to the garbage collector must not put back what was on around it."""
     before = state()
     for step in BLOCKS[name].steps(60):
-        with opwright.no_grad(), opwright.state.include_keys("Autocast"):
+        with opwright.no_grad(), opwright_core.state.include_keys("Autocast"):
             inside, values = state(), [(each, each.get()) for each in VARIABLES]
             error = BLOCKS[name].run(step)[1]
             if BLOCKS[name].cannot_be_helped(error):
-                opwright.state.put_back(values)
+                opwright_core.state.put_back(values)
                 continue
             assert state() == inside, step
         assert state() == before

@@ -11,11 +11,6 @@ from typing import Any
 import pytest
 
 import opwright.batching.tables
-import opwright.dispatch.operator
-import opwright.dispatch.registering
-import opwright.dispatch.registry
-import opwright.dispatch.removing
-import opwright.dispatch.rule_table
 import opwright.library.contents
 import opwright.library.custom_ops.definition
 import opwright.library.custom_ops.functions
@@ -23,21 +18,22 @@ import opwright.library.custom_ops.registered
 import opwright.library.libraries
 import opwright.python_dispatch.rules
 import opwright.utils._python_dispatch
-from opwright.dispatch import forward_rules
-from opwright.dispatch.registering import Handle
-from opwright.dispatch.registry import registry
-from opwright.dispatch.removing import Removable, remove_all
+import opwright_core.dispatch.call.operator
 from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library import Library
+from opwright_core.dispatch.registry import forward_rules
+from opwright_core.dispatch.registry.registering import Handle
+from opwright_core.dispatch.registry.removing import Removable, remove_all
+from opwright_core.dispatch.registry.tables import registry
 
 WATCHED = {
     module.__file__
     for module in (
-        opwright.dispatch.operator,
-        opwright.dispatch.registering,
-        opwright.dispatch.registry,
-        opwright.dispatch.removing,
-        opwright.dispatch.rule_table,
+        opwright_core.dispatch.call.operator,
+        opwright_core.dispatch.registry.registering,
+        opwright_core.dispatch.registry.tables,
+        opwright_core.dispatch.registry.removing,
+        opwright_core.dispatch.registry.rule_table,
         opwright.library.contents,
         opwright.library.custom_ops.definition,
         opwright.library.custom_ops.functions,

@@ -17,10 +17,10 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch
 from opwright.dispatch import KeySet
-from opwright.dispatch.registry import registry
 from opwright.errors import DispatchError
 from opwright.library import Library, custom_op, get_kernel
-from opwright.tensors.tensor import wrap
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.tensors.tensor import wrap
 
 pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
 

@@ -11,12 +11,12 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import Handle, register
-from opwright.dispatch.user_kernels import register_fallback
 from opwright.errors import DispatchError
 from opwright.library import Library
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.registering import Handle, register
+from opwright_core.dispatch.registry.user_kernels import register_fallback
+from opwright_core.tensors.tensor import Tensor, wrap
 
 CALLERS = 3
 REGISTRATIONS = 1500
@@ -150,7 +150,7 @@ def test_libraries_come_and_go(define: Maker) -> None:
         except DispatchError as error:
             assert "no longer defined" in str(error)
 
-    from opwright.dispatch.operator import find_operator
+    from opwright_core.dispatch.call.operator import find_operator
 
     with Callers(call):
         for _ in range(REGISTRATIONS // 10):

@@ -180,7 +180,7 @@ def test_operators(package: ModuleType, dtype: str) -> None:
 
 def test_transposed_operands_are_dense(package: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are walked as they lie, and the result lies so, too."""
-    from opwright.abi import CudaLoop
+    from opwright_core.abi import CudaLoop
 
     launched = []
     real = CudaLoop._run
@@ -209,7 +209,7 @@ def test_names_of_the_module(package: ModuleType) -> None:
 
 def test_a_source_that_does_not_compile(package: ModuleType, native: ModuleType, tmp_path: Path) -> None:
     """CuPy computes, and a warning says so once."""
-    from opwright.abi import CudaLoop, CudaSource
+    from opwright_core.abi import CudaLoop, CudaSource
 
     (tmp_path / "broken.loops.cu").write_text("this is no CUDA")
     for name, said in (("broken", "does not compile"), ("none", "none.loops.cu")):

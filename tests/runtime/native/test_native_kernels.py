@@ -28,10 +28,10 @@ from python_calls import calls_of
 
 import opwright
 from opwright.autograd import gradcheck
-from opwright.core import fast
 from opwright.func import vmap
 from opwright.library import opcheck
 from opwright_codegen.cli import main
+from opwright_core.core import fast
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 

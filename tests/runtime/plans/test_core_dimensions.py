@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from opwright import rules
-from opwright.arrays.dtypes import float32, float64, int64
 from opwright.errors import DispatchError
 from opwright.symbolic import ShapeEnv
+from opwright_core.arrays.dtypes import float32, float64, int64
 
 
 def shape(signature: str, *shapes: tuple[int, ...], **sizes: Any) -> tuple[int, ...]:

@@ -12,8 +12,8 @@ import pytest
 import seeds
 
 import opwright
-from opwright.plans.known import KnownForms
-from opwright.plans.plan import Plan
+from opwright_core.plans.known import KnownForms
+from opwright_core.plans.plan import Plan
 
 
 def arrays() -> list[np.ndarray[Any, Any]]:

@@ -10,12 +10,12 @@ import pytest
 
 import opwright
 from opwright import rules
-from opwright.arrays import dtypes
-from opwright.arrays.dtypes import bfloat16, float32, int64
-from opwright.arrays.storage import storage_of
 from opwright.creation import construction
-from opwright.plans.forms import Forms
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays import dtypes
+from opwright_core.arrays.dtypes import bfloat16, float32, int64
+from opwright_core.arrays.storage import storage_of
+from opwright_core.plans.forms import Forms
+from opwright_core.tensors.tensor import wrap
 
 
 def run(plan: Any, function: Any = np.add) -> Any:

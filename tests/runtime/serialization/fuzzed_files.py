@@ -1,6 +1,6 @@
 """Files that strangers made, read: `fuzzed_files.py COUNT SEED [pickles | crafted | graphs]`.
 
-Each time the answer is a value or an error of ours. Under sanitizers (`runtime/fast/README.md`) every access beyond an
+Each time the answer is a value or an error of ours. Under sanitizers (`fast/README.md`) every access beyond an
 array shows. The graphs are those of `fuzzed_graphs.py`.
 """
 
@@ -23,8 +23,8 @@ import fuzzed_graphs
 import numpy as np
 
 import opwright
-from opwright.arrays.storage import Storage
 from opwright.serialization.rebuilding import NAMES
+from opwright_core.arrays.storage import Storage
 
 PLAIN: Final = (
     type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type, np.generic, np.dtype, np.ndarray,
@@ -79,7 +79,7 @@ STRANGE: Final = (
     ("os", "system"), ("builtins", "eval"), ("builtins", "getattr"), ("numpy", "load"), ("numpy", "memmap"),
     ("numpy._core.multiarray", "fromfile"), ("opwright.serialization", "load"), ("operator", "attrgetter"),
     ("opwright", "Tensor"), ("numpy", "void"), ("codecs", "encode"), ("functools", "partial"),
-    ("opwright.methods.pickling", "_instance"), ("opwright.arrays.storage", "Storage"),
+    ("opwright.methods.pickling", "_instance"), ("opwright_core.arrays.storage", "Storage"),
 )  # fmt: skip
 
 
@@ -152,8 +152,8 @@ def drawn_call(draw: random.Random) -> Any:
     """Return a call of one of the functions that rebuild, with arguments near those that it takes."""
     from numpy._core.multiarray import _reconstruct, scalar  # type: ignore[attr-defined]
 
-    from opwright.arrays import storage
     from opwright.methods import pickling
+    from opwright_core.arrays import storage
 
     def number() -> Any:
         return draw.choice((0, 1, 2, 3, 4, 8, 2**31, 2**62, 2**63, -1, None, True))

@@ -17,9 +17,9 @@ from fuzzed_files import Call
 from numpy._core.multiarray import _reconstruct, scalar  # type: ignore[attr-defined]
 
 import opwright
-from opwright.arrays import storage
 from opwright.generators import generator
 from opwright.methods import pickling
+from opwright_core.arrays import storage
 
 ONE = np.ones(1, np.float32)
 FLOAT = ONE.dtype

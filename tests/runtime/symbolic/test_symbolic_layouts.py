@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.arrays import layouts
-from opwright.arrays.layouts import Shape
 from opwright.symbolic import ShapeEnv, SymInt, sym_max
 from opwright.view_layouts import infer_size, view_strides
+from opwright_core.arrays import layouts
+from opwright_core.arrays.layouts import Shape
 
 ShapeEnv()  # imports sympy, which would count for the first example's time
 

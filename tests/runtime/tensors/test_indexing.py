@@ -10,7 +10,7 @@ import pytest
 import seeds
 
 import opwright
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import seeds
 
-from opwright.arrays import dtypes
-from opwright.tensors.tensor import wrap
+from opwright_core.arrays import dtypes
+from opwright_core.tensors.tensor import wrap
 
 
 @pytest.mark.parametrize(

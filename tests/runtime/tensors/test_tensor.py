@@ -9,11 +9,11 @@ import pickle
 import numpy as np
 import pytest
 
-from opwright import keys
-from opwright.arrays.dtypes import bfloat16, float32
-from opwright.arrays.storage import as_strided, resize, storage_of
 from opwright.creation.construction import from_numpy, tensor
-from opwright.tensors.tensor import Tensor, is_tensor, wrap, wrap_view, wrap_views
+from opwright_core import keys
+from opwright_core.arrays.dtypes import bfloat16, float32
+from opwright_core.arrays.storage import as_strided, resize, storage_of
+from opwright_core.tensors.tensor import Tensor, is_tensor, wrap, wrap_view, wrap_views
 
 
 def test_attributes() -> None:

@@ -15,12 +15,12 @@ from checked_operators import define, x
 from copying import copy_example
 
 import opwright
-from opwright.dispatch.kernel_forms import Shim
-from opwright.dispatch.registering import register
 from opwright.errors import OpCheckError
 from opwright.library import Library
-from opwright.tensors.tensor import wrap
 from opwright.testing import Sample, opcheck_all, sampler
+from opwright_core.dispatch.registry.kernel_forms import Shim
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.tensors.tensor import wrap
 
 pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from opwright.arrays.dtypes import float32, float64, int64
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import register
-from opwright.dispatch.registry import registry
 from opwright.testing import arguments, sampler
 from opwright.testing.layouts import SITUATIONS
+from opwright_core.arrays.dtypes import float32, float64, int64
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.dispatch.registry.tables import registry
 
 TAKEN = (float32, float64)
 

@@ -2,7 +2,7 @@
 
 Note [Variants of composites]
 An out or in-place variant without a kernel of its own computes what the functional operator of its group does, and
-copies that to the arguments that it writes: `opwright.dispatch.variants` resizes these, or refuses them, as plans do.
+copies that to the arguments that it writes: `dispatch.package.variants` resizes these, or refuses them, as plans do.
 Tensor options that the variant lacks are those of its first `out`.
 
 Note [Functional variants]

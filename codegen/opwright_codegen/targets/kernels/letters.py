@@ -1,4 +1,4 @@
-"""Letters for arguments, as keys of the runtime's caches of plans and views have them (`opwright.plans.plan_keys`)."""
+"""Letters for arguments, as keys of the runtime's caches of plans and views have them (`plans.plan_keys`)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Note [Kernel rows]
 A row says which function on arrays serves an operator, which arguments it gets, and which of them the rule reads, a
-letter for each (`opwright.plans.plan_keys`). The runtime makes what takes Tensors of it, and remembers what the rule
-found out (`opwright.dispatch.kernel_rows`). An expression of a schema file is a function above its row. A variant is a
+letter for each (`plans.plan_keys`). The runtime makes what takes Tensors of it, and remembers what the rule
+found out (`dispatch.package.kernel_rows`). An expression of a schema file is a function above its row. A variant is a
 row that names the functional operator's.
 """
 

@@ -15,7 +15,7 @@ from opwright_codegen.views.layout import quoted
 
 __all__ = ["ufunc_text", "ufunc_values"]
 
-# The kinds of arguments that the runtime has shims for (`opwright.dispatch.ufunc_shims`).
+# The kinds of arguments that the runtime has shims for (`opwright_core.dispatch.compiled.ufunc_shims`).
 _LETTERS = frozenset(("T", "TT", "TT1", "TN", "TN1"))
 
 

@@ -2,7 +2,7 @@
 
 Note [Stubs]
 A stub converts what exact type tests say needs converting, has the runtime find the kernel for the keys of its tensors
-(`opwright.dispatch.lookup`) and calls that. Where its arguments have a shape that the runtime has closures for, it is a
+(`dispatch.call.lookup`) and calls that. Where its arguments have a shape that the runtime has closures for, it is a
 row (`rows`): else it is written out. The one overload of a name, out variants aside, has no stub but the
 function of the name. Out variants have none: the runtime binds their arguments.
 """

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import dtype_name
 from opwright.autograd.checking.numerical import directions, empty_table, put
 from opwright.autograd.checking.problem import (
     Input,
@@ -19,8 +18,9 @@ from opwright.autograd.checking.problem import (
     tensor_like,
 )
 from opwright.autograd.differentiate import grad
-from opwright.errors import GradcheckError
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.errors import GradcheckError
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["backward", "check_dtype", "forward_jacobian", "reverse_jacobian", "tangents"]
 

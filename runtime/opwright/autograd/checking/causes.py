@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from opwright.arrays.layouts import Shape
 from opwright.autograd.checking.options import Tolerances
 from opwright.autograd.checking.problem import Table
+from opwright_core.arrays.layouts import Shape
 
 __all__ = ["likely_cause"]
 

@@ -11,10 +11,10 @@ from opwright.autograd import forward_ad
 from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
-from opwright.dispatch.aten import aten
-from opwright.errors import GradcheckError
-from opwright.hooks import hooks
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.errors import GradcheckError
+from opwright_core.hooks import hooks
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "check_batched", "check_batched_forward", "check_repeats", "check_undefined", "check_undefined_tangents",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from opwright.autograd.checking.problem import Input, Numbers, Problem, Table, check_same_shapes, is_complex, moved
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["along", "directions", "empty_table", "jacobian", "put"]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import COMPLEX, DType, complex128, dtype_name, float64
-from opwright.arrays.layouts import may_overlap_itself
 from opwright.autograd.function import Function
 from opwright.creation.construction import tensor as make_tensor
-from opwright.errors import GradcheckError
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import COMPLEX, DType, complex128, dtype_name, float64
+from opwright_core.arrays.layouts import may_overlap_itself
+from opwright_core.errors import GradcheckError
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "Input", "Numbers", "Problem", "Table", "check_same_shapes", "is_complex", "moved", "numbers_of", "tensor_like",

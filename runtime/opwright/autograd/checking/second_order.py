@@ -11,8 +11,8 @@ from opwright.autograd.checking.first_order import passes
 from opwright.autograd.checking.options import Checks, Tolerances
 from opwright.autograd.checking.problem import Problem, is_complex, tensor_like
 from opwright.autograd.differentiate import grad
-from opwright.dispatch.aten import aten
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["gradgradcheck"]
 

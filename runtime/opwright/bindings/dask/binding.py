@@ -9,7 +9,6 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.arrays.devices import is_array
 from opwright.bindings.dask.combining import combined, product, reduced_loss
 from opwright.bindings.dask.families import Along, Everything, Family, Labels, Product, Reducing
 from opwright.bindings.dask.graphs import Cut, backward, blocks
@@ -17,10 +16,11 @@ from opwright.bindings.dask.layouts import results, without_labels
 from opwright.bindings.dask.spans import Windows
 from opwright.bindings.dask.tasks import Call
 from opwright.bindings.fakes import fake
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.packets import Packet, find_packet
 from opwright.fake.modes import FakeTensorMode
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.devices import is_array
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.packets import Packet, find_packet
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Binding", "Function", "open_binding"]
 

@@ -13,7 +13,7 @@ from opwright.bindings.dask.families import Along, Everything, Product
 from opwright.bindings.dask.graphs import Cut, blocks, blockwise, name_of
 from opwright.bindings.dask.layouts import Result, results
 from opwright.bindings.dask.tasks import Added, Call, Part, Running
-from opwright.dispatch.operator import Operator
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["combined", "product", "reduced_loss"]
 

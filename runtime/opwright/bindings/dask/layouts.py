@@ -10,8 +10,8 @@ from typing import Any
 
 from opwright.bindings.dask.families import Labels
 from opwright.bindings.fakes import fake
-from opwright.dispatch.operator import Operator
 from opwright.fake.modes import FakeTensorMode
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Result", "results", "without_labels"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.devices import is_array
-from opwright.dispatch.operator import find_operator
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import is_array
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["Added", "Backward", "Call", "Item", "Part", "Running"]
 

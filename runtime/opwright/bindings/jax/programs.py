@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
-from opwright.arrays.dtypes import DType
 from opwright.bindings.fakes import fake
-from opwright.dispatch.operator import find_operator
-from opwright.errors import DispatchError
 from opwright.fake.modes import FakeTensorMode
 from opwright.func import jvp, vjp, vmap
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import DType
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.errors import DispatchError
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "Batch",

@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from opwright.arrays.devices import is_array
-from opwright.arrays.dtypes import DType
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import is_array
+from opwright_core.arrays.dtypes import DType
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["array_of", "is_operand", "kept_dtype", "operand_of", "tensor_of"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from opwright.bindings.torch.values import our_value
-from opwright.dispatch.operator import Operator
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Arguments"]
 

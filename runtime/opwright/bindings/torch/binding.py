@@ -18,7 +18,7 @@ from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
 from opwright.bindings.torch.opaque import register_opaque
 from opwright.bindings.torch.samples import Looping
 from opwright.bindings.torch.writing import register_writing
-from opwright.dispatch.operator import find_operator
+from opwright_core.dispatch.call.operator import find_operator
 
 __all__ = ["Binding", "open_binding"]
 

@@ -10,7 +10,7 @@ import torch
 
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.values import our_tensor, torch_tensor, torch_value
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["by_device", "kernel_of", "on_stream"]
 

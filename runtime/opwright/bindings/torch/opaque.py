@@ -14,7 +14,7 @@ import torch
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.gradients import need_of, spread
 from opwright.bindings.torch.values import our_tensor, torch_tensor
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["register_opaque"]
 

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from opwright.arrays import dtypes, formats
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import DType
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays import dtypes, formats
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import DType
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["our_dtype", "our_tensor", "our_value", "torch_dtype", "torch_tensor", "torch_value"]
 

@@ -10,24 +10,24 @@ from typing import Any, Final
 
 from numpy import ndarray
 
-from opwright.arrays.devices import Device
-from opwright.arrays.dtypes import CANONICAL, FLOATING
-from opwright.arrays.formats import Layout, MemoryFormat
 from opwright.autograd.nodes import next_sequence
-from opwright.core import fast
-from opwright.dispatch import forms
-from opwright.dispatch.conversion import INTS, is_dtype, is_int_list
-from opwright.dispatch.kernel_forms import Lazy, Shim
-from opwright.dispatch.lookup import find0, find1, find2, find3, find_items, find_list, find_some
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.plain_arrays import call_with_arrays, check_with_arrays
 from opwright.generators.generator import Generator
 from opwright.inspection import schema as _schema
-from opwright.keys import AUTOGRAD, GRAD, VIEW
 from opwright.library.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.library.custom_ops.results import result_checker
-from opwright.state import Modes, active_modes, reset_modes, set_modes
-from opwright.tensors.tensor import Tensor, wrap
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import CANONICAL, FLOATING
+from opwright_core.arrays.formats import Layout, MemoryFormat
+from opwright_core.core import fast
+from opwright_core.dispatch.call.conversion import INTS, is_dtype, is_int_list
+from opwright_core.dispatch.call.lookup import find0, find1, find2, find3, find_items, find_list, find_some
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_with_arrays
+from opwright_core.dispatch.compiled import forms
+from opwright_core.dispatch.registry.kernel_forms import Lazy, Shim
+from opwright_core.keys import AUTOGRAD, GRAD, VIEW
+from opwright_core.state import Modes, active_modes, reset_modes, set_modes
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["UNRECORDED", "FunctionKernel", "OperatorCode", "code_of", "takes_all_as_given"]
 

@@ -12,7 +12,7 @@ from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
 from opwright.library.schema_inference import InferredSchema, infer
 from opwright.library.schema_tags import check_tagged
 from opwright.tags import Tag, as_tags
-from opwright.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["custom_op"]
 

@@ -11,17 +11,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.amp.settings import available_device
-from opwright.arrays.dtypes import DType, as_dtype
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.batching.tables import REGISTERED
-from opwright.core import Caller
-from opwright.dispatch.introspection import place_of
-from opwright.dispatch.kernel_forms import Shim, UserKernel, Wrapper
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registry import registry
-from opwright.errors import RegistrationError
 from opwright.inspection.meta_formulas import FORMULAS, MetaFormula
-from opwright.keys import DispatchKey
 from opwright.library.custom_ops.code import FunctionKernel
 from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
 from opwright.library.custom_ops.devices import keys_of_devices
@@ -32,8 +24,16 @@ from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
-from opwright.places import caller
 from opwright.tags import Tag
+from opwright_core.arrays.dtypes import DType, as_dtype
+from opwright_core.core import Caller
+from opwright_core.dispatch.call.introspection import place_of
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import Shim, UserKernel, Wrapper
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
+from opwright_core.keys import DispatchKey
+from opwright_core.places import caller
 
 __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.dispatch.conversion import is_tensor_like
-from opwright.dispatch.declarations import read
-from opwright.dispatch.user_kernels import key_of_device
-from opwright.keys import DispatchKey
+from opwright_core.dispatch.call.conversion import is_tensor_like
+from opwright_core.dispatch.package.declarations import read
+from opwright_core.dispatch.registry.user_kernels import key_of_device
+from opwright_core.keys import DispatchKey
 
 __all__ = ["keys_of_devices"]
 

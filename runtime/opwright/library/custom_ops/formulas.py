@@ -6,15 +6,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from opwright.arrays.devices import Device
 from opwright.autograd.recorders import configure_recording
-from opwright.core import fast
-from opwright.dispatch.introspection import place_of
-from opwright.dispatch.kernel_forms import LazyWrapper, Wrapper
-from opwright.dispatch.operator import Operator
 from opwright.library.custom_ops.code import UNRECORDED, OperatorCode, code_of, takes_all_as_given
 from opwright.library.custom_ops.recording import OperatorContext, by_position, context_of, finish, keep
 from opwright.tags import Tag
+from opwright_core.arrays.devices import Device
+from opwright_core.core import fast
+from opwright_core.dispatch.call.introspection import place_of
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import LazyWrapper, Wrapper
 
 __all__ = ["Formula", "check_differentiable", "check_functions"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from opwright.autograd.function_outputs import NOTHING
 from opwright.autograd.saved import save
-from opwright.dispatch.forward_rules import ForwardRule, TangentFormula, set_rule
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.removing import Removable
-from opwright.dispatch.rule_table import GivenRule
 from opwright.library.custom_ops.recording import context_of, new_node
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula, set_rule
+from opwright_core.dispatch.registry.removing import Removable
+from opwright_core.dispatch.registry.rule_table import GivenRule
 
 __all__ = ["give_jvp"]
 

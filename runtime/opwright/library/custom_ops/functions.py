@@ -8,16 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opwright.amp.settings import available_device
-from opwright.arrays.dtypes import as_dtype
 from opwright.batching.tables import REGISTERED
-from opwright.dispatch.introspection import place_of
-from opwright.dispatch.kernel_forms import Shim, Wrapper
-from opwright.dispatch.operator import Operator, find_operator
-from opwright.dispatch.registering import register
-from opwright.dispatch.registry import registry
-from opwright.dispatch.removing import Making
 from opwright.inspection.meta_formulas import FORMULAS
-from opwright.keys import DispatchKey
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
@@ -25,7 +17,15 @@ from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
-from opwright.places import caller
+from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.dispatch.call.introspection import place_of
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.registry.kernel_forms import Shim, Wrapper
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.dispatch.registry.removing import Making
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import DispatchKey
+from opwright_core.places import caller
 
 __all__ = [
     "register_autocast", "register_autograd", "register_kernel", "register_meta", "register_torch_dispatch",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from opwright.dispatch.registry import registry
+from opwright_core.dispatch.registry.tables import registry
 
 if TYPE_CHECKING:
     from opwright.library.custom_ops.definition import CustomOpDef

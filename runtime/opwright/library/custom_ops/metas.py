@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.dispatch.operator import Operator
 from opwright.fake.arrays import Place, place_on
 from opwright.fake.results import fake, new_fake, place_of
 from opwright.inspection import schema as _schema
 from opwright.inspection.meta_formulas import MetaFormula, RuleCall
-from opwright.plans.plan import Plan
-from opwright.tensors.results import tensors_of
-from opwright.tensors.tensor import Tensor
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.plans.plan import Plan
+from opwright_core.tensors.results import tensors_of
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["fake_by", "formula_of"]
 

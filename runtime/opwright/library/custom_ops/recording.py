@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Final
 
-from opwright.arrays.dtypes import INEXACT
 from opwright.autograd.function import FunctionCtx
 from opwright.autograd.function_outputs import NOTHING
 from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.nodes import Output, next_sequence
 from opwright.autograd.recording import mark_view
 from opwright.autograd.saved import Saved, save, save_result
-from opwright.dispatch.introspection import place_of
-from opwright.dispatch.operator import Operator
-from opwright.errors import AutogradError
-from opwright.keys import GRAD, VIEW
-from opwright.tensors.tensor import Tensor
+from opwright_core.arrays.dtypes import INEXACT
+from opwright_core.dispatch.call.introspection import place_of
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.errors import AutogradError
+from opwright_core.keys import GRAD, VIEW
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["OperatorContext", "by_position", "context_of", "finish", "keep", "new_node", "refuse_keyword"]
 Function = Callable[..., Any]

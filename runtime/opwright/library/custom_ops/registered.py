@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from opwright.dispatch.kernel_forms import Kernel
-from opwright.dispatch.namespaces import forget
-from opwright.dispatch.operator import Operator
-from opwright.dispatch.registering import register
-from opwright.dispatch.registry import registry
-from opwright.dispatch.removing import Making, Removable, remove_all
-from opwright.keys import DispatchKey
+from opwright_core.dispatch.call.namespaces import forget
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.kernel_forms import Kernel
+from opwright_core.dispatch.registry.registering import register
+from opwright_core.dispatch.registry.removing import Making, Removable, remove_all
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import DispatchKey
 
 __all__ = ["Registered"]
 

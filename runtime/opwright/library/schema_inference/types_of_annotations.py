@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.devices import Device, find_backend
-from opwright.arrays.dtypes import as_dtype, dtype_name
 from opwright.inspection import schema as _schema
-from opwright.tensors.tensor import Tensor
 from opwright.types import Number
+from opwright_core.arrays.devices import Device, find_backend
+from opwright_core.arrays.dtypes import as_dtype, dtype_name
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "PARAMETERS", "RESULTS", "holds_arrays", "list_instead", "parameter_type", "result_type", "tuple_items",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opwright.arrays.devices import is_array
 from opwright.creation.construction import as_tensor
 from opwright.fake.arrays import MetaArray
 from opwright.generators.generator import generator_of, keeping_states
-from opwright.tensors.tensor import Tensor
 from opwright.testing.layouts import Copies
 from opwright.testing.sampler import converted_value
+from opwright_core.arrays.devices import is_array
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Call", "Operand", "drawing_again", "results_of"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.arrays.dtypes import dtype_name
 from opwright.symbolic import ShapeEnv, SymInt
-from opwright.tensors.results import share_memory
-from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand, results_of
 from opwright.testing.symbolic_results import at, bound_by
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.tensors.results import share_memory
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["difference", "tensor_difference"]
 

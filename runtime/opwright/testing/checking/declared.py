@@ -7,10 +7,10 @@ from itertools import chain
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
-from opwright.keys import DispatchKey
+from opwright_core.keys import DispatchKey
 
 if TYPE_CHECKING:
-    from opwright.dispatch.operator import Operator
+    from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Declared"]
 

@@ -6,11 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import enable_grad, no_grad
-from opwright.errors import ContractError, DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
-from opwright.tensors.results import share_memory
 from opwright.testing.checking.calls import Call, Operand, results_of
 from opwright.testing.checking.comparison import difference, tensor_difference
 from opwright.testing.checking.fakes import call_fake, may_refuse
@@ -18,6 +16,13 @@ from opwright.testing.checking.passes import Gradients, gradients_of, run, unwri
 from opwright.testing.checking.tracing import check_graph, traced
 from opwright.testing.closeness import TOLERANCES, assert_close
 from opwright.testing.symbolic_results import bound_by
+from opwright_core.errors import (
+    ContractError,
+    DataDependentOutputError,
+    DynamicOutputShapeError,
+    GuardOnDataDependentError,
+)
+from opwright_core.tensors.results import share_memory
 
 __all__ = ["check_dynamic"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import no_grad
-from opwright.dispatch.operator import Operator
-from opwright.errors import ContractError, DataDependentOutputError, DispatchError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.inspection.errors import missing
-from opwright.keys import DispatchKey
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.comparison import difference
 from opwright.testing.checking.other_sizes import with_other_sizes
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.errors import ContractError, DataDependentOutputError, DispatchError, DynamicOutputShapeError
+from opwright_core.keys import DispatchKey
 
 __all__ = ["call_fake", "check_fake", "may_refuse"]
 

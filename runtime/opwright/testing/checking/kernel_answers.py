@@ -11,19 +11,24 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.arrays.overlap import may_share
-from opwright.dispatch.kernel_forms import Lazy
-from opwright.dispatch.kernel_rows import Row
-from opwright.dispatch.row_shims import general_shim
-from opwright.dispatch.row_texts import is_expression
-from opwright.keys import DispatchKey
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.declared import Declared
+from opwright_core.arrays.overlap import may_share
+from opwright_core.dispatch.package.kernel_rows import Row
+from opwright_core.dispatch.package.row_shims import general_shim
+from opwright_core.dispatch.package.row_texts import is_expression
+from opwright_core.dispatch.registry.kernel_forms import Lazy
+from opwright_core.keys import DispatchKey
 
 __all__ = ["shared_answers"]
 
 Seen = list[tuple[str, Operand, bool]]  # a kernel, what its answer lies in, and whether it is that itself
-_OURS: Final = ("numpy", "opwright", "opwright_kernels")  # whose kernels leave copies to the plan on purpose
+_OURS: Final = (
+    "numpy",
+    "opwright",
+    "opwright_core",
+    "opwright_kernels",
+)  # whose kernels leave copies to the plan on purpose
 
 
 def shared_answers(call: Call, declared: Declared) -> Iterator[str]:

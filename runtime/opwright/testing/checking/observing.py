@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from opwright.arrays.devices import backend_of
-from opwright.tensors.results import share_memory
-from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand, results_of
+from opwright_core.arrays.devices import backend_of
+from opwright_core.tensors.results import share_memory
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Contents", "Observed", "observe"]
 

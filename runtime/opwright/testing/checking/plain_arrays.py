@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import dtype_name
-from opwright.arrays.storage import PlainArrayError
-from opwright.dispatch.operator import Operator
-from opwright.errors import ContractError
-from opwright.keys import PYTHON
-from opwright.tensors.tensor import Tensor, wrap
 from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.closeness import TOLERANCES, assert_close
+from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.arrays.storage import PlainArrayError
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.errors import ContractError
+from opwright_core.keys import PYTHON
+from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["check_plain_arrays"]
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 from opwright.autograd import enable_grad, grad
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
 from opwright.autograd.recording import check_inplace
-from opwright.dispatch.operator import Operator
-from opwright.errors import ContractError
 from opwright.tags import Tag
-from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.checking.observing import Contents
 from opwright.testing.checking.other_sizes import with_other_sizes
 from opwright.testing.closeness import assert_close
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.errors import ContractError
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["check_registration", "differentiable", "gradients", "incoming_gradients"]
 

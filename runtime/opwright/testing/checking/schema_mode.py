@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opwright.dispatch.operator import Operator
-from opwright.errors import ContractError
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.declared import Declared
 from opwright.testing.checking.observing import observe
 from opwright.testing.checking.schema import undeclared
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.errors import ContractError
 
 __all__ = ["Aliasing", "Mutation", "SchemaCheckMode"]
 

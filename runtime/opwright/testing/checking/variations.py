@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.arrays.dtypes import DType, complex64, float32
 from opwright.creation.construction import from_numpy
-from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.observing import Contents, Observed
+from opwright_core.arrays.dtypes import DType, complex64, float32
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["writes_with_others"]
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from opwright.autograd import no_grad
 from opwright.batching.tables import REGISTERED
-from opwright.dispatch.aten import aten
-from opwright.errors import ContractError
-from opwright.tensors.tensor import Tensor
 from opwright.testing.checking.calls import Call
 from opwright.testing.closeness import assert_close
+from opwright_core.dispatch.call.aten import aten
+from opwright_core.errors import ContractError
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["check_vmap"]
 

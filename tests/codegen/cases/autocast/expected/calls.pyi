@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from opwright.abi import Operator, Packet, Tensor
+from opwright_core.abi import Operator, Packet, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
 TensorLike: TypeAlias = Tensor | NDArray[Any]

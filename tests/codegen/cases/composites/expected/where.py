@@ -7,7 +7,7 @@ stands its name, with the number of lines before its first entry.
 
 from __future__ import annotations
 
-from opwright.abi import where_declared
+from opwright_core.abi import where_declared
 
 __all__ = ["PLACES"]
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, install_methods
+from opwright_core.abi import Tensor, install_methods
 
 from . import ops
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Tensor
+from opwright_core.abi import Tensor
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 

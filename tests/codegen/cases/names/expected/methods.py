@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, install_methods
+from opwright_core.abi import Tensor, install_methods
 
 from . import ops
 

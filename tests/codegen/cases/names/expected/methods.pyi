@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Generator, Tensor
+from opwright_core.abi import Generator, Tensor
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 

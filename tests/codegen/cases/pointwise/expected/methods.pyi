@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Scalar, Tensor
+from opwright_core.abi import Scalar, Tensor
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 

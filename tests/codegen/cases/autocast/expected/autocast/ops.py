@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import autocast_wrapper
+from opwright_core.abi import autocast_wrapper
 
 # project(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor
 project = autocast_wrapper("demo::project", "lower_precision")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import DType, Tensor, name_kernel, wrap_result
+from opwright_core.abi import DType, Tensor, name_kernel, wrap_result
 
 
 # project(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor

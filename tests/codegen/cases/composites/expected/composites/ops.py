@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, name_kernel, write_out, write_outs, write_self
+from opwright_core.abi import Tensor, name_kernel, write_out, write_outs, write_self
 
 from .. import ops
 

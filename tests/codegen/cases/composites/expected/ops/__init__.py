@@ -5,7 +5,7 @@ A module has the declarations of its operators, a stub for each that calls it, a
 name. Here is where each function is that users call; other names are looked for in all modules.
 """
 
-from opwright.abi import functions_of
+from opwright_core.abi import functions_of
 
 NAMES: dict[str, str] = {
     "ops": "both each each_ fourfold halves halves_ pair pieces ramp sum tenfold twice",

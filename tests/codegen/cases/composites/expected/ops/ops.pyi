@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.abi import Device, Layout, Packet, Tensor
+from opwright_core.abi import Device, Layout, Packet, Tensor
 
 from .. import calls as _calls
 from ..calls import A, TensorLike

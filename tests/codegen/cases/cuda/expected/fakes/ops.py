@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, place_of
+from opwright_core.abi import Tensor, place_of
 
 from ..native import cuda as native_cuda
 

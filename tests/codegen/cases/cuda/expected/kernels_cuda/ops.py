@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, name_kernel, new_result, results_of
+from opwright_core.abi import Tensor, name_kernel, new_result, results_of
 
 from ..metas import ops as metas
 from ..native import cuda as native

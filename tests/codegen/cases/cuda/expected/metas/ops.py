@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import dtypes, rules
+from opwright_core.abi import dtypes, rules
 
 
 # axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor

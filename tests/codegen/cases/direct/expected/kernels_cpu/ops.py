@@ -10,7 +10,7 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
-from opwright.abi import Tensor, name_kernel, number_of, wrap_result
+from opwright_core.abi import Tensor, name_kernel, number_of, wrap_result
 
 
 # same(Tensor self, Tensor other) -> bool

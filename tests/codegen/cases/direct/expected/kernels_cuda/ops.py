@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import Tensor, name_kernel
+from opwright_core.abi import Tensor, name_kernel
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, overload
 
 from numpy.typing import NDArray
 
-from opwright.abi import Tensor
+from opwright_core.abi import Tensor
 
 from .. import calls as _calls
 from ..calls import A, TensorLike

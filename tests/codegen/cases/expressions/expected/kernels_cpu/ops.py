@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, wrap
+from opwright_core.abi import DENSE_CPU, Tensor, name_kernel, new_result, wrap
 from opwright_kernels.special_functions import special as special_kernels
 
 from .. import native

@@ -12,7 +12,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result
+from opwright_core.abi import DENSE_CUDA, Tensor, name_kernel, new_result
 from opwright_kernels.special_functions import special as special_kernels
 
 from ..metas import ops as metas

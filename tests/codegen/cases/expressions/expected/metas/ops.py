@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import alike, rules
+from opwright_core.abi import alike, rules
 
 
 # axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor

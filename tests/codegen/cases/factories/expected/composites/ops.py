@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import name_kernel
+from opwright_core.abi import name_kernel
 
 
 # version() -> str

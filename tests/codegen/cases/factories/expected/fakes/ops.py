@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Device, DType, Layout, Tensor, new_fake
+from opwright_core.abi import Device, DType, Layout, Tensor, new_fake
 
 from ..metas import ops as metas
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import DType, Generator, MemoryFormat, Tensor, kernel, name_kernel, wrap_result
+from opwright_core.abi import DType, Generator, MemoryFormat, Tensor, kernel, name_kernel, wrap_result
 
 from ..metas import ops as metas
 

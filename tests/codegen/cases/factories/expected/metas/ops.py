@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Device, DType, rules
+from opwright_core.abi import Device, DType, rules
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,

@@ -9,7 +9,7 @@ from typing import Protocol, overload
 
 from numpy.typing import DTypeLike
 
-from opwright.abi import Device, Generator, Layout, MemoryFormat, Scalar, Tensor
+from opwright_core.abi import Device, Generator, Layout, MemoryFormat, Scalar, Tensor
 
 from .. import calls as _calls
 from ..calls import A

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, copy_written, write_out, write_outs
+from opwright_core.abi import Tensor, copy_written, write_out, write_outs
 
 from .. import ops
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import kernels as kernels
 
-from opwright.abi import Tensor, fake_kernel, name_kernel
+from opwright_core.abi import Tensor, fake_kernel, name_kernel
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)

@@ -12,7 +12,7 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
-from opwright.abi import Tensor, name_kernel, wrap_result
+from opwright_core.abi import Tensor, name_kernel, wrap_result
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)

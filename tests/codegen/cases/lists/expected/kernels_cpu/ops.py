@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, kernel, name_kernel, out_variant, wrap_list, wrap_result
+from opwright_core.abi import Tensor, kernel, name_kernel, out_variant, wrap_list, wrap_result
 
 from ..metas import ops as metas
 

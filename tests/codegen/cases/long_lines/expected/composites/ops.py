@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, name_kernel
+from opwright_core.abi import Tensor, name_kernel
 
 from .. import ops
 

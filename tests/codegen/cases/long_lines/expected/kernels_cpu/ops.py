@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.abi import kernel, out_variant
+from opwright_core.abi import kernel, out_variant
 
 from ..metas import ops as metas
 

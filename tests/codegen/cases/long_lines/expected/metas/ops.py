@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import alike, rules
+from opwright_core.abi import alike, rules
 
 
 # a_very_long_operator_name_that_leaves_little_room(Tensor the_first_argument_with_a_long_name, Tensor

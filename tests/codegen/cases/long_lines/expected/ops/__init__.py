@@ -5,7 +5,7 @@ A module has the declarations of its operators, a stub for each that calls it, a
 name. Here is where each function is that users call; other names are looked for in all modules.
 """
 
-from opwright.abi import functions_of
+from opwright_core.abi import functions_of
 
 NAMES: dict[str, str] = {
     "ops": "another_operator a_very_long_operator_name_that_leaves_little_room conditional third_of_several",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import kernels as kernels_rules
 
-from opwright.abi import Tensor, fake, plans_of
+from opwright_core.abi import Tensor, fake, plans_of
 
 
 # pairs(Tensor self) -> (Tensor, Tensor)

@@ -12,7 +12,16 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
-from opwright.abi import Tensor, inplace_variant, kernel, name_kernel, new_result, out_variant, plans_of, results_of
+from opwright_core.abi import (
+    Tensor,
+    inplace_variant,
+    kernel,
+    name_kernel,
+    new_result,
+    out_variant,
+    plans_of,
+    results_of,
+)
 
 from ..metas import ops as metas
 

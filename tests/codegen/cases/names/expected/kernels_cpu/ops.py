@@ -12,7 +12,7 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
-from opwright.abi import Generator, Tensor, name_kernel, wrap_result
+from opwright_core.abi import Generator, Tensor, name_kernel, wrap_result
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.abi import Tensor, name_kernel, native_kernel
+from opwright_core.abi import Tensor, name_kernel, native_kernel
 
 from .. import native
 from ..metas import ops as metas

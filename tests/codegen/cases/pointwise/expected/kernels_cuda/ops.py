@@ -11,7 +11,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright.abi import cuda_kernel, inplace_variant, out_variant
+from opwright_core.abi import cuda_kernel, inplace_variant, out_variant
 
 from ..metas import ops as metas
 

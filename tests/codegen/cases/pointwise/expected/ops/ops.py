@@ -3,7 +3,7 @@
 
 from numpy import ndarray
 
-from opwright.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find2, find_some, function_of
+from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find2, find_some, function_of
 
 from ..where import PLACES
 

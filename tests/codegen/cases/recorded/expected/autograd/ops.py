@@ -8,7 +8,7 @@ from typing import Any
 
 import gradients as gradients
 
-from opwright.abi import (
+from opwright_core.abi import (
     Edge,
     Recorded,
     RecordedSeveral,

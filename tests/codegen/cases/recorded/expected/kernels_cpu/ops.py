@@ -10,7 +10,7 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
-from opwright.abi import (
+from opwright_core.abi import (
     DType,
     Tensor,
     inplace_variant,

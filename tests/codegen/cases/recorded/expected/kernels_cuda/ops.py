@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.abi import cuda_kernel, inplace_variant, out_variant
+from opwright_core.abi import cuda_kernel, inplace_variant, out_variant
 
 from ..metas import ops as metas
 

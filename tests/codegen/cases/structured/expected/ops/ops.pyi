@@ -6,7 +6,7 @@
 
 from typing import Generic, NamedTuple, Protocol, overload
 
-from opwright.abi import Packet
+from opwright_core.abi import Packet
 
 from .. import calls as _calls
 from ..calls import A, TensorLike

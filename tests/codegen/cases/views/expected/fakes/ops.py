@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, array_module, name_kernel, wrap_view, wrap_views
+from opwright_core.abi import Tensor, array_module, name_kernel, wrap_view, wrap_views
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)

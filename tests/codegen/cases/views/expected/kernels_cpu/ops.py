@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.abi import Tensor, name_kernel, wrap_view, wrap_views
+from opwright_core.abi import Tensor, name_kernel, wrap_view, wrap_views
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)

@@ -7,7 +7,7 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
-from opwright.abi import Tensor, name_kernel, wrap_view
+from opwright_core.abi import Tensor, name_kernel, wrap_view
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)

@@ -1,0 +1,1 @@
+from opwright_core.errors import *  # noqa: F403

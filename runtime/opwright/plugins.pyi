@@ -1,0 +1,1 @@
+from opwright_core.plugins import *  # noqa: F403

@@ -1,0 +1,1 @@
+from opwright_core.rules import *  # noqa: F403

@@ -1,0 +1,328 @@
+"""Operators: from a call's arguments to the kernel that serves them.
+
+Generated stubs look `table` up themselves; everything uncommon comes here: missing entries, plain arrays, wrong types.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright_core import plugins
+from opwright_core.dispatch.call.conversion import Mismatch
+from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
+from opwright_core.dispatch.call.keywords import given_by_name, translated
+from opwright_core.dispatch.call.overload_facts import OverloadFacts, QualifiedName
+from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
+from opwright_core.dispatch.call.signature import Signature, argument_error
+from opwright_core.dispatch.package.declarations import Argument, Declaration, read
+from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
+from opwright_core.dispatch.registry.kernel_forms import Registration, UserKernel, as_key
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import DispatchError, RegistrationError
+from opwright_core.hooks import hooks
+from opwright_core.keys import ARRAYS, DispatchKey, KeySet
+from opwright_core.names.late_imports import explained
+from opwright_core.names.missing import did_you_mean
+from opwright_core.state import active_modes
+from opwright_core.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright_core.dispatch.package.parts import Part
+    from opwright_core.dispatch.registry.rule_table import GivenRule, RuleTable
+
+__all__ = ["Operator", "find_operator"]
+
+Kernel = Callable[..., Any]
+_DECLARED: Final = frozenset(("_stub", "declaration", "doc", "dtypes", "result", "straight_stub", "tags"))  # by a part
+
+_CALLS: Final = 8  # to repay the rendering of a stub
+
+
+class Operator(OverloadFacts):
+    """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
+
+    `declaration` is canonical text, `(Tensor self, *, int x=1) -> Tensor`; it is read when a part of it is first asked
+    for. `where` says where it is declared, `doc` what its declaration says that it does. Making one defines it; a name
+    that is taken raises RegistrationError.
+    """
+
+    __slots__ = (
+        "__weakref__", "_parts", "_signature", "_stub", "base", "calls", "declaration", "doc", "dtypes", "home",
+        "namespace", "overload", "renderer", "result", "rules", "straight_stub", "table", "tags",
+    )  # fmt: skip
+    __signature__ = ShownSignature()
+
+    def __init__(
+        self,
+        name: str,
+        declaration: str,
+        *,
+        where: str = "",
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        self.declare(declaration, tags, "")
+        self.stub = None
+        self._define(name, where, None)
+
+    def _define(self, name: str, where: str, home: Part | None) -> None:
+        super().__init__(QualifiedName(name), where)
+        self.home = home  # which declares it when it is loaded
+        self._shown_schema = None
+        self.namespace, _, rest = name.partition("::")
+        self.base, _, self.overload = rest.partition(".")
+        self.table: dict[int, Kernel] = {}
+        self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
+        self._parts: Declaration | None = None
+        self._signature: Signature | None = None
+        self.renderer: Callable[[Operator], Kernel] | None = None  # of a stub, where no generated module has one
+        self.calls = 0  # that were served without a stub
+        self.registrations = registry.define(self)
+
+    @classmethod
+    def named(cls, name: str, where: str, home: Part) -> Operator:
+        """Define an operator of a generated package, which declares it when it is first asked what it is."""
+        made = cls.__new__(cls)
+        made._define(name, where, home)
+        return made
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether it is known what the operator is, not only its name."""
+        try:
+            object.__getattribute__(self, "declaration")
+        except AttributeError:
+            return False
+        return True
+
+    def declare(self, declaration: str, tags: tuple[str, ...], doc: str, dtypes: str = "") -> None:
+        """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
+        self.tags = tags
+        self.doc = doc
+        self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them
+        self.result: Callable[..., Any] | None = None  # makes of several results one with names
+        self.straight_stub: Kernel | None = None
+        self._stub: Kernel | None = self  # until a function takes its place: out variants have none
+        self.declaration = declaration
+
+    def load(self) -> None:
+        """Import the part that declares the operator. Raises ImportError where it does not."""
+        if self.home is not None and not self.is_declared:
+            self.home.load()
+            if not self.is_declared:
+                raise ImportError(f"{self.home.module} does not declare {self.name}: run `opwright generate` again")
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _DECLARED or self.is_declared or self.home is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self.load()
+        return object.__getattribute__(self, name)
+
+    @property
+    def parts(self) -> Declaration:
+        """Return the declaration, read."""
+        if self._parts is None:
+            self._parts = read(self.declaration)
+        return self._parts
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Return the declared arguments, in order."""
+        return self.parts.arguments
+
+    @property
+    def kwarg_only(self) -> int | None:
+        """Return the position of the first argument that is keyword-only; None where none is."""
+        return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
+
+    @property
+    def signature(self) -> Signature:
+        """Return the arguments as calls need them."""
+        if self._signature is None:
+            self._signature = Signature(self)
+        return self._signature
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            stub = self.straight_stub or self.warm_stub()
+            signature = self.signature
+            if stub is not None and signature.fewest <= len(args) <= signature.positional:
+                return stub(*args)
+        return self.call(*self.signature.bind(args, kwargs))
+
+    def warm_stub(self) -> Kernel | None:
+        """Return the stub, if there is one by now: it is rendered for an operator that was called a few times."""
+        if self.renderer is not None and self.straight_stub is None:
+            self.calls += 1
+            if self.calls > _CALLS:
+                self.straight_stub = self.renderer(self)
+        return self.straight_stub
+
+    def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call with arguments by their other names, too (`keywords`)."""
+        return self(*args, **translated(self.base, self.signature.names, kwargs))
+
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Call with the values of the generated function's parameters, and with what was given by other names."""
+        assert self._stub is not None
+        return self.call_by_name((), given_by_name(self._stub, values, named))
+
+    @property
+    def stub(self) -> Kernel | None:
+        """Return the generated function for the operator, if there is one."""
+        return self._stub
+
+    @stub.setter
+    def stub(self, stub: Kernel | None) -> None:
+        self._stub = stub
+        if stub is not None and (doc := stub.__doc__):
+            self.doc = inspect.cleandoc(doc)
+        # The stub, where its parameters are the operator's: one of `*args, **kwargs` comes back to have them bound.
+        code = getattr(stub, "__code__", None)
+        is_straight = code is not None and (code.co_argcount or not code.co_flags & inspect.CO_VARKEYWORDS)
+        self.straight_stub = stub if is_straight else None
+
+    def call(self, *args: Any) -> Any:
+        """Dispatch. `args` are all of them in order, converted but for tensors.
+
+        Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel serves the keys.
+        """
+        keys = 0
+        for position, is_list, is_optional, has_optional_items in self.signature.tensors:
+            value = args[position]
+            if isinstance(value, Tensor) and not is_list:
+                keys |= value.keys
+            elif is_list and type(value) is list:
+                for item in value:
+                    if isinstance(item, Tensor):
+                        keys |= item.keys
+                    elif item is not None or not has_optional_items:
+                        return self._call_uncommon(args)
+            elif value is not None or not is_optional:
+                return self._call_uncommon(args)
+        modes = active_modes()
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = self.table.get(keys) or self.resolve(keys)
+        result = kernel(*args)
+        return result if self.result is None else self.result(*result)
+
+    otherwise = call  # (`lookup`)
+
+    def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
+        """Call with plain arrays, sequences that are no lists, lists with None; or raise an error."""
+        args = check_tensors(self, args)
+        if active_modes() is None and is_all_numpy(self.signature, args):
+            result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
+        else:
+            result = call_with_arrays(self, args)
+        return result if self.result is None else self.result(*result)
+
+    def convert(self, position: int, value: Any) -> Any:
+        """Return a value as kernels receive it for the argument at `position`. Raises ArgumentError."""
+        try:
+            return self.signature.converters[position](value)
+        except Mismatch as error:
+            raise argument_error(self, position, value, str(error)) from None
+
+    def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
+        """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
+        bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
+        return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
+
+    def py_impl(self, key: DispatchKey | str, /) -> Callable[[Kernel], Kernel]:
+        """Decorate a function on Tensors: the kernel of `key` in blocks of `dispatch.enable_python_dispatcher()`.
+
+        There it takes the place of whatever else is registered for the key, by the same rules; elsewhere it is not
+        seen. Raises RegistrationError for an unknown key and for one that has such a kernel, TypeError for what cannot
+        be called.
+        """
+        found = as_key(key)
+
+        def register(function: Kernel) -> Kernel:
+            if not callable(function):
+                raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
+            code = getattr(function, "__code__", None)
+            where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+            registration = Registration(found, UserKernel(function), where)
+            with registry.lock:
+                known = self.py_kernels.setdefault(found, registration)
+                if known is not registration:
+                    raise RegistrationError(
+                        f"{self.name} has a Python kernel for {known.key_name} already"
+                        f"{', ' + known.where if known.where else ''}: py_impl does not replace it"
+                    )
+                self.forget_table()
+            return function
+
+        return register
+
+    def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
+        """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
+        found = as_key(key)
+        with registry.lock:
+            return bool(self.registrations.get(found))
+
+    def resolve(self, keys: int) -> Kernel:
+        """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises DispatchError,
+        and ImportError where Python shuts down."""
+        with explained(self.name):
+            return self._find(keys)
+
+    def _find(self, keys: int) -> Kernel:
+        if plugins.are_loaded():
+            return self._resolve(keys)
+        plugins.load(wait=False)  # another thread may load one whose module this thread is importing
+        try:
+            return self._resolve(keys)
+        except DispatchError:
+            pass
+        plugins.load()
+        return self._resolve(keys)
+
+    def _resolve(self, keys: int) -> Kernel:
+        # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such
+        # a module holds Python's import lock for it and may register kernels, which needs ours: holding ours while
+        # importing could deadlock. Composing and storing happen under one hold of the lock, so that no registration
+        # comes between them: a table filled while another thread clears it would keep stale entries. One thing still
+        # can: somebody's finalizer, run in this thread, that destroys a library. `changes` tells, and it is done again.
+        while True:
+            with registry.lock:
+                if registry.operators.get(self.name) is not self:
+                    raise DispatchError(f"{self.name} is no longer defined: its library was destroyed")
+                unloaded = find_unloaded(self, keys)
+                if unloaded is None:
+                    changes = self.changes
+                    kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
+                    if changes == self.changes:
+                        self.table[keys] = kernel
+                        return kernel
+                    continue
+            unloaded()
+
+    def forget_table(self) -> None:
+        """Drop everything computed from registrations."""
+        self.forget_entries()
+        self.table.clear()
+
+    def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        return find_operator, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.name}{self.declaration}>"
+
+
+Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment]  # what instances have too
+
+
+def find_operator(name: str) -> Operator:
+    """Return the operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
+    if name not in registry.operators:
+        hooks.tools().load_whole()
+        plugins.load()
+    found = registry.operators.get(name)
+    if found is None:
+        why = registry.why_lost(name) or did_you_mean(name, registry.operators)
+        raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
+    return found

@@ -1,0 +1,207 @@
+"""The forms of calls that the compiled core serves by itself (`opwright_core.core`, `fast/signature_key.c`).
+
+A form is how an operator was called: which arguments are given by position, which by name, and of what exact types.
+Where nothing has to be converted, and types alone say which overload is meant, calls of that form go to the kernel in
+the operator's table at once. The generated function serves all others, and the first of each form.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from opwright_core.arrays.size import Size
+from opwright_core.core import fast
+from opwright_core.dispatch.call.conversion import base_type, is_int_list
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.errors import ArgumentError
+from opwright_core.keys import ARRAYS, AUTOGRAD, CPU_ALONE, DENSE_CPU, GRAD, INFERENCE, ODD, TRACKED, VIEW
+from opwright_core.state import MODES
+from opwright_core.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright_core.dispatch.call.packets import Packet
+    from opwright_core.dispatch.package.generated import Overloaded
+
+__all__ = ["fast", "operator_stub", "packet_stub", "plan", "stub"]
+
+Function = Callable[..., Any]
+Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
+
+# What a form takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
+_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _REST, _REPEATED = range(10)
+_MOST_REPEATED: Final = 8
+_SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
+_EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
+_OPERANDS: Final = frozenset((Tensor, int, float, bool))
+if fast is not None:
+    fast.configure(
+        Tensor=Tensor, ndarray=np.ndarray, MODES=MODES, ARRAYS=ARRAYS, DENSE_CPU=DENSE_CPU, GRAD=GRAD, VIEW=VIEW,
+        ODD=ODD, AUTOGRAD=AUTOGRAD, INFERENCE=INFERENCE, TRACKED=TRACKED, CPU_ALONE=CPU_ALONE,
+    )  # fmt: skip
+_OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
+
+
+def stub(function: Function, callee: Operator | Overloaded, *, gives_tuples: bool = False) -> Function:
+    """Return what is called for a generated function: it, or what serves common calls in its place. One that
+    `gives_tuples` does so where the operator returns a list."""
+    if fast is None:
+        return function
+    made: Function = fast.Stub(function, functools.partial(_plan_of_tuples if gives_tuples else plan, callee))
+    return made
+
+
+def operator_stub(function: Function, find: Callable[[], Function]) -> Function:
+    """Return what is called for a Python operator, whose function calls the one that is found, of operands that are
+    numbers or Tensors."""
+    if fast is None:
+        return function
+
+    def plan_of_found(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        found: Any = find()
+        if type(found) is not fast.Stub or type(args[0]) is not Tensor or type(args[-1]) not in _OPERANDS:
+            return None
+        planned: Plan | None = found.plan(args, kwargs)
+        return planned
+
+    made: Function = fast.Stub(function, plan_of_found)
+    return made
+
+
+def packet_stub(packet: Packet) -> Function | None:
+    """Return what serves common calls of a packet that no generated function serves. There must be a core."""
+    assert fast is not None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return packet.call(args, kwargs)
+
+    def plan_of_meant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        return plan(packet.resolve(args, kwargs), args, kwargs)
+
+    made: Function = fast.Stub(call, plan_of_meant)
+    return made
+
+
+def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+    """Return the form of a call: the operator's table, all its arguments, and for each given one its kind, its place
+    and the object where it has to be that one; and the class of several results. None where the call has no form.
+
+    Raises ArgumentError.
+    """
+    if _is_warned_of(callee, args, kwargs):
+        return None
+    try:
+        return _plan(callee, args, kwargs, len(args))
+    except ArgumentError:
+        return _plan(callee, args, kwargs, _ints_at_the_end(args))
+
+
+def _is_warned_of(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a Tensor whose gradient ends there stands for a number: to bind such a call again would warn again."""
+    operators = (callee,) if isinstance(callee, Operator) else callee.operators
+    given: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+    recorded = [(place, value) for place, value in given if isinstance(value, Tensor)]
+    return any(
+        value.requires_grad and not any(_takes_tensor(operator, place) for operator in operators)
+        for place, value in recorded
+    )
+
+
+def _takes_tensor(operator: Operator, place: int | str) -> bool:
+    signature = operator.signature
+    at = signature.positions.get(place, -1) if isinstance(place, str) else place
+    end = len(signature.types) if isinstance(place, str) else signature.positional
+    return 0 <= at < end and base_type(signature.types[at]) == "Tensor"
+
+
+def _plan_of_tuples(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+    """Return the form of a call that gives a tuple where the operator returns a list."""
+    found = plan(callee, args, kwargs)
+    return found if found is None or found[-1] is not None else (*found[:-1], tuple)
+
+
+def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any], rest: int) -> Plan | None:
+    """Return the form where the arguments from `rest` on are one list, as functions take it."""
+    gathered = args if rest == len(args) else (*args[:rest], list(args[rest:]))
+    operator = callee if isinstance(callee, Operator) else _meant(callee, gathered, kwargs)
+    if operator is None:
+        return None
+    signature = operator.signature
+    values = tuple(signature.bind(gathered, kwargs))
+    named = [(signature.positions.get(name, -1), value) for name, value in kwargs.items()]
+    alone = [*enumerate(args[:rest]), *named]
+    if any(place < 0 for place, _ in named) or not _is_rest_of(operator, rest, args):
+        return None
+    found = [_kind(operator, place, value) for place, value in alone]
+    if None in found or (_ARRAY in found and not _has_arrays_alone(operator, alone)):
+        return None
+    if any(not _is_passed_on(value, values[place]) for place, value in alone):
+        return None
+    gathered_at = [(rest, value) for value in args[rest:]]
+    kinds = [*found[:rest], *[_REST for _ in gathered_at], *found[rest:]]
+    given = [*alone[:rest], *gathered_at, *alone[rest:]]
+    places = tuple([place for place, _ in given])
+    blank = tuple([None if place in places else value for place, value in enumerate(values)])
+    same = tuple([value if kind == _SAME else None for kind, (_, value) in zip(kinds, given, strict=True)])
+    own = tuple([kind for kind in kinds if kind is not None])
+    return operator.table, blank, own, places, same, operator.result
+
+
+def _ints_at_the_end(args: tuple[Any, ...]) -> int:
+    """Return where the ints begin that end the arguments."""
+    place = len(args)
+    while place and type(args[place - 1]) is int:
+        place -= 1
+    return place
+
+
+def _is_rest_of(operator: Operator, rest: int, args: tuple[Any, ...]) -> bool:
+    """Whether nothing is gathered, or the last list that the operator takes by position."""
+    signature = operator.signature
+    return rest == len(args) or (rest == signature.positional - 1 and signature.types[rest] in ("int[]", "SymInt[]"))
+
+
+def _meant(callee: Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator | None:
+    """Return the operator of a name that a call means, if a generated package declares it."""
+    found = callee.packet.resolve(args, kwargs)
+    return found if found in callee.operators else None
+
+
+def _kind(operator: Operator, place: int, value: Any) -> int | None:
+    """Return what a form takes in place of a value, None where no form has it."""
+    text = operator.signature.types[place]
+    is_tensor = base_type(text) == "Tensor"
+    if value is None:
+        return _SAME if text.endswith("?") else None
+    if type(value) in (list, tuple, Size):
+        if is_tensor:
+            is_taken = type(value) is list and "?" not in text and all(type(item) is Tensor for item in value)
+            return _TENSORS if is_taken else None
+        return _INTS if base_type(text) in ("int", "SymInt") and "[" in text and is_int_list(list(value)) else None
+    if is_tensor:
+        return _EXACT.get(type(value)) if type(value) in (Tensor, np.ndarray) and "[" not in text else None
+    if base_type(text) in _OBJECTS and "[" not in text:
+        return _SAME
+    if type(value) is int and (sized := _SIZED.fullmatch(text)):
+        return _REPEATED + int(sized[1]) - 1
+    return _EXACT.get(type(value)) if type(value) in (int, float, bool) and "[" not in text else None
+
+
+def _has_arrays_alone(operator: Operator, given: list[tuple[int, Any]]) -> bool:
+    """Whether every argument that may be a tensor is a plain array, or None."""
+    tensors = [place for place, is_list, _, _ in operator.signature.tensors if not is_list]
+    held = dict(given)
+    return len(tensors) == len(operator.signature.tensors) and all(
+        held.get(place) is None or type(held[place]) is np.ndarray for place in tensors
+    )
+
+
+def _is_passed_on(value: Any, bound: Any) -> bool:
+    """Whether kernels receive the value as it is given, or the list that it stands for."""
+    if type(bound) is not list:
+        return bound is value
+    return bound == (list(value) if type(value) in (list, tuple, Size) else [value] * len(bound))

@@ -1,0 +1,1 @@
+"""The parts of generated packages: rows made functions, and kernels that plan."""

@@ -1,0 +1,217 @@
+"""The names that generated modules define operators with: declarations, and the functions that call them.
+
+An operator is declared once, by its schema. Its stub is the generated function that looks its kernel up (`lookup`); an
+out variant has none, and its calls are bound by the runtime.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from opwright_core.dispatch.call.keywords import given_by_name
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.packets import Packet, packet
+from opwright_core.dispatch.compiled import forms
+from opwright_core.dispatch.package.stub_rows import function_row, stub_row
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
+from opwright_core.names.late_imports import import_late
+from opwright_core.places import shown
+
+__all__ = ["Declarations", "Overloaded", "function_of", "result_class", "stub_of"]
+
+Function = Callable[..., Any]
+_NOT_LOOKED_FOR: Final[Any] = object()
+
+
+class Declarations:
+    """A maker of declarations in `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
+
+    `places` says where each is declared, by its full name; `tags` are those of all of them; `module` has their stubs.
+    """
+
+    def __init__(self, namespace: str, places: Mapping[str, str], tags: str = "", module: str = "") -> None:
+        self._namespace = namespace
+        self._module = module
+        self._tags = frozenset(tags.split())
+        self._places = places
+        self._declared: dict[str, list[Operator]] = {}
+
+    def __call__(
+        self,
+        schema: str,
+        tags: str = "",
+        doc: str = "",
+        *,
+        out: str = "",
+        out_tags: str | None = None,
+        dtypes: str = "",
+    ) -> Operator:
+        """Return the operator, which `parts.install` has named. Packages that declare one alike share it.
+
+        `out` is the overload of its out variant, which takes one argument more and has the operator's tags (but for
+        `core`) and `out`, where there are no `out_tags`. `dtypes` are those of its C kernel, `float32 float64`, then
+        `; target: int64` for an argument that is always of one.
+
+        Raises RegistrationError where another declaration has the name.
+        """
+        made = self._declare(schema, tags, doc, dtypes)
+        if out:
+            if out_tags is None:
+                out_tags = " ".join([each for each in tags.split() if each != "core"] + ["out"])
+            self._declare(_with_out(schema, out), out_tags, "", dtypes)
+        return made
+
+    def alone(
+        self,
+        schema: str,
+        tags: str = "",
+        doc: str = "",
+        *,
+        out: str = "",
+        out_tags: str | None = None,
+        dtypes: str = "",
+    ) -> tuple[Overloaded, Operator]:
+        """Define the one operator of its name, its out variant aside; return all of that name, and the operator."""
+        made = self(schema, tags, doc, out=out, out_tags=out_tags, dtypes=dtypes)
+        return self.overloaded(made), made
+
+    def overloaded(self, first: Operator) -> Overloaded:
+        """Return all declared operators of one name."""
+        return Overloaded(first, *[each for each in self._declared[first.base] if each is not first])
+
+    def stub(self, operator: Operator, name: str = "") -> Function:
+        """Return the stub of one overload, called `add_Tensor` where it has no other `name`."""
+        made = stub_row(operator, name or f"{operator.base}_{operator.overload or 'default'}", self._module)
+        return stub_of(operator)(made)
+
+    def function(self, callee: Overloaded | Operator, operator: Operator | None = None, name: str = "") -> Function:
+        """Return the function of a name that is the stub of its one `operator`, which is all of the name where there is
+        no `callee` but it."""
+        if operator is None:
+            assert isinstance(callee, Operator)
+            operator = callee
+        overloaded = Overloaded(callee) if isinstance(callee, Operator) else callee
+        made = function_row(callee, operator, name or operator.base, self._module)
+        return function_of(overloaded, operator)(made)
+
+    def _declare(self, schema: str, tags: str, doc: str, dtypes: str) -> Operator:
+        at = schema.index("(")
+        name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
+        where = self._places[name]
+        known = registry.operators[name]  # without the lock: Note [Parts and the lock]
+        if not known.is_declared:
+            known.declare(declaration, tuple(sorted(self._tags.union(tags.split()))), doc, dtypes)
+        elif known.declaration != declaration:
+            raise RegistrationError(
+                f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
+                f"then {declaration} at {where}"
+            )
+        self._declared.setdefault(known.base, []).append(known)
+        return known
+
+
+def _with_out(schema: str, overload: str) -> str:
+    """Return the schema of an operator's out variant, as the generator reads it (`kernels.declared`)."""
+    name, _, rest = schema.partition("(")
+    arguments = rest.rpartition(") -> ")[0]
+    mark = "" if ", *, " in f", {arguments}" else "*, "
+    between = ", " if arguments else ""
+    return f"{name.partition('.')[0]}.{overload}({arguments}{between}{mark}Tensor(a!) out) -> Tensor(a!)"
+
+
+class Overloaded:
+    """The operators of one name as a generated package knows them. The `first` serves most calls of its function."""
+
+    __slots__ = ("_chosen", "_function", "_out", "_packet", "_positional", "operators", "table")
+
+    def __init__(self, first: Operator, *others: Operator) -> None:
+        self.operators = (first, *others)
+        self._packet: Packet | None = None
+        self._chosen: dict[Any, Operator] | None = None  # the packet's: by the types of arguments
+        self.table = first.table  # where `lookup` looks
+        self._function: Function | None = None
+        self._out: Any = _NOT_LOOKED_FOR  # the `out_calls.OutCall`, None where there is none
+        self._positional = -1
+
+    def serve_by(self, function: Function, *, gives_tuples: bool = False) -> None:
+        """Take the function for all of them."""
+        self._function = function
+        registry.overloads[self.operators[0].packet_name].serve_by(function, self.operators, gives_tuples=gives_tuples)
+
+    @property
+    def packet(self) -> Packet:
+        """Return all overloads of the name, those of other packages too."""
+        if self._packet is None:
+            self._packet = packet(self.operators[0].packet_name)
+        return self._packet
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the first operator that the arguments fit, also by other names (`keywords`)."""
+        if self._chosen is None:
+            self._chosen = registry.overloads[self.packet.name].chosen
+        operator = None if kwargs else self._chosen.get(tuple(map(type, args)))
+        stub = None if operator is None else operator.straight_stub
+        return self.packet.call(args, kwargs, named=True) if stub is None else stub(*args)
+
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Call with the values of the function's parameters, and with what was given by names of no parameter."""
+        if len(named) == 1:
+            if self._out is _NOT_LOOKED_FOR:
+                self._out = import_late("opwright_core.dispatch.package.out_calls").out_call_of(self.operators)
+            if self._out is not None:
+                out = named.get(self._out.name)
+                if out is not None and self._out.takes(values):
+                    return self._out.call(values, out)
+        assert self._function is not None
+        return self.packet.call((), given_by_name(self._function, values, named), named=True)
+
+    def otherwise(self, *values: Any) -> Any:
+        """Call with the values of the function's parameters, which no table has an entry for."""
+        names = self.operators[0].signature.names
+        if self._positional < 0:
+            alike = [operator.signature for operator in self.operators if operator.signature.names == names]
+            self._positional = min([signature.positional for signature in alike])
+        count = self._positional
+        return self.packet.call(values[:count], dict(zip(names[count:], values[count:], strict=True)))
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.packet(*args, **kwargs)
+
+
+def stub_of(operator: Operator) -> Callable[[Function], Function]:
+    """Make the decorated function the stub of an operator."""
+
+    def attach(function: Function) -> Function:
+        operator.stub = called = forms.stub(function, operator)
+        return called
+
+    return attach
+
+
+def function_of(
+    overloaded: Overloaded, operator: Operator | None = None, *, gives_tuples: bool = False
+) -> Callable[[Function], Function]:
+    """Make the decorated function the one for all operators of a name, and the stub of `operator`, where it is that
+    too. One that `gives_tuples` does so where the operators return lists."""
+
+    def attach(function: Function) -> Function:
+        called = forms.stub(function, overloaded, gives_tuples=gives_tuples)
+        if operator is not None:
+            operator.stub = called
+        overloaded.serve_by(called, gives_tuples=gives_tuples)
+        return called
+
+    return attach
+
+
+def result_class(operator: Operator, name: str, module: str) -> Callable[..., Any]:
+    """Return the class of an operator's results, a named tuple with the names that its declaration gives them."""
+    from opwright_core.dispatch.call.returns import show_result  # late: for operators of several results alone
+
+    made = namedtuple(name, operator.parts.names_of_results, module=module)  # type: ignore[misc]
+    made.__repr__ = show_result  # type: ignore[method-assign]
+    operator.result = made
+    return made

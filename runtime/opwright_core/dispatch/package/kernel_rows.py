@@ -1,0 +1,207 @@
+"""Rows of kernels: a function on arrays, and how it is called, of which the runtime makes what serves an operator.
+
+    sum_dim_IntList = kernel("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3), metas.sum_dim_IntList)
+    sum_IntList_out = out_variant(sum_dim_IntList)
+
+says that `total` gets NumPy (-1), then the arguments at positions 0 to 3 (the array of a tensor), and that the rule
+`metas.sum_dim_IntList` reads them all. The letters, one for each argument, are those of `plans.plan_keys`:
+a capital letter stands for an argument that the rule reads.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from opwright_core.keys import DENSE_CPU, DENSE_CUDA
+from opwright_core.plans.plan_cache import PlanCache
+from opwright_core.plans.plan_keys import CACHED, key_function
+
+__all__ = ["Row", "Ufunc", "cuda_kernel", "inplace_variant", "kernel", "native_kernel", "out_variant"]
+
+Function = Callable[..., Any]
+_KEYS: Final = {"CPU": DENSE_CPU, "CUDA": DENSE_CUDA}
+
+
+class Ufunc(NamedTuple):
+    """The ufunc that a kernel is of simple tensors: `letters` has one for each argument (`dispatch.ufunc_shims`), and
+    `dtypes` are those that it serves, by NumPy's letters of kinds."""
+
+    function: Any
+    letters: str
+    dtypes: str
+
+
+class Row:
+    """A kernel of an operator. `results` says how many it returns, `writes` the positions of tensors that it writes
+    instead, in the place of the first tensor where it `is_inplace`."""
+
+    __slots__ = (
+        "cache", "fast", "function", "is_inplace", "is_native", "key", "kinds", "meta", "operands", "places", "results",
+        "takes_out", "ufunc", "writes", "xp",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        key: str,
+        xp: ModuleType,
+        kinds: str,
+        function: Function,
+        places: tuple[int, ...],
+        meta: Function,
+        *,
+        operands: tuple[int, ...] | None = None,
+        results: int = 1,
+        writes: tuple[int, ...] = (),
+        is_inplace: bool = False,
+        ufunc: Ufunc | None = None,
+    ) -> None:
+        self.key = key
+        self.xp = xp
+        self.kinds = kinds
+        self.function = function
+        self.places = places
+        self.meta = meta
+        self.operands = operands
+        self.results = results
+        self.writes = writes
+        self.is_inplace = is_inplace
+        self.ufunc = ufunc
+        self.fast: Function | None = None
+        self.is_native = False
+        self.takes_out = _takes_out(function)
+        self.cache = self._cache()
+
+    def _cache(self) -> PlanCache | None:
+        """Return where its plans are kept; None where they are made for each call."""
+        is_kept = self.key == "CPU" and not set(self.kinds) - CACHED and len(self.writes) <= 1
+        if not is_kept:
+            return None
+        written = self.writes[0] if self.writes and self.takes_out else -1
+        is_served = not self.writes or self.takes_out
+        return PlanCache(self.kinds, key_function(self.kinds), self.operands or (), written, is_served=is_served)
+
+    @property
+    def keys(self) -> int:
+        """Return the keys of a dense tensor that it makes."""
+        return _KEYS[self.key]
+
+    def passed_places(self) -> tuple[int, ...]:
+        """Return the positions of the arguments that the kernel gets, behind the array module if it takes that."""
+        return self.places[1:] if self.places[:1] == (-1,) else self.places
+
+    def planned_places(self) -> tuple[int, ...]:
+        """Return the positions of the arguments that the rule reads."""
+        return tuple([place for place, kind in enumerate(self.kinds) if kind.isupper()])
+
+    def operand_places(self) -> tuple[int, ...]:
+        """Return the positions of the plan's operands: that of a list stands for all of its items."""
+        if self.operands is not None:
+            return self.operands
+        return tuple([place for place, kind in enumerate(self.kinds) if kind in "TOL"])
+
+    def calling(self, function: Function) -> Row:
+        """Return the row of another function that does the same, beside a cache of its own."""
+        return Row(
+            self.key,
+            self.xp,
+            self.kinds,
+            function,
+            self.places,
+            self.meta,
+            operands=self.operands,
+            results=self.results,
+            writes=self.writes,
+            is_inplace=self.is_inplace,
+        )
+
+    def variant(self, kinds: str, writes: tuple[int, ...], *, is_inplace: bool) -> Row:
+        """Return the row of what writes the results of this kernel."""
+        return Row(
+            self.key,
+            self.xp,
+            kinds,
+            self.function,
+            self.places,
+            self.meta,
+            operands=self.operands,
+            results=self.results,
+            writes=writes,
+            is_inplace=is_inplace,
+        )
+
+
+def _takes_out(function: Function) -> bool:
+    """Whether a kernel may be told to write to an array."""
+    if isinstance(function, np.ufunc):
+        return True
+    if not isinstance(function, FunctionType):
+        return type(function).__name__ == "ufunc"  # (CuPy's)
+    code = function.__code__
+    return "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def kernel(
+    kinds: str,
+    function: Function,
+    places: tuple[int, ...],
+    meta: Function,
+    *,
+    operands: tuple[int, ...] | None = None,
+    results: int = 1,
+    ufunc: tuple[Function, str, str] | None = None,
+) -> Row:
+    """Return the row of a kernel on NumPy's arrays. `operands` are the positions of the plan's operands, where these
+    are not its tensors in their order, `results` says how many there are, and `ufunc` what it is of simple tensors."""
+    made = None if ufunc is None else Ufunc(*ufunc)
+    return Row("CPU", np, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
+
+
+def native_kernel(
+    kinds: str,
+    function: Any,
+    places: tuple[int, ...],
+    meta: Function,
+    *,
+    operands: tuple[int, ...] | None = None,
+    results: int = 1,
+    makes_result: bool = False,
+) -> Row:
+    """Return the row of a C kernel, which gets the plan before the arguments. One that `makes_result` does so by itself
+    where arrays are as it takes them: `function.fast` then gets the arguments, and None for the result."""
+    row = Row("CPU", np, kinds, function, places, meta, operands=operands, results=results)
+    row.fast = function.fast if makes_result else None
+    row.is_native = True
+    return row
+
+
+def cuda_kernel(
+    kinds: str,
+    function: Function,
+    places: tuple[int, ...],
+    meta: Function,
+    *,
+    operands: tuple[int, ...] | None = None,
+    results: int = 1,
+    ufunc: tuple[Function, str, str] | None = None,
+) -> Row:
+    """Return the row of a kernel on CuPy's arrays, as `kernel` does."""
+    made = None if ufunc is None else Ufunc(*ufunc)
+    xp = importlib.import_module("cupy")
+    return Row("CUDA", xp, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
+
+
+def out_variant(row: Row) -> Row:
+    """Return the row of the out variant: the results are written to the tensors behind the arguments of `row`."""
+    count = len(row.kinds)
+    writes = tuple(range(count, count + row.results))
+    return row.variant(row.kinds + "t" * row.results, writes, is_inplace=False)
+
+
+def inplace_variant(row: Row, place: int = 0) -> Row:
+    """Return the row of the in-place variant: the result is written to the tensor at a position."""
+    return row.variant(row.kinds, (place,), is_inplace=True)

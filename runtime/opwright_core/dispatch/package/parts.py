@@ -1,0 +1,190 @@
+"""Generated packages, whose modules are imported when something of them is first needed.
+
+A package has one module of operators for each schema file: a part. Importing the package names the operators of all
+parts; what a part declares of them is imported when it is first asked for.
+
+Note [Parts and the lock]
+Somebody may ask while the registry's lock is held. So the import of a part takes no lock of ours: a thread that is
+importing it could wait for the lock, and who holds the lock for that import.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.compiled.ufunc_kernels import note_ufunc
+from opwright_core.dispatch.registry.forward_rules import name_rules
+from opwright_core.dispatch.registry.kernel_forms import Unbound, as_key
+from opwright_core.dispatch.registry.registering import FakeRow, Row, WrapperRow
+from opwright_core.dispatch.registry.registering import install as register
+from opwright_core.dispatch.registry.rule_table import BATCHING
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
+from opwright_core.locks.forks import wait_for_imports_of
+from opwright_core.names.late_imports import import_late
+from opwright_core.places import shown
+
+__all__ = ["Part", "functions_of", "install"]
+
+Function = Callable[..., Any]
+# What serves an operator: `CPU+dense+arrays`, `-Autograd`; (key, module, function, dense, arrays) of a kernel, (key,
+# module, function) of a wrapper, ("metas", function) of what a fake kernel is made of; a ufunc of the kernel before.
+Rows = Mapping[str, Sequence[tuple[Any, ...]]]
+_FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
+_FORWARD: Final = "forward"
+_AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
+_BATCHING: Final = "batching"
+_METAS: Final = "metas"  # the functions that fake kernels are made of
+_UFUNC: Final = "ufunc"
+
+
+class Part:
+    """A module of operators of a generated package."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def load(self) -> None:
+        """Import it."""
+        wait_for_imports_of(self.module.partition(".")[0])
+        import_late(self.module)
+
+
+def install(
+    package: str,
+    namespace: str,
+    rows: Rows,
+    places: Mapping[str, str],
+    batching: Sequence[str] = (),
+    *,
+    trusted: bool = False,
+) -> None:
+    """Define the operators of a generated package, and register what serves them. `batching` names the parts that have
+    batching rules. Nothing of the parts is imported, but where another package has named an operator, too: then the
+    two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have them."""
+    expanded = _Expanded(package, namespace, rows)
+    _check_not_taken(package, expanded.kernels, places)
+    shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
+    for operator in shared:
+        operator.load()
+    register(namespace, expanded.kernels, expanded.wrappers, expanded.fakes, trusted=trusted)
+    for module, names in expanded.forward.items():
+        name_rules(module, names)
+    for part in batching:
+        BATCHING.name_module(f"{package}.{_BATCHING}.{part}", [f"{namespace}::{row[0]}" for row in rows[part]])
+
+
+def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, str]) -> None:
+    """Raise RegistrationError for a kernel of an operator that another package, or a Library, has one of at that key:
+    which is served would depend on the order of imports."""
+    with registry.lock:
+        for name, key, module, *_ in kernels:
+            known = registry.operators.get(name)
+            if known is None or not module:
+                continue
+            home = "" if known.home is None else known.home.module.rpartition(".ops.")[0]
+            taken = known.registrations.get(as_key(key), ())
+            if home != package and not all(isinstance(each.kernel, Unbound) for each in taken):
+                raise RegistrationError(
+                    f"{package} cannot be imported: {name}, which it declares at {places[name]}, has a {key} kernel "
+                    f"already, of {home or 'a Library'}, declared at {shown(known.where)}. One of the two has to give "
+                    "its operator another namespace"
+                )
+
+
+def _named(
+    module: str, namespace: str, rows: Sequence[tuple[Any, ...]], places: Mapping[str, str]
+) -> Iterator[Operator | Part]:
+    """Define the operators of one part; yield what has to be loaded at once."""
+    part = Part(module)
+    for row in rows:
+        name = f"{namespace}::{row[0]}"
+        with registry.lock:
+            known = registry.operators.get(name)
+            if known is None:
+                Operator.named(name, places[name], part)
+        if known is not None and (known.home is None or known.home.module != module):
+            yield known
+            yield part
+
+
+class _Expanded:
+    """The rows that `registering.install` takes, and which modules have forward rules of which operators."""
+
+    def __init__(self, package: str, namespace: str, rows: Rows) -> None:
+        self.kernels: list[Row] = []
+        self.wrappers: list[WrapperRow] = []
+        self.fakes: list[FakeRow] = []
+        self.forward: dict[str, list[str]] = {}
+        self._package = package
+        for part, of_part in rows.items():
+            for short, function, *served in of_part:
+                name = f"{namespace}::{short}"
+                for each in served:
+                    if isinstance(each, tuple):
+                        self._add(name, part, each)
+                    else:
+                        self._add_regular(name, part, function, each)
+
+    def _add_regular(self, name: str, part: str, function: str, text: str) -> None:
+        if text.startswith("-"):
+            self.wrappers.append((name, text[1:], "", ""))
+            return
+        key, *forms = text.split("+")
+        if key == _METAS:
+            self.fakes.append((name, f"{self._package}.{_METAS}.{part}", function))
+        elif key == _FORWARD:
+            self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
+        elif key == _AUTOCAST:
+            self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
+        elif key.startswith("Autograd") or key == "ADInplaceOrView":
+            folder = _FOLDERS.get(key, "autograd")
+            self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))
+        else:
+            module = f"{self._package}.{_FOLDERS.get(key, 'composites')}.{part}"
+            dense = f"{function}_dense" if "dense" in forms else ""
+            arrays = f"{function}_arrays" if "arrays" in forms else ""
+            self.kernels.append((name, key, module, function, dense, arrays))
+
+    def _add(self, name: str, part: str, served: tuple[Any, ...]) -> None:
+        if served[0] == _UFUNC:
+            note_ufunc(*self.kernels[-1][2:4], served[1:])
+            return
+        key, module, *functions = served
+        if key == _METAS:
+            self.fakes.append((name, f"{self._package}.{_METAS}.{part}", module))
+            return
+        if module.startswith("."):
+            module = f"{self._package}{module}"
+        if key == _FORWARD:
+            self.forward.setdefault(module, []).append(name)
+        elif len(functions) == 1:
+            self.wrappers.append((name, key, module, functions[0]))
+        else:
+            general, dense, arrays = functions
+            self.kernels.append((name, key, module, general, dense, arrays))
+
+
+def functions_of(package: str, homes: Mapping[str, str], parts: Sequence[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package of parts: `homes` says which part has a function, other names are looked
+    for in all of them."""
+
+    def __getattr__(name: str) -> Any:
+        if name in parts:
+            return import_late(f"{package}.{name}")
+        is_special = name.startswith("__") and name.endswith("__")
+        candidates = (homes[name],) if name in homes else () if is_special else parts
+        for part in candidates:
+            module = import_late(f"{package}.{part}")
+            if name in module.__dict__:
+                found = module.__dict__[name]
+                setattr(sys.modules[package], name, found)
+                return found
+        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+
+    return __getattr__

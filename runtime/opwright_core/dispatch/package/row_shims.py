@@ -1,0 +1,318 @@
+"""General shims of rows: tensors in, arrays to the kernel, tensors out, whatever the tensors look like.
+
+They plan what is new, and handle what is cast, written or not as planned. A shim keeps `row` among its variables, by
+which an error finds the operator (`dispatch.kernel_sources`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from types import MethodType
+from typing import Any, Final
+
+from opwright_core.dispatch.package.kernel_rows import Row
+from opwright_core.hooks import hooks
+from opwright_core.plans.plan import cast_operands
+from opwright_core.plans.plan_cache import PlanCache
+from opwright_core.plans.writing import Plan
+from opwright_core.tensors.results import known_result, new_result, results_of
+
+__all__ = ["RowCall", "bound_kernel", "general_shim", "name_error", "picker"]
+
+Function = Callable[..., Any]
+_LISTS: Final = frozenset("LlPpQq")
+
+
+def general_shim(row: Row) -> Function:
+    """Return the function that serves every call of a row's operator, but for one of a C kernel (`row_native`)."""
+    if len(row.writes) > 1:
+        return _writes_several(row)
+    if row.writes:
+        return _writes_one(row)
+    if row.cache is not None:
+        return _known_one(row) if row.results == 1 else _known_several(row)
+    return _planned(row)
+
+
+def bound_kernel(row: Row) -> Function:
+    """Return the kernel without the array module, if that comes first."""
+    return MethodType(row.function, row.xp) if row.places[:1] == (-1,) else row.function
+
+
+def name_error(error: Exception, row: Row) -> None:
+    """Note on an error which operator's kernel raised it, where the kernel may not say so by itself."""
+    hooks.operators().name_row(error, row)
+
+
+class RowCall:
+    """The ways of a row's arguments: to the rule, the plan's operands and the kernel."""
+
+    __slots__ = ("arrays", "cast", "kernel", "operands", "pick", "plan", "values")
+
+    def __init__(self, row: Row) -> None:
+        passed, planned = row.passed_places(), row.planned_places()
+        taken = {*passed, *planned}
+        self.kernel = bound_kernel(row)
+        self.values = _unwrapper([(p, _UNWRAP[k]) for p, k in enumerate(row.kinds) if k in _UNWRAP and p in taken])
+        self.pick = picker(passed, len(row.kinds))
+        self.plan = _planner(row.meta, picker(planned, len(row.kinds)))
+        places = row.operand_places()
+        is_list = len(places) == 1 and row.kinds[places[0]] in _LISTS
+        self.operands = itemgetter(places[0]) if is_list else picker(places)
+        self.cast = _caster(places, is_list)
+        tensors = [place for place, kind in enumerate(row.kinds) if kind in _UNWRAP and place in taken]
+        has_lists = any(row.kinds[place] in _LISTS for place in tensors)
+        self.arrays = _flattener(tensors, row.kinds) if has_lists else picker(tuple(tensors))
+
+
+def _unwrapper(unwraps: Sequence[tuple[int, Function]]) -> Callable[[tuple[Any, ...]], list[Any]]:
+    """Return what gives the arguments with arrays for tensors."""
+    if not unwraps:
+        return list
+
+    def values(args: tuple[Any, ...]) -> list[Any]:
+        found = list(args)
+        for place, unwrap in unwraps:
+            found[place] = unwrap(found[place])
+        return found
+
+    return values
+
+
+def _planner(meta: Function, pick: Callable[[Sequence[Any]], Sequence[Any]]) -> Callable[[Sequence[Any]], Any]:
+    """Return what gives the plan, or one for each result."""
+    return lambda values: meta(*pick(values))
+
+
+def _caster(places: tuple[int, ...], is_list: bool) -> Callable[[list[Any], Sequence[Any]], None]:
+    """Return what puts cast operands in the place of arguments."""
+
+    def cast(values: list[Any], operands: Sequence[Any]) -> None:
+        if is_list:
+            values[places[0]] = operands
+        else:
+            for place, operand in zip(places, operands, strict=True):
+                values[place] = operand
+
+    return cast
+
+
+def _flattener(places: Sequence[int], kinds: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return what gives all arrays, also those in lists."""
+
+    def arrays(values: Sequence[Any]) -> Sequence[Any]:
+        found: list[Any] = []
+        for place in places:
+            if kinds[place] in _LISTS:
+                found += values[place] or ()
+            else:
+                found.append(values[place])
+        return found
+
+    return arrays
+
+
+def picker(places: tuple[int, ...], total: int = -1) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return what takes the values at some positions, maybe of all of a `total`."""
+    if not places:
+        return lambda values: ()
+    if places == tuple(range(total)):
+        return tuple
+    if len(places) == 1:
+        (place,) = places
+        return lambda values: (values[place],)
+    found: Callable[[Sequence[Any]], Sequence[Any]] = itemgetter(*places)
+    return found
+
+
+def _array(tensor: Any) -> Any:
+    return tensor.array
+
+
+def _array_or_none(tensor: Any) -> Any:
+    return None if tensor is None else tensor.array
+
+
+def _arrays(tensors: Any) -> Any:
+    return [tensor.array for tensor in tensors]
+
+
+def _arrays_or_none(tensors: Any) -> Any:
+    return None if tensors is None else [tensor.array for tensor in tensors]
+
+
+def _arrays_and_none(tensors: Any) -> Any:
+    return [None if tensor is None else tensor.array for tensor in tensors]
+
+
+_UNWRAP: Final[dict[str, Callable[[Any], Any]]] = {
+    "T": _array,
+    "t": _array,
+    "O": _array_or_none,
+    "o": _array_or_none,
+    "L": _arrays,
+    "l": _arrays,
+    "P": _arrays_or_none,
+    "p": _arrays_or_none,
+    "Q": _arrays_and_none,
+    "q": _arrays_and_none,
+}
+
+
+def _known_one(row: Row) -> Function:
+    """Return the shim of a kernel with one result, whose plans are kept."""
+    cache = row.cache
+    assert cache is not None
+    call, key_of, find = RowCall(row), cache.key_of, cache.get
+    kernel, pick, arrays, values_of = call.kernel, call.pick, call.arrays, call.values
+
+    def shim(*args: Any) -> Any:
+        try:
+            values = values_of(args)
+            key = key_of(*values)
+            form = find(key)
+            if form is None:
+                form = cache.learn(key, call.plan(values), *call.operands(values))
+            if form.casts:
+                call.cast(values, cast_operands(form, call.operands(values)))
+            return known_result(form, kernel(*pick(values)), *arrays(values))
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _known_several(row: Row) -> Function:
+    """Return the shim of a kernel with several results, whose plans are kept."""
+    cache, count = row.cache, row.results
+    assert cache is not None
+    call, key_of, find = RowCall(row), cache.key_of, cache.get
+    kernel, pick = call.kernel, call.pick
+
+    def shim(*args: Any) -> Any:
+        try:
+            values = call.values(args)
+            key = key_of(*values)
+            forms = find(key)
+            if forms is None:
+                forms = cache.learn(key, call.plan(values), *call.operands(values))
+            if forms[0].casts:
+                call.cast(values, cast_operands(forms[0], call.operands(values)))
+            results = results_of(kernel(*pick(values)), count)
+            given, made = call.arrays(values), []
+            for index, result in enumerate(results):  # (an error shows the expression of that `index`)
+                made.append(known_result(forms[index], result, *given))
+            return tuple(made)
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _planned(row: Row) -> Function:
+    """Return the shim of a kernel that is planned for each call."""
+    call, count = RowCall(row), row.results
+    kernel, pick = call.kernel, call.pick
+    is_cast = {*row.operand_places()} & {*row.passed_places()}
+
+    def shim(*args: Any) -> Any:
+        try:
+            values = call.values(args)
+            plans = call.plan(values)
+            if is_cast:
+                call.cast(values, (plans if count == 1 else plans[0]).operands)
+            answer = kernel(*pick(values))
+            if count == 1:
+                return new_result(plans, answer)
+            made = []
+            for index, result in enumerate(results_of(answer, count)):
+                made.append(new_result(plans[index], result))
+            return tuple(made)
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _writes_one(row: Row) -> Function:
+    """Return the shim of a kernel whose result is written to a tensor."""
+    cache, takes_out, is_inplace, (written,) = row.cache, row.takes_out, row.is_inplace, row.writes
+    call = RowCall(row)
+    kernel, pick, values_of = call.kernel, call.pick, call.values
+    plan_of = _planner_of(call, cache, bool({*row.operand_places()} & {*row.passed_places()}))
+
+    def shim(*args: Any) -> Any:
+        try:
+            values = values_of(args)
+            plan = plan_of(values)
+            tensor = args[written]
+            target = plan.inplace(tensor) if is_inplace else plan.target(tensor)
+            into = {"out": plan.out(target)} if takes_out else {}
+            plan.store(kernel(*pick(values), **into), target)
+            return tensor
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _planner_of(call: RowCall, cache: PlanCache | None, is_cast: bool) -> Callable[[list[Any]], Any]:
+    """Return what plans anew, or by the form that is kept, and casts the operands among the values."""
+
+    def planned(values: list[Any]) -> Any:
+        plan = call.plan(values)
+        if is_cast:
+            call.cast(values, plan.operands)
+        return plan
+
+    if cache is None:
+        return planned
+    key_of, find, operands_of = cache.key_of, cache.get, call.operands
+
+    def plan_of(values: list[Any]) -> Any:
+        key = key_of(*values)
+        form = find(key)
+        operands = operands_of(values)
+        if form is None:
+            plan = planned(values)
+            cache.learn_plan(key, plan, *operands)
+            return plan
+        plan = Plan(form, operands)
+        if is_cast and form.casts:
+            call.cast(values, plan.operands)
+        return plan
+
+    return plan_of
+
+
+def _writes_several(row: Row) -> Function:
+    """Return the shim of a kernel whose results are written to several tensors."""
+    call, count, writes = RowCall(row), row.results, row.writes
+    kernel, pick, is_inplace = call.kernel, call.pick, row.is_inplace
+    is_cast = {*row.operand_places()} & {*row.passed_places()}
+
+    def shim(*args: Any) -> Any:
+        try:
+            values = call.values(args)
+            plans = call.plan(values)
+            if is_cast:
+                call.cast(values, plans[0].operands)
+            written = tuple([args[place] for place in writes])
+            targets = [
+                plan.inplace(tensor) if is_inplace else plan.target(tensor)
+                for plan, tensor in zip(plans, written, strict=True)
+            ]
+            results = results_of(kernel(*pick(values)), count)
+            for index, result in enumerate(results):
+                plans[index].store(result, targets[index])
+            return written
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim

@@ -1,0 +1,100 @@
+"""The dispatch table of one operator: what serves its keys, found from registrations when it is asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright_core.dispatch.call.signature import Signature
+from opwright_core.dispatch.registry.fallbacks import COUNTING
+from opwright_core.dispatch.registry.kernel_forms import BackendSelect, Key, Registration
+from opwright_core.dispatch.registry.precedence import Entry, compute_entry
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
+
+__all__ = ["Entries"]
+
+
+class Entries:
+    """The entries of an operator's dispatch table, one for each runtime key."""
+
+    __slots__ = ("_entries", "changes", "name", "py_kernels", "registrations", "where")
+    registrations: dict[Key, list[Registration]]
+
+    def __init__(self, name: str, where: str) -> None:
+        self.name = name
+        self.where = where
+        self.py_kernels: dict[Key, Registration] = {}
+        self.changes = 0  # how often registrations did
+        self._entries: dict[DispatchKey, Entry] = {}
+
+    @property
+    def signature(self) -> Signature:
+        """Return the operator's arguments as calls need them."""
+        raise NotImplementedError
+
+    def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
+        """Return what serves a runtime key in a call with these keys, which say if the Python dispatcher is on."""
+        registry.check_held()
+        if keys & PYTHON_DISPATCHER and self.py_kernels:
+            return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})
+        found = self._entries.get(key)
+        if found is None:
+            changes = self.changes
+            found = self._compute_entry(key, self.registrations)
+            if changes == self.changes:
+                self._entries[key] = found
+        return found
+
+    def _compute_entry(self, key: DispatchKey, registered: dict[Key, list[Registration]]) -> Entry:
+        if key is DispatchKey.BackendSelect and not registered.get(key) and self._is_factory:
+            position = self.signature.device
+            assert position is not None  # _is_factory says so
+            return Entry(Registration(key, BackendSelect(position), self.where), "kernel")
+        found = compute_entry(key, registered, registry.fallbacks)
+        if (
+            key is DispatchKey.ADInplaceOrView
+            and found.registration is registry.fallbacks[key][0]
+            and self._counts_writes
+        ):
+            return Entry(COUNTING, found.rule)
+        return found
+
+    @property
+    def _counts_writes(self) -> bool:
+        """Whether the operator writes itself: what composites call does."""
+        return bool(self.signature.written) and not self.registrations.get(DispatchKey.CompositeImplicitAutograd)
+
+    @property
+    def _is_factory(self) -> bool:
+        """Whether calls are dispatched by a device argument: no tensors to go by, and kernels of several backends."""
+        return self.signature.device is not None and any(
+            isinstance(key, DispatchKey) and key.bit & BACKENDS and found for key, found in self.registrations.items()
+        )
+
+    def first_entry(self, keys: int) -> tuple[DispatchKey, Entry]:
+        """Return the first key of a keyset that dispatch does not skip, and what serves it."""
+        bits = keys & RUNTIME
+        while bits:
+            bit = 1 << (bits.bit_length() - 1)
+            key = _KEY_OF[bit]
+            entry = self.entry(key, keys)
+            if not entry.is_fallthrough:
+                return key, entry
+            bits ^= bit
+        return DispatchKey.Undefined, self.entry(DispatchKey.Undefined, keys)
+
+    def without_fallthrough(self, keys: int) -> int:
+        """Return the keyset that kernels are handed: without the keys that this operator skips."""
+        for key in KeySet(keys):
+            if self.entry(key, keys).is_fallthrough:
+                keys &= ~key.bit
+        return keys
+
+    def forget_entries(self) -> None:
+        """Drop what was found: registrations changed."""
+        registry.check_held()
+        self.changes += 1
+        self._entries.clear()
+
+
+_KEY_OF: Final = {key.bit: key for key in DispatchKey if key.bit}

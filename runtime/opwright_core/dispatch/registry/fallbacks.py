@@ -1,0 +1,63 @@
+"""The fallbacks that every process begins with: they serve keys at which an operator has no kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from opwright_core.dispatch.registry.kernel_forms import Boxed, Fallthrough, Kernel, Registration, Taking, Wrapper
+from opwright_core.hooks import hooks
+from opwright_core.keys import DispatchKey, KeySet
+
+__all__ = ["COUNTING", "INPLACE_OR_VIEW", "default_fallbacks"]
+
+Function = Callable[..., Any]
+_SKIPPED: Final = ("BackendSelect", "ADInplaceOrView", "Autocast")
+
+
+def default_fallbacks() -> dict[DispatchKey, list[Registration]]:
+    """Return the fallback of each key that has one. Keys are PyTorch's, and two more Autograd keys: our tensors always
+    carry theirs."""
+    found: dict[DispatchKey, Kernel] = {key: Fallthrough() for key in DispatchKey if key.name in _SKIPPED}
+    autograd = [key for key in DispatchKey if key.name.startswith("Autograd") and not key.is_alias]
+    found |= dict.fromkeys(autograd, _wrapper(_warns))
+    found[DispatchKey.Python] = Boxed(_call_handlers)
+    found[DispatchKey.Tracer] = Boxed(_record)
+    found[DispatchKey.FrontMode] = Taking(lambda operator: hooks.levels().front_of(operator))
+    found[DispatchKey.BackMode] = Taking(lambda operator: hooks.levels().back_of(operator))
+    return {key: [_by_default(key, kernel)] for key, kernel in found.items()}
+
+
+def _by_default(key: DispatchKey, kernel: Kernel) -> Registration:
+    return Registration(key, kernel, "default")
+
+
+def _wrapper(make: Callable[[Any, Function], Function]) -> Wrapper:
+    """Return a wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there)."""
+    return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
+
+
+def _warns(operator: Any, below: Function) -> Function:
+    return hooks.gradients().warn_in_backward(operator, below)
+
+
+def _counts(operator: Any, below: Function) -> Function:
+    return below if operator.stub is not None else hooks.gradients().count_writes(operator, below)
+
+
+def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Have dispatch modes and Tensor subclasses handle a call. Most programs have neither, and load nothing of them."""
+    return hooks.handlers().call_handlers(operator, keyset, args, kwargs)
+
+
+def _record(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Have the trace that is on record a call. Most programs have none, and load nothing of it."""
+    return hooks.traces().record(operator, keyset, args, kwargs)
+
+
+# Of generated operators, by the alias annotations of their schemas.
+INPLACE_OR_VIEW: Final = Wrapper(
+    lambda operator, below: hooks.gradients().inplace_or_view(operator, below), is_generated=True, is_for_any=True
+)
+# Of operators that write, in place of ADInplaceOrView's fallthrough. Generated ones have `INPLACE_OR_VIEW`.
+COUNTING: Final = _by_default(DispatchKey.ADInplaceOrView, _wrapper(_counts))

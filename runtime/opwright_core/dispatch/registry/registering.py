@@ -1,0 +1,224 @@
+"""The registration and removal of kernels: atomic, under one lock; each change drops the tables it makes stale."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.registry.fallbacks import INPLACE_OR_VIEW
+from opwright_core.dispatch.registry.kernel_forms import (
+    ArrayKernel,
+    BackendSelect,
+    Boxed,
+    Composite,
+    Fallthrough,
+    Kernel,
+    Key,
+    Lazy,
+    LazyFake,
+    LazyWrapper,
+    Registration,
+    Shim,
+    Taking,
+    Unbound,
+    UserKernel,
+    Wrapper,
+    as_key,
+    fallthrough_kernel,
+)
+from opwright_core.dispatch.registry.removing import Removable
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
+from opwright_core.keys import BACKENDS, DispatchKey
+
+__all__ = [
+    "Handle",
+    "Removable",
+    "add",
+    "as_kernel",
+    "as_key",
+    "install",
+    "register",
+]
+
+Row = tuple[str, str, str, str, str, str]
+FakeRow = tuple[str, str, str]
+WrapperRow = tuple[str, str, str, str]
+_FORMS = (
+    ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Taking, Unbound, UserKernel,
+    Wrapper,
+)  # fmt: skip
+
+
+class Handle:
+    """One registration, to be taken back: the one before it then serves its key again."""
+
+    __slots__ = ("name", "registration")
+
+    def __init__(self, name: str | None, registration: Registration) -> None:
+        self.name = name  # of the operator; None for a fallback
+        self.registration = registration
+
+    def remove(self) -> None:
+        """Take the registration back. Doing so again has no effect."""
+        registration = self.registration
+        with registry.lock:
+            found = registry.registered(self.name, registration.key)
+            if registration in found:
+                found.remove(registration)
+                registry.forget_tables(self.name)
+            if self.name is not None:
+                registry.drop_if_unused(self.name)
+
+    def __repr__(self) -> str:
+        return f"<Handle {self.name or 'fallback'} at {self.registration.key}>"
+
+
+def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
+    """Return the kernel's form; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
+    if isinstance(function, _FORMS):
+        return function
+    if function is fallthrough_kernel:
+        return Fallthrough()
+    if not callable(function):
+        raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
+    return UserKernel(function)
+
+
+def register(
+    operator: Operator | str,
+    key: DispatchKey | str,
+    kernel: Kernel | Callable[..., Any],
+    *,
+    where: str = "",
+    held: list[Removable] | None = None,
+) -> Handle:
+    """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key serves it.
+
+    `kernel` is one of the forms of `dispatch.registry.kernel_forms`, or a function on Tensors. The handle is added to
+    `held`, as one step with the registration. Raises RegistrationError for an unknown key, TypeError for what is no
+    kernel.
+    """
+    name = operator if isinstance(operator, str) else operator.name
+    registration = Registration(as_key(key), as_kernel(kernel), where)
+    if registration.key is DispatchKey.Undefined:
+        raise RegistrationError(f"{name}: no kernel can be registered at Undefined; use CompositeExplicitAutograd")
+    return add(name, registration, held)
+
+
+def add(name: str | None, registration: Registration, held: list[Removable] | None) -> Handle:
+    """Register for an operator, or with None for all. An interrupt leaves neither the kernel nor the handle."""
+    handle = Handle(name, registration)
+    with registry.lock:
+        try:
+            registry.registered(name, registration.key).append(registration)
+            registry.forget_tables(name)
+            if held is not None:
+                held.append(handle)
+        except BaseException:
+            handle.remove()
+            raise
+    return handle
+
+
+def _silence(modules: Iterable[str]) -> None:
+    """Have NumPy say nothing of overflow, division by zero and the like in generated kernels, as PyTorch does."""
+    for folder in sorted({module.rpartition(".")[0] or module for module in modules}):
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=re.escape(folder) + r"(\.\w+)?\Z")
+
+
+def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows to register: those bound to nothing give way to kernels of the operator that another package
+    bound, and are taken back where these rows bind one."""
+    registry.check_held()
+    rows = list(rows)
+    names = {name: name if "::" in name else f"{namespace}::{name}" for name, *_ in rows}
+    binding = {name for name, _, module, *_ in rows if module}
+    bound = set()
+    for name, qualified in names.items():
+        for found in find_operator(qualified).registrations.values():
+            if name in binding:
+                found[:] = [known for known in found if not isinstance(known.kernel, Unbound)]
+            elif not all(isinstance(known.kernel, Unbound) for known in found):
+                bound.add(name)
+    return [row for row in rows if row[2] or row[0] not in bound]
+
+
+def install(
+    namespace: str,
+    rows: Iterable[Row],
+    wrappers: Iterable[WrapperRow] = (),
+    fakes: Iterable[FakeRow] = (),
+    *,
+    trusted: bool = False,
+) -> None:
+    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), the
+    wrappers: (operator, key, module, function); without a module, dispatch skips the key; and the functions that fake
+    kernels are made of: (operator, module, function).
+
+    An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
+    namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
+    hides no kernel of another, at whatever key.
+    """
+    with registry.lock:
+        rows = _without_hidden(namespace, rows)
+        _silence(_add_kernels(namespace, rows, trusted))
+        _add_fakes(fakes)
+        _add_wrappers(namespace, wrappers)
+
+
+def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[str]:
+    """Register kernels; return their modules, but for those of composites, which may be the user's."""
+    generated: set[str] = set()
+    for name, key_name, module, general, dense, arrays in rows:
+        operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+        registry.generated_namespaces.setdefault(operator.namespace, operator.where)
+        key = as_key(key_name)
+        is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
+        form: Kernel = Lazy(module, general, dense, arrays, is_composite, is_trusted) if module else Unbound(general)
+        known = operator.registrations.setdefault(key, [])
+        if not _is_registered(form, known):
+            known.append(Registration(key, form, operator.where))
+            operator.forget_table()
+        if module and not is_composite:
+            generated.add(module)
+    return generated
+
+
+def _add_fakes(rows: Iterable[FakeRow]) -> None:
+    for name, module, function in rows:
+        operator = find_operator(name)
+        form = LazyFake(operator, module, function)
+        known = operator.registrations.setdefault(DispatchKey.Meta, [])
+        if not _is_registered(form, known):
+            known.append(Registration(DispatchKey.Meta, form, operator.where))
+            operator.forget_table()
+
+
+def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
+    for name, key_name, module, function in rows:
+        operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+        key = as_key(key_name)
+        known = operator.registrations.setdefault(key, [])
+        form: Kernel = _wrapper(key, module, function) if module else Fallthrough()
+        if _is_registered(form, known):
+            continue
+        # Nothing to do hides no kernel that is there.
+        known.insert(len(known) if module else 0, Registration(key, form, operator.where))
+        operator.forget_table()
+
+
+def _wrapper(key: Key, module: str, function: str) -> Wrapper | LazyWrapper:
+    """Return what serves a key of an operator. That for ADInplaceOrView follows from the schema (packages of version 4
+    of the abi have functions for it, which do the same)."""
+    if key is DispatchKey.ADInplaceOrView:
+        return INPLACE_OR_VIEW
+    return LazyWrapper(module, function, key is DispatchKey.Autocast)
+
+
+def _is_registered(form: Kernel, known: Iterable[Registration]) -> bool:
+    """Whether an import of the same package that was interrupted, or is done again, has registered the kernel."""
+    return any(type(each.kernel) is type(form) and repr(each.kernel) == repr(form) for each in known)

@@ -1,0 +1,130 @@
+"""A Form: the findings of a rule about a result, kept between calls of the same shapes and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
+
+from opwright_core.arrays import layouts
+from opwright_core.arrays.dtypes import DType, depends_on_default
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.simple import odd_bit_of
+from opwright_core.arrays.sizes import is_symbolic
+
+__all__ = ["Form", "Forms"]
+
+F = TypeVar("F")
+
+
+class Form:
+    """The findings of a rule, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
+
+    `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces`
+    the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
+    dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
+    that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
+    `converts`: the answer is converted to `dtype` whatever it is; else it must be of a dtype that promotes to it.
+    `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
+    `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data.
+    `numbers`: the operands behind the first, cast, where these are numbers of whose values the form is (`KnownForm`).
+    """
+
+    __slots__ = (
+        "casts",
+        "common",
+        "compute",
+        "converts",
+        "dims",
+        "dtype",
+        "exact_scalars",
+        "may_overlap",
+        "numbers",
+        "odd",
+        "pointwise",
+        "produces",
+        "shape",
+        "steps",
+        "strides",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        strides: Shape,
+        dtype: DType,
+        common: DType | None = None,
+        compute: DType | None = None,
+        produces: DType | None = None,
+        casts: tuple[bool, ...] = (),
+        *,
+        dims: Shape = (),
+        pointwise: bool = False,
+        exact_scalars: bool = False,
+        may_overlap: bool = False,
+    ) -> None:
+        if all(type(each) is int for each in (*shape, *strides)):
+            layouts.check_countable(shape, dtype.itemsize)
+        self.shape = shape
+        self.strides = strides
+        self.steps = tuple([stride * dtype.itemsize for stride in strides])
+        self.odd = odd_bit_of(shape, strides, dtype)
+        self.dtype = dtype
+        self.common = common or dtype
+        self.compute = compute or self.common
+        self.produces = produces or self.compute
+        self.casts = casts if True in casts else ()
+        self.converts = False
+        self.dims = dims
+        self.pointwise = pointwise
+        self.exact_scalars = exact_scalars
+        self.may_overlap = may_overlap
+        self.numbers: Sequence[Any] | None = None
+
+    def converted(self, dtype: DType) -> Form:
+        """Return the form of a result of another dtype, to which the kernel's answer is converted."""
+        made = Form(
+            self.shape,
+            self.strides,
+            dtype,
+            self.common,
+            self.compute,
+            self.produces,
+            self.casts,
+            dims=self.dims,
+            pointwise=self.pointwise,
+            exact_scalars=self.exact_scalars,
+            may_overlap=self.may_overlap,
+        )
+        made.converts = True
+        return made
+
+
+class Forms(dict[Any, Any]):
+    """The forms a rule has found, by all that it read of its arguments to find them.
+
+    Bounded by `most`, and emptied when the default dtype changes.
+    """
+
+    __slots__ = ()
+    most: ClassVar[int] = 4096
+
+    def __init__(self) -> None:
+        depends_on_default(self)
+
+    def keep(self, key: Any, form: F) -> F:
+        """Remember a form, or what stands for it, and return it.
+
+        What depends on symbolic sizes is not kept: their ShapeEnv has an end.
+        """
+        if _is_symbolic(key):
+            return form
+        if len(self) >= self.most:
+            self.clear()
+        self[key] = form
+        return form
+
+
+def _is_symbolic(key: Any) -> bool:
+    if isinstance(key, (tuple, list)):
+        return any(map(_is_symbolic, key))
+    return is_symbolic(key)

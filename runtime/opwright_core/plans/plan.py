@@ -1,0 +1,350 @@
+"""A Plan: what a result looks like, and how a kernel's arrays become that result.
+
+Generated kernel shims ask a rule (`opwright.rules`) for a Plan, hand its operands to the kernel, and lay out, or store,
+what comes back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from opwright_core.arrays import layouts
+from opwright_core.arrays.devices import Array, Device, backend_of
+from opwright_core.arrays.dtypes import (
+    CANONICAL,
+    SCALAR_TYPE_NAME,
+    DType,
+    as_dtype,
+    dtype_name,
+    wrapped_scalar,
+)
+from opwright_core.arrays.layouts import Shape
+from opwright_core.arrays.overlap import may_share, overlaps, overlaps_partially
+from opwright_core.arrays.promotion import castable
+from opwright_core.arrays.storage import new_array, resize, stride_over
+from opwright_core.core import TensorBase, compiled
+from opwright_core.plans.forms import Form
+from opwright_core.plans.kernel_errors import shown, wrong_result
+
+INTERNAL_OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+_PARTIAL_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+_EXACT = frozenset((source, to) for source in CANONICAL for to in CANONICAL if np.can_cast(source, to))
+
+
+class Plan:
+    """The plan of an output, for one call."""
+
+    __slots__ = ("_device", "_given", "_shared", "form")
+
+    def __init__(self, form: Form, given: Sequence[Any] = (), device: Device | None = None) -> None:
+        self.form = form
+        self._given = given
+        self._device = device
+        self._shared = False
+
+    def __repr__(self) -> str:
+        form = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
+        return f"Plan({form}, device={self.device})"
+
+    @property
+    def given(self) -> Sequence[Any]:
+        """Return the operands as the rule got them, before any cast."""
+        return self._given
+
+    @property
+    def has_own_device(self) -> bool:
+        """Whether its rule named the device, which else is that of the operands."""
+        return self._device is not None
+
+    @property
+    def shape(self) -> Shape:
+        """Return the result's sizes."""
+        return self.form.shape
+
+    @property
+    def strides(self) -> Shape:
+        """Return the result's strides, in elements."""
+        return self.form.strides
+
+    @property
+    def dtype(self) -> DType:
+        """Return the result's dtype."""
+        return self.form.dtype
+
+    @property
+    def compute(self) -> DType:
+        """Return the dtype that the kernel computes in: float32 for half and bfloat16 operands, else the promoted."""
+        return self.form.compute
+
+    @property
+    def dims(self) -> Shape:
+        """Return the normalised dimensions of a reduction, `()` elsewhere."""
+        return self.form.dims
+
+    @property
+    def device(self) -> Device:
+        """Return the result's device: that of the first array that is not 0-dim, or of the first one."""
+        if self._device is None:
+            like = self._like()
+            self._device = Device("cpu") if like is None else backend_of(like).device(like)
+        return self._device
+
+    def _like(self) -> Array | None:
+        found = None
+        for operand in self._given:
+            if hasattr(operand, "strides"):
+                if operand.ndim:
+                    return operand
+                found = operand if found is None else found
+        return found
+
+    @property
+    def operands(self) -> Any:
+        """Return operands for the kernel, as `cast_operands` does."""
+        return cast_operands(self.form, self._given) if self.form.casts else self._given
+
+    def lay_out(self, result: Any) -> Array:
+        """Lay out the kernel's answer as a new array of exactly this dtype and strides, copied only if it must be.
+
+        Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
+        """
+        form = self.form
+        if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
+            result = _as_array(result)
+        if result.shape != form.shape:
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
+        if result.strides != form.steps:
+            return self._restride(result)
+        if self._is_fresh(result):
+            return result
+        return self._copied(result)
+
+    def _converted(self, result: Array) -> Array:
+        """Return the kernel's answer in the result's dtype."""
+        form = self.form
+        if result.dtype is not form.produces and not form.converts:
+            known = CANONICAL.get(result.dtype)
+            if known is None or not castable(known, form.dtype):
+                raise wrong_result(f"returned dtype {result.dtype}, but {dtype_name(form.dtype)} is declared")
+        return cast_array(result, form.dtype)
+
+    def _wrong_shape(self, result: Array) -> RuntimeError:
+        return wrong_result(f"returned shape {list(result.shape)}, but {list(self.form.shape)} is declared")
+
+    def _is_fresh(self, result: Array) -> bool:
+        # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
+        # neither.
+        if result.base is None:
+            for given in self._given:  # noqa: SIM110 (a generator costs more than the loop)
+                if result is given:
+                    return False
+            return True
+        # (an empty array shares memory with nothing, and may be an operand for all that)
+        return not any(result is given or may_share(result, given) for given in self._given)
+
+    def _restride(self, result: Array) -> Array:
+        form = self.form
+        moved = any(
+            size > 1 and have != want for size, have, want in zip(form.shape, result.strides, form.steps, strict=True)
+        )
+        if not moved and 0 not in form.shape and self._is_fresh(result):
+            return stride_over(result, form.shape, form.strides)  # only dimensions of size 1 differ: no element moves
+        return self._copied(result)
+
+    def _copied(self, result: Array) -> Array:
+        form = self.form
+        copy = np.empty(form.shape, form.dtype) if type(result) is np.ndarray else None
+        if copy is None or copy.strides != form.steps:
+            copy = new_array(form.shape, form.strides, form.dtype, result)
+        copy[...] = result
+        return copy
+
+    def target(self, out: TensorBase) -> Array:
+        """Return the array of an `out=` tensor, resized to this shape if need be (warning if it had elements).
+
+        Raises RuntimeError if the dtype cannot be cast to its, the device differs, it overlaps itself or partially an
+        operand, or its memory belongs to the caller and is of another shape.
+        """
+        form = self.form
+        array = out.array
+        if not castable(form.dtype, as_dtype(array.dtype)):
+            raise RuntimeError(_cannot_cast(form.dtype, array))
+        if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
+            raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
+        if not layouts.same_shape(array.shape, form.shape):
+            if form.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes
+                self._check_own_overlap(array)
+            resize(out, form.shape, form.strides)
+            if array.size:
+                _warn_of_resize(form.shape, array.shape)
+            array = out.array
+        self._check_overlap(array)
+        return array
+
+    def inplace(self, self_: TensorBase) -> Array:
+        """Return the array of a tensor that the operator overwrites.
+
+        Raises RuntimeError if the result's shape or dtype does not fit it, or it overlaps itself or partially another
+        operand.
+        """
+        form = self.form
+        array = self_.array
+        if array.shape != form.shape:
+            raise RuntimeError(
+                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(form.shape)}"
+            )
+        if array.dtype is not form.dtype and not castable(form.dtype, as_dtype(array.dtype)):
+            raise RuntimeError(_cannot_cast(form.dtype, array))
+        self._check_overlap(array)
+        return array
+
+    def _check_own_overlap(self, target: Array) -> None:
+        is_plain = target.flags.c_contiguous or self.form.may_overlap
+        if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
+            raise RuntimeError(INTERNAL_OVERLAP)
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
+        for given in self._given:
+            if given is target:
+                self._shared = self._shared or not self.form.pointwise
+            elif may_share(target, given):
+                if overlaps_partially(target, given):
+                    raise RuntimeError(_PARTIAL_OVERLAP)
+                self._shared = True
+
+    def may_write_straight(self, *, in_place: bool) -> bool:
+        """Whether a kernel may write into a target that shares no memory with operands, but for the first, which it is
+        where that is written in place."""
+        return self.form.dtype is self.form.produces and (self.form.pointwise or not in_place)
+
+    def out(self, target: Array, *, mixed: bool = False) -> Array | None:
+        """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None.
+
+        `mixed`: the kernel may compute with integers that have a sign, which NumPy casts to no bytes: `store` does.
+        """
+        form = self.form
+        if mixed and form.dtype.kind == "u":
+            return None
+        if target.dtype is form.dtype is form.produces and not self._shared:
+            # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
+            is_own = len(self.operands) == 1 and self.operands[0] is target and not form.may_overlap
+            if is_own and not target.flags.c_contiguous and any(abs(step) in (16, 64) for step in target.strides):
+                return None
+            return target
+        return None
+
+    def store(self, result: Any, target: Array) -> None:
+        """Put the kernel's answer into `target`, by way of the result's dtype, unless it is there already."""
+        if result is target:
+            return
+        form = self.form
+        if not hasattr(result, "astype"):
+            result = _as_array(result)
+        if result.shape != form.shape:
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
+        with np.errstate(all="ignore"):
+            target[...] = result
+
+
+def cast_operands(form: Form, given: Sequence[Any]) -> Any:
+    """Return operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
+
+    Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
+    """
+    if form.numbers is not None:
+        return given[0], *form.numbers
+    return [_cast(form, each) if cast else each for each, cast in zip(given, form.casts, strict=True)]
+
+
+def _cast(form: Form, operand: Any) -> Any:
+    if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
+        if form.exact_scalars:
+            return wrapped_scalar(operand, form.compute)
+        rounded = wrapped_scalar(operand, form.common)
+        return rounded if form.common is form.compute else rounded.astype(form.compute)
+    if operand.dtype is not form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
+        operand = cast_array(operand, form.common)
+    return cast_array(operand, form.compute)
+
+
+def _as_array(result: Any) -> Array:
+    """Return a number or nested list as an array. Raises ContractError for what is none."""
+    if result is not None:
+        with suppress(ValueError, TypeError):  # lists of several lengths
+            return np.asarray(result)
+    raise wrong_result(f"must return an array, but returned {shown(result)}")
+
+
+class PlanApart(Plan):
+    """A Plan of an operator that reads in another order than it writes: the output may share no memory with `apart`,
+    dense arrays that need be no operands. `beside`: those it may share all memory with, but not a part."""
+
+    __slots__ = ("_apart", "_beside")
+
+    def __init__(
+        self, form: Form, given: Sequence[Any], *, apart: Sequence[Any] = (), beside: Sequence[Any] = ()
+    ) -> None:
+        super().__init__(form, given)
+        self._apart = apart
+        self._beside = beside
+
+    def may_write_straight(self, *, in_place: bool) -> bool:
+        """Whether a kernel may write into a target as `Plan` says."""
+        is_read = in_place and any(each is self._given[0] for each in self._apart)
+        return not is_read and super().may_write_straight(in_place=in_place)
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
+        for each in self._apart:
+            if each is target or (may_share(target, each) and overlaps(target, each)):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        for each in self._beside:
+            if each is not target and may_share(target, each) and overlaps_partially(target, each):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        self._shared = any(
+            (each is not target or not self.form.pointwise) and may_share(target, each)
+            for each in (*self._apart, *self._beside)
+        )
+
+
+def _cannot_cast(dtype: DType, array: Array) -> str:
+    names = SCALAR_TYPE_NAME[dtype], SCALAR_TYPE_NAME[as_dtype(array.dtype)]
+    return f"result type {names[0]} can't be cast to the desired output type {names[1]}"
+
+
+def _warn_of_resize(shape: Shape, old: Shape) -> None:
+    warnings.warn(
+        f"An output with one or more elements was resized since it had shape {list(old)}, which does not match "
+        f"the required output shape {list(shape)}. This behavior is deprecated; call resize_(0) on the output first.",
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+@compiled
+def cast_array(array: Array, dtype: DType) -> Array:
+    """Cast the array as C++ does, without NumPy's warnings; return itself if it has that dtype."""
+    if array.dtype is dtype or array.dtype == dtype:
+        return array
+    if array.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":
+        array = array.real
+    if (array.dtype, dtype) in _EXACT:  # nothing to warn of
+        return array.astype(dtype)
+    with np.errstate(all="ignore"):
+        return array.astype(dtype)
