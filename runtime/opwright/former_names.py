@@ -56,34 +56,41 @@ _MOVED: Final = {
     ("arrays", "symbolic"): "numbers=symbolic_numbers",
     ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
-    "out_variants schema table_calculator",
+    "out_variants row_texts schema table_calculator",
+    ("dispatch", "user_kernels"): "adapters registering=user_kernels returns",
     ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
     "operands=device_operands sources=device_sources writers=device_writers",
+    ("plans", "native_kernels"): "arguments=native_arguments function_kernels libraries=native",
     ("tensors", "creation"): "checks construction factories",
 }
 _RULES: Final = (
-    "activations convolution dropout embedding indexing linear_algebra losses memory_formats normalization padding "
-    "random rearranging scattering sorting upsampling windows"
+    "activations convolution core_dimensions dropout embedding indexing joining linear_algebra losses "
+    "memory_formats normalization padding products random rearranging reductions scattering sorting upsampling windows"
 )
 _ON: Final = {
     f"{package}.{former or name}": f"{room}.{name}"
     for (package, room), names in _MOVED.items()
     for name, _, former in (each.partition("=") for each in names.split())
-} | {"names.numpy_names": "numpy_names"}
+} | {
+    "dispatch.former_rows": "former_rows",
+    "dispatch.part_methods": "part_methods",
+    "names.numpy_names": "numpy_names",
+    "plans.known": "former_plans",
+}
 # What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
 _CORE: Final = (
     "abi", "arrays", "core", "dispatch", "errors", "hooks", "keys", "locks", "names", "places", "plans", "plugins",
     "rules", "state", "tensors",
 )  # fmt: skip
 _DISPATCH: Final = {
-    "call": "adapters aten conversion introspection keywords lookup namespaces operator overload_facts "
-    "packets plain_arrays returns signature wrapped_numbers",
+    "call": "aten conversion introspection keywords lookup namespaces operator overload_facts "
+    "packets plain_arrays signature wrapped_numbers",
     "compiled": "forms planned_kernels ufunc_kernels ufunc_shims",
-    "package": "declarations former_rows generated kernel_rows named_stubs out_calls part_methods parts "
-    "plain_stubs row_arrays row_calls row_native row_shims row_texts row_writes stub_rows variants",
+    "package": "declarations generated kernel_rows named_stubs out_calls parts "
+    "plain_stubs row_arrays row_calls row_native row_shims row_writes stub_rows variants",
     "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
-    "tables=registry removing rule_table user_kernels",
+    "tables=registry removing rule_table ",
 }
 _PARTS: Final = {
     f"dispatch.{former or name}": f"dispatch.{part}.{name}"

@@ -13,8 +13,8 @@ import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods)
 from opwright.creation import factories
 from opwright.generators.generator import generator_of
+from opwright.part_methods import Later
 from opwright_core.dispatch.call.namespaces import ops
-from opwright_core.dispatch.package.part_methods import Later
 from opwright_core.tensors import methods
 from opwright_core.tensors.tensor import Tensor
 

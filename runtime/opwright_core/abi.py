@@ -82,12 +82,12 @@ if TYPE_CHECKING:
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, new_fake, place_of, place_of_first
     from opwright.generators.generator import Generator
+    from opwright.native_kernels.libraries import NativeLibrary
+    from opwright.part_methods import install_methods
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
+    from opwright.user_kernels.returns import as_tuple, number_of
     from opwright_core import rules
-    from opwright_core.dispatch.call.returns import as_tuple, number_of
-    from opwright_core.dispatch.package.part_methods import install_methods
     from opwright_core.dispatch.package.variants import copy_written, write_out, write_outs, write_self
-    from opwright_core.plans.native import NativeLibrary
 
 VERSION: Final = 6
 _OLDEST: Final = 4  # of the packages that this module serves, too
@@ -117,14 +117,14 @@ _LATER: Final = {
     "opwright.cuda_kernels.loops": ("CudaLoop",),
     "opwright.cuda_kernels.sources": ("CudaSource",),
     "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
-    "opwright_core.dispatch.package.part_methods": ("install_methods",),
-    "opwright_core.dispatch.call.returns": ("as_tuple", "number_of"),
+    "opwright.part_methods": ("install_methods",),
+    "opwright.user_kernels.returns": ("as_tuple", "number_of"),
     "opwright_core.dispatch.package.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
     "opwright.generators.generator": ("Generator",),
-    "opwright_core.plans.native": ("NativeLibrary",),
+    "opwright.native_kernels.libraries": ("NativeLibrary",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
 }  # fmt: skip
 # Names that packages of former versions import, and no template uses any more.
@@ -157,7 +157,7 @@ _FORMER: Final = {
     "opwright_core.dispatch.compiled.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
     "opwright.fake.results": ("fake_like",),
     "opwright_core.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
-    "opwright_core.plans.known": ("KnownForms",),
+    "opwright.former_plans": ("KnownForms",),
     "opwright_core.plans.plan": ("cast_operands",),
     "opwright_core.plans.writing": ("Plan",),
     "opwright_core.tensors.results": ("known_result",),
@@ -209,7 +209,7 @@ def install(
     if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright_core.abi")
     if version < _TUPLES and operators:
-        operators = import_late("opwright_core.dispatch.package.former_rows").rows_of_texts(operators)
+        operators = import_late("opwright.former_rows").rows_of_texts(operators)
     _install(package, namespace, operators, places, batching, trusted=trusted)
 
 

@@ -2,6 +2,6 @@
 
 from opwright.backends.numpy_fallback import fall_back_to_numpy
 from opwright.inspection.kernel_sources import name_row, wrong_result
-from opwright_core.dispatch.registry.user_kernels import register_array_kernel
+from opwright.user_kernels.registering import register_array_kernel
 
 __all__ = ["fall_back_to_numpy", "name_row", "register_array_kernel", "wrong_result"]

@@ -18,8 +18,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
+from opwright.inspection.row_texts import is_expression, row_text
 from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_texts import is_expression, row_text
 from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy, LazyWrapper, Shim
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ContractError

@@ -1,8 +1,8 @@
 """The rules of `meta:` formulas: what an operator's result looks like, from its arguments, without computing it.
 
 A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and returns a Plan. Rules follow PyTorch's
-CPU kernels; errors carry its wording. Here are those that operators of many kinds share; the rules of ATen's families
-are in `opwright_kernels.rules`, and are names of this module, too.
+CPU kernels; errors carry its wording. Here are the commonest; those of families (reductions, products,
+convolution, …) are in `opwright_kernels.rules`, and are names of this module, too.
 """
 
 import sys
@@ -16,19 +16,13 @@ from opwright_core.names.packages import PackageOfFunctions
 if TYPE_CHECKING:
     from opwright_core.plans.plan import Plan as Plan
     from opwright_core.rules.factories import *  # noqa: F403
-    from opwright_core.rules.joining import *  # noqa: F403
     from opwright_core.rules.pointwise import *  # noqa: F403
-    from opwright_core.rules.products import *  # noqa: F403
-    from opwright_core.rules.reductions import *  # noqa: F403
     from opwright_kernels.rules import *  # noqa: F403
 
 _PARTS: Final = {
     "factories": "arange copied empty eye filled full like linspace overwritten sized window",
-    "joining": "cat stack",
     "pointwise": "clamped complex_of divided masked membership pointwise pointwise_with polygamma power_of_number "
     "power_to_number same_dtypes scaled where",
-    "products": "added_outer added_product cross distances gufunc trace",
-    "reductions": "norm reduce scan",
 }
 _HOMES: Final = {"Plan": "opwright_core.plans.plan"} | {
     name: f"{__name__}.{part}" for part, names in _PARTS.items() for name in names.split()

@@ -1,6 +1,6 @@
-"""The rules of ATen's families of operators: what their results look like, without computing them.
+"""The rules of families of operators: what their results look like, without computing them.
 
-Those that operators of many kinds share are in `opwright.rules`.
+The commonest are in `opwright_core.rules`; `opwright.rules` has the names of both.
 """
 
 import sys
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         positions_of,
         put_at,
     )
+    from opwright_kernels.rules.joining import cat, stack
     from opwright_kernels.rules.linear_algebra import (
         coefficients,
         decomposed,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         normalized,
     )
     from opwright_kernels.rules.padding import padded, reflected, replicated
+    from opwright_kernels.rules.products import added_outer, added_product, cross, distances, gufunc, trace
     from opwright_kernels.rules.random import (
         bernoulli,
         binomial,
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
         triangle_indices,
         with_diagonal,
     )
+    from opwright_kernels.rules.reductions import norm, reduce, scan
     from opwright_kernels.rules.scattering import (
         index_copied,
         index_filled,
@@ -111,6 +114,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "adaptive_pool",
+    "added_outer",
+    "added_product",
     "alignment_gradients",
     "alignments",
     "bags",
@@ -121,14 +126,17 @@ __all__ = [
     "binomial",
     "block_diagonal",
     "bucketize",
+    "cat",
     "celu",
     "channels_from_pixels",
     "class_loss",
     "coefficients",
     "col2im",
     "convolution",
+    "cross",
     "decomposed",
     "diagonal_overlaid",
+    "distances",
     "dropout_mask",
     "embedding",
     "embedding_renorm",
@@ -144,6 +152,7 @@ __all__ = [
     "grid_counts",
     "group_norm",
     "group_norm_statistics",
+    "gufunc",
     "hardtanh",
     "hermitian_values",
     "histc",
@@ -174,6 +183,7 @@ __all__ = [
     "multinomial",
     "narrowed",
     "native_dropout",
+    "norm",
     "normal",
     "normalized",
     "not_computed",
@@ -188,6 +198,7 @@ __all__ = [
     "put_at",
     "qr",
     "real_of_spectrum",
+    "reduce",
     "reflected",
     "reflected_matrices",
     "reflections",
@@ -196,6 +207,7 @@ __all__ = [
     "rolled",
     "rotated",
     "rrelu",
+    "scan",
     "scattered",
     "searchsorted",
     "selection_overlaid",
@@ -207,9 +219,11 @@ __all__ = [
     "sort",
     "spectrum",
     "spectrum_of_real",
+    "stack",
     "svd",
     "taken",
     "topk",
+    "trace",
     "triangle",
     "triangle_indices",
     "uniform",
@@ -219,6 +233,9 @@ __all__ = [
 ]
 
 _PARTS = (
+    "reductions",  # the commonest first: parts are imported until one has the name
+    "joining",
+    "products",
     "activations",
     "bags",
     "convolution",

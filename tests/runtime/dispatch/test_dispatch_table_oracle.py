@@ -10,10 +10,10 @@ import pytest
 import seeds
 
 from opwright import dispatch
+from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.registering import Handle, register
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.dispatch.registry.user_kernels import register_fallback
 from opwright_core.keys import PYTORCH_NAMES, RUNTIME_KEYS
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")

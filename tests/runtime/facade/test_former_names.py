@@ -34,6 +34,7 @@ GONE = {
     "opwright.registrations": {"counting"},
     "opwright.registry": {"key_of_device", "register_fallback"},  # `dispatch.user_kernels`
     "opwright.tensor": {"check_steps"},  # `given_arrays`
+    "opwright.returns": {"show_result"},  # the text of results is in `generated`
     "opwright.rules.windows": {"check_named"},  # `check_accepted` knows names of dtypes, too
     "opwright.signature": {"split_types"},  # `declarations.read` gives them
     "opwright.values": {"fake_context"},

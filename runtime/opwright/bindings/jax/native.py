@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot
-from opwright_core.plans.native_arguments import NativeArgument
+from opwright.native_kernels.arguments import NativeArgument
 
 __all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "serve"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opwright.user_kernels.registering import key_of_device
 from opwright_core.dispatch.call.conversion import is_tensor_like
 from opwright_core.dispatch.package.declarations import read
-from opwright_core.dispatch.registry.user_kernels import key_of_device
 from opwright_core.keys import DispatchKey
 
 __all__ = ["keys_of_devices"]

@@ -26,7 +26,6 @@ from opwright_core.tensors.tensor import wrap_view
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.signature import Signature
-    from opwright_core.plans.known import KnownForms
 
 __all__ = ["indexing", "shims_of_row", "with_plans", "with_views"]
 
@@ -106,7 +105,7 @@ def _compiled(
     return served
 
 
-def with_plans(general: Function, forms: KnownForms | KnownViews) -> Function:
+def with_plans(general: Function, forms: Any) -> Function:
     """Return what serves in the place of a general kernel, by what is known of its plans or views."""
     if fast is not None and isinstance(forms, KnownViews):
         viewed: Function = fast.ViewCache(general, forms.kinds, wrap_view, ODD, forms.is_list, False)

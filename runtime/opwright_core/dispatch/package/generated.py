@@ -209,9 +209,13 @@ def function_of(
 
 def result_class(operator: Operator, name: str, module: str) -> Callable[..., Any]:
     """Return the class of an operator's results, a named tuple with the names that its declaration gives them."""
-    from opwright_core.dispatch.call.returns import show_result  # late: for operators of several results alone
-
     made = namedtuple(name, operator.parts.names_of_results, module=module)  # type: ignore[misc]
-    made.__repr__ = show_result  # type: ignore[method-assign]
+    made.__repr__ = _show_result  # type: ignore[method-assign]
     operator.result = made
     return made
+
+
+def _show_result(result: Any) -> str:
+    """Return the text of several results with names, a NamedTuple."""
+    shown = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
+    return f"opwright.return_types.{type(result).__name__.removesuffix('_result')}(\n{shown})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright_core.arrays.devices import Device, backend_named
@@ -72,10 +71,8 @@ def _errors() -> Any:
     return import_late("opwright.inspection.errors")  # as what follows: most processes need neither
 
 
-def _adapters() -> ModuleType:
-    from opwright_core.dispatch.call import adapters
-
-    return adapters
+def _adapters() -> Any:
+    return import_late("opwright.user_kernels.adapters")
 
 
 def _on_one_device(operator: Operator, kernel: Function) -> Function:

@@ -18,7 +18,6 @@ from opwright_core.plans.plan_cache import KnownViews
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
-    from opwright_core.plans.known import KnownForms
 
 __all__ = [
     "ArrayKernel",
@@ -165,7 +164,7 @@ class Lazy:
         else:
             dense = getattr(module, self.dense) if self.dense else None
             arrays = getattr(module, self.arrays) if self.arrays else None
-            forms: KnownForms | KnownViews | None = getattr(module, f"{self.general}_forms", None)
+            forms: Any = getattr(module, f"{self.general}_forms", None)
             is_looked_at = isinstance(forms, KnownViews) and not self.is_trusted
             planned = general if forms is None or is_looked_at else with_plans(general, forms)
             self.loaded = Shim(*with_ufunc(self.module, self.general, (planned, dense, arrays)))

@@ -20,7 +20,7 @@ from opwright_core.tensors.tensor import Tensor
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["as_tuple", "number_of", "return_checker", "show_result"]
+__all__ = ["as_tuple", "number_of", "return_checker"]
 
 _MASK: Final = re.compile(r"bool\[\d")  # says which results are wanted
 _MISSING: Final = "is a return statement missing?"
@@ -108,12 +108,6 @@ def return_checker(operator: Operator, function: Callable[..., Any], *, refuses_
 def as_tuple(result: Any) -> Any:
     """Return what a function returns where its operator returns a list."""
     return tuple(result) if type(result) is list else result
-
-
-def show_result(result: Any) -> str:
-    """Return the text of several results with names, a NamedTuple."""
-    shown = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
-    return f"opwright.return_types.{type(result).__name__.removesuffix('_result')}(\n{shown})"
 
 
 def _checker(text: str, refuses_none: bool) -> Check:

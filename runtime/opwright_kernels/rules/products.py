@@ -14,8 +14,8 @@ from opwright_core.errors import DispatchError
 from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted, check_number
 from opwright_core.plans.plan import Plan, PlanApart
-from opwright_core.rules.core_dimensions import CoreSizes, read_signature
 from opwright_core.rules.pointwise import pointwise
+from opwright_kernels.rules.core_dimensions import CoreSizes, read_signature
 
 _known = Forms()
 _added = Forms()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from opwright.user_kernels.returns import return_checker
 from opwright_core.arrays.devices import is_array
 from opwright_core.arrays.storage import check_memory
 from opwright_core.core import fast
-from opwright_core.dispatch.call.returns import return_checker
 from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.keys import KeySet
 from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
