@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ ROOMS = [
     ["native_kernels", "rules", "tensors"],
     ["cuda_kernels"],
     ["creation", "dispatch"],
-    ["base", "inspection", "user_kernels"],
+    ["base", "former", "inspection", "user_kernels"],
     ["backends"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
@@ -39,9 +40,6 @@ GROUND = (
     "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
 )  # fmt: skip
 BASE = (
-    "former_names",
-    "former_plans",
-    "former_rows",
     "numpy_names",
     "part_methods",
     "pytree",
@@ -65,7 +63,7 @@ CORE = "opwright_core"
 MOST_LINES_OF_THE_CORE = 13_000
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
-    "opwright_core.abi -> opwright.former_rows",
+    "opwright_core.abi -> opwright.former.rows",
     "opwright_core.abi -> opwright.inspection.kernel_sources",
     "opwright_core.arrays.devices -> opwright.backends.cuda_arrays",
     "opwright_core.arrays.sizes -> opwright.symbolic.numbers",
@@ -237,6 +235,15 @@ def test_what_generated_code_runs_on_is_small() -> None:
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in _core().values())
     print(lines)
     assert lines <= MOST_LINES_OF_THE_CORE
+
+
+@pytest.mark.parametrize("root", (*ROOTS, "opwright_kernels"))
+def test_the_readme_says_how_large_the_roots_are(root: str) -> None:
+    readme = (RUNTIME.parent / "README.md").read_text(encoding="utf-8")
+    said = re.search(rf"`{root}`, [^;|]*?([\d,]+)(?: lines of Python)?\)", readme)
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in (RUNTIME / root).rglob("*.py"))
+    print(root, lines)
+    assert said is not None and abs(int(said[1].replace(",", "")) / lines - 1) < 0.02
 
 
 def test_what_generated_code_runs_on_imports_nothing_beside() -> None:

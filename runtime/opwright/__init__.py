@@ -9,8 +9,8 @@ checkers, is written from the same table (`facade_stub.py`).
 from math import e, inf, nan, pi  # noqa: F401
 
 import opwright_core.tensors.tensor  # noqa: F401 (its former name is that of a function)
-from opwright import former_names as _former_names
 from opwright.facade import of_package as _of_package
+from opwright.former import names as _former_names
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from opwright.former_names import current_name
+from opwright.former.names import current_name
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
 

@@ -157,7 +157,7 @@ _FORMER: Final = {
     "opwright_core.dispatch.compiled.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
     "opwright.fake.results": ("fake_like",),
     "opwright_core.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
-    "opwright.former_plans": ("KnownForms",),
+    "opwright.former.plans": ("KnownForms",),
     "opwright_core.plans.plan": ("cast_operands",),
     "opwright_core.plans.writing": ("Plan",),
     "opwright_core.tensors.results": ("known_result",),
@@ -209,7 +209,7 @@ def install(
     if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright_core.abi")
     if version < _TUPLES and operators:
-        operators = import_late("opwright.former_rows").rows_of_texts(operators)
+        operators = import_late("opwright.former.rows").rows_of_texts(operators)
     _install(package, namespace, operators, places, batching, trusted=trusted)
 
 

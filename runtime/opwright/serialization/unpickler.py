@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.former_names import current_name
+from opwright.former.names import current_name
 from opwright.serialization.rebuilding import CALLS, NAMES, UNFILLED, Refused, check_key, fill_array, fill_dtype
 from opwright_core.arrays.storage import Storage
 from opwright_core.tensors.tensor import Tensor

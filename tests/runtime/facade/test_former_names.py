@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright import former_names
+from opwright.former import names as former_names
 
 BEFORE = Path(__file__).parent / "before_rooms"
 NAMES = dict(line.split(": ", 1) for line in (BEFORE / "names.txt").read_text().splitlines() if ": " in line)

@@ -12,7 +12,7 @@ import pytest
 import seeds
 
 import opwright
-from opwright.former_plans import KnownForms
+from opwright.former.plans import KnownForms
 from opwright_core.plans.plan import Plan
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
-
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])

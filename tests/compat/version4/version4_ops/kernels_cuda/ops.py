@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import cupy as cp
-
 from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules, wrap_view
 
 DTYPES_FC = plain_dtypes("fc")

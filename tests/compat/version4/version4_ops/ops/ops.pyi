@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
-
 from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [

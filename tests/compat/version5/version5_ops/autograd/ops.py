@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy import ndarray
-
 from opwright.abi import (
     GRAD,
     Edge,

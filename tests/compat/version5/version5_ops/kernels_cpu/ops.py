@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
-
 from opwright.abi import (
     DENSE_CPU,
     KnownForms,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from numpy.typing import NDArray
-
 from opwright.abi import Scalar, Tensor
 
 from .. import calls as _calls

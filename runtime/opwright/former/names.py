@@ -32,7 +32,8 @@ _KEPT: Final = {
 }
 _RENAMED: Final = {
     "arrays.view_layouts": "view_layouts",
-    "names.former_names": "former_names",
+    "names.former_names": "former.names",
+    "former_names": "former.names",
     "_schema": "dispatch.schema",
     "autograd.originals": "utils.originals",
     "differentiable": "autograd.tensor_methods",
@@ -73,10 +74,10 @@ _ON: Final = {
     for (package, room), names in _MOVED.items()
     for name, _, former in (each.partition("=") for each in names.split())
 } | {
-    "dispatch.former_rows": "former_rows",
+    "dispatch.former_rows": "former.rows",
     "dispatch.part_methods": "part_methods",
     "names.numpy_names": "numpy_names",
-    "plans.known": "former_plans",
+    "plans.known": "former.plans",
 }
 # What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
 _CORE: Final = (
