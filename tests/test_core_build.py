@@ -136,7 +136,7 @@ def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
     # A build that fails has written the headers that come of templates and tables.
     setup(ROOT, "build_ext", f"--build-temp={tmp_path}", f"--build-lib={tmp_path / 'lib'}", CC="false")
     include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{tmp_path / 'include'}"]
-    include.append(f"-I{ROOT / 'runtime'}")
+    include.append(f"-I{ROOT / 'runtime' / 'opwright_core'}")
     checks = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
     for folder in (ROOT / "runtime" / "opwright_core" / "fast", ROOT / "runtime" / "opwright_kernels" / "native"):
         files = sorted(map(str, folder.glob("*.c")))  # (zig links what it compiles together)

@@ -128,7 +128,7 @@ def run(code: str, names: dict[str, Any]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-LOADED = tuple(f"opwright.{name}" for name in ("autograd", "backends", "dispatch", "inspection", "rules", "symbolic"))
+LOADED = tuple(f"opwright.{name}" for name in ("autograd", "backends", "inspection", "symbolic"))
 
 
 def main(count: int, seed: int) -> None:
@@ -136,15 +136,16 @@ def main(count: int, seed: int) -> None:
 
     import opwright
     import opwright_aten
+    import opwright_core
     import opwright_kernels
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     signal.signal(signal.SIGALRM, _stop)
     grammar, taken = Grammar(seed), 0
-    for package in (opwright, opwright_kernels):  # what is lazy is loaded
+    for package in (opwright, opwright_core, opwright_kernels):  # what is lazy is loaded
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if module.name.startswith(("opwright_kernels", *LOADED)):
+            if module.name.startswith(("opwright_core", "opwright_kernels", *LOADED)):
                 importlib.import_module(module.name)
     for module in pkgutil.walk_packages(opwright_aten.__path__, "opwright_aten."):
         if "kernels_cuda" not in module.name:

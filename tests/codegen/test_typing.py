@@ -107,7 +107,7 @@ FIRST_REFUSED = FIRST + len(REVEALED)
 
 def simplified(shown: str) -> str:
     """A type as both checkers show it: without modules and type arguments of arrays."""
-    shown = re.sub(r"\b(?:builtins|opwright\.tensors\.tensor|opwright\.arrays\.size|numpy)\.", "", shown)
+    shown = re.sub(r"\b(?:builtins|opwright_core\.tensors\.tensor|opwright_core\.arrays\.size|numpy)\.", "", shown)
     return re.sub(r"ndarray\[.*\]", "ndarray", shown)
 
 

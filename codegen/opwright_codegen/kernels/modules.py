@@ -24,7 +24,8 @@ __all__ = ["UNSAID", "KernelFunction", "KernelModules", "Parameter", "module_fil
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
 _OURS: Final = ("opwright_kernels", "opwright_core.rules")
-_PARTS: Final = {"opwright.rules": ("opwright_core.rules", "opwright_kernels.rules")}  # what is one name in settings
+_RULES: Final = "opwright.rules"  # what users say
+_PARTS: Final = {"opwright_core.rules": ("opwright_core.rules", "opwright_kernels.rules")}  # by one name
 UNSAID: Final = ("", "Any", "object")  # annotations that say nothing of what a function returns
 _PLAN: Final = re.compile(r"\bPlan\b")
 _BY_PATH: Final = ("batching", "composites", "gradients", "rules")  # what schema files name by its package
@@ -164,7 +165,7 @@ class KernelModules:
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
         """Return the function of `module:name`. Raises SchemaError if there is none, or it is not the project's."""
-        module = _current_name(module)
+        said, module = module, _current_name(module)
         self._check_own(module, span)
         self._named.add(module)
         for part, path in module_files(module, self._roots, span):
@@ -173,8 +174,8 @@ class KernelModules:
                 if name in functions:
                     return functions[name]
                 near = nearest(name, functions)
-                hint = f"did you mean {module}:{near}?" if near else f"looked in {path.name}"
-                raise SchemaError(f"unknown-{self._code}", f"{module} has no function {name!r}", span, hint)
+                hint = f"did you mean {said}:{near}?" if near else f"looked in {path.name}"
+                raise SchemaError(f"unknown-{self._code}", f"{said} has no function {name!r}", span, hint)
         raise _no_module(module, module, span, "a module of Python source is expected")
 
     def cuda_file(self, path: str, header: str, span: Span) -> CudaFile:
@@ -199,10 +200,16 @@ class KernelModules:
 
 
 def _current_name(module: str) -> str:
-    """Return the name that a module of our kernels has by now."""
+    """Return the name that a module of our kernels or rules has by now."""
     if module == _FORMERLY or module.startswith(f"{_FORMERLY}."):
         module = module.replace(_FORMERLY, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
     package, _, name = module.rpartition(".")
+    if module == _RULES:
+        return "opwright_core.rules"
+    if package == _RULES:
+        roots = ("opwright_core", "opwright_kernels")
+        has_it = (root for root in roots for top in _top_level(root, ()) if _in_folder(top / "rules", name))
+        return f"{next(has_it, roots[0])}.rules.{name}"
     return _kernels_by_name().get(name, module) if package == "opwright_kernels" else module
 
 

@@ -14,6 +14,7 @@ from opwright_codegen.targets.cuda.sources import source_name
 from opwright_codegen.targets.native.c import FOLDER
 from opwright_codegen.targets.native.facts import ShapeOf
 from opwright_codegen.targets.native.loops import LoopKernel
+from opwright_codegen.views.imports import import_lines
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.operators import tuple_text
 
@@ -40,7 +41,7 @@ def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], names
         *{_class(each.kernel) for each in kernels},
     ]
     return {
-        "imports": ", ".join(sorted(names)),
+        "imports": import_lines(names),
         "has_library": bool(host),
         "modules": [_made(name, source) for source, name in sources.items()] + library,
         "kernels": [

@@ -3,7 +3,15 @@
 
 from os.path import dirname
 
-from opwright_core.abi import CudaHostKernel, CudaHostWriter, CudaKernel, CudaSource, CudaWriter, LaunchRule, NativeLibrary
+from opwright_core.abi import (
+    CudaHostKernel,
+    CudaHostWriter,
+    CudaKernel,
+    CudaSource,
+    CudaWriter,
+    LaunchRule,
+    NativeLibrary,
+)
 
 _SOURCE0 = CudaSource(__file__, "csrc_axpy.cu", ("--use_fast_math", "-DFACTOR=2"))
 _SOURCE1 = CudaSource(__file__, "csrc_rows.cu", ())
