@@ -21,7 +21,7 @@ from opwright.fake import FakeTensorMode
 
 # How many expressions are tried with each seed, and each with one of how many pairs of operands.
 COUNT = int(os.environ.get("OPWRIGHT_EXPRESSIONS", "50"))
-STEP = 1 if "OPWRIGHT_EXPRESSIONS" in os.environ else 5
+STEP = 1 if "OPWRIGHT_EXPRESSIONS" in os.environ else 10
 UNARY = "sqrt exp negative absolute isnan floor logical_not sign square conjugate invert signbit".split()  # noqa: SIM905
 BINARY = "add multiply maximum less logaddexp hypot bitwise_and equal true_divide floor_divide power copysign".split()  # noqa: SIM905
 OPERATORS = ("+", "-", "*", "/", "%", "**", "<", "&", "|", "<<", "@")

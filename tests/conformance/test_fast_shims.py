@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import functional_of
 from samples import NO_SAMPLES, samples_of
 from sampling import Sample
@@ -145,7 +146,7 @@ def test_known_plans_are_those_made_anew() -> None:
             continue
         before = count
         general: Any = kernel.loaded.general
-        samples = [*islice(samples_of(name), 40)]
+        samples = sweeps.share([*islice(samples_of(name), 40)], 10, of=name)
         wanted = []
         for sample in samples:
             forms.clear()
@@ -158,7 +159,7 @@ def test_known_plans_are_those_made_anew() -> None:
                 if problem is not None:
                     wrong.append(f"{operator.name}, {how}{sample}: {problem}")
         operators += count > before
-    assert operators > 400 and count > 10_000, (operators, count)
+    assert operators > 400 and count > 4_000, (operators, count)
     assert not wrong, f"{len(wrong)} of {count} wrong\n" + "\n".join(wrong[:20])
 
 

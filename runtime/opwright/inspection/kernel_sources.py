@@ -138,6 +138,7 @@ def _served_by(code: CodeType) -> Served | None:
     return None
 
 
+@functools.lru_cache(maxsize=64)  # every error asks, and all kernels are looked through
 def served_by_row(row: Row) -> Served | None:
     """Return what a row serves."""
     return next((served for shim, served in _shims() if isinstance(shim, Shim) and shim.row is row), None)
