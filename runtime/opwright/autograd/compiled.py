@@ -18,6 +18,7 @@ from opwright.autograd.recorders import configure_recording
 from opwright.autograd.recording import refresh
 from opwright.core import fast
 from opwright.dispatch.namespaces import ops
+from opwright.inspection.kernel_sources import name_backward
 from opwright.keys import VIEW
 from opwright.tensors.tensor import Tensor
 
@@ -31,7 +32,11 @@ def run(tensor: Any, gradient: Any, keep_graph: object) -> bool:
     _configure()
     if type(tensor) is Tensor and tensor.keys & VIEW:
         refresh(tensor)
-    done: bool = fast.run_backward(tensor, gradient, bool(keep_graph))
+    try:
+        done: bool = fast.run_backward(tensor, gradient, bool(keep_graph))
+    except Exception as error:
+        name_backward(error)
+        raise
     return done
 
 
