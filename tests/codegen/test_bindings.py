@@ -46,6 +46,10 @@ ERRORS = {
         "- func: demo::f(Tensor(a!) self) -> ()\n  meta: like(self)\n" + CPU + "xp.sin(self)",
         "2:9: error: 'meta' says what results look like, and demo::f returns none that it writes [meta-kind]",
     ),
+    "meta-kind-of-numbers": (
+        "- func: demo::f(Tensor self) -> int\n  meta: like(self)\n" + CPU + "xp.size(self)",
+        "2:9: error: 'meta' says what tensors look like, and demo::f returns int [meta-kind]",
+    ),
     "autogen-composite": (
         "- func: demo::f(Tensor(a) self) -> Tensor(a)\n  autogen: f.out\n" + CPU + "self.T",
         "2:12: error: demo::f: 'autogen' makes no f.out: it is a view, or has no 'dispatch' [autogen-composite]",

@@ -132,6 +132,10 @@ BY_RULE = """
   dispatch:
     CPU: some_positive
     Meta: some_positive_fake
+- func: NS::turned_back(Tensor x) -> Tensor
+  meta: like(x)
+  dispatch:
+    CPU: xp.negative(x)
 """
 DERIVATIVES = """
 - name: NS::doubled(Tensor x, Tensor y, int n) -> Tensor
@@ -141,6 +145,8 @@ DERIVATIVES = """
   y: grad
 - name: NS::summed(Tensor[] xs, int n) -> Tensor
   xs: wrong_gradients(grad, n)
+- name: NS::turned_back(Tensor x) -> Tensor
+  x: grad * x.T
 """
 
 
@@ -250,6 +256,16 @@ def test_errors_raised_by_kernels_say_which_operator(ops: Any, x: Any) -> None:
         ops.taken_twice(x, 9)
     inner, outer = error.value.__notes__
     assert ops.taken.default.name in inner and f"{ops.taken_twice.default.name} for CompositeImplicit" in outer
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_errors_of_what_backward_functions_call_say_which_operator(ops: Any, create_graph: bool) -> None:
+    x = opwright.ones(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="size of tensor a") as error:
+        ops.turned_back(x).sum().backward(create_graph=create_graph)
+    called, backward = error.value.__notes__
+    assert called.startswith("In the kernel of aten::mul.Tensor")
+    assert backward.startswith(f"In the backward function of {ops.turned_back.default.name}, declared at ops.yaml:")
 
 
 def test_a_fake_by_hand_makes_sizes_that_depend_on_data(ops: Any) -> None:

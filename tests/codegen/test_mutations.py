@@ -237,10 +237,11 @@ def _raw(error: BaseException, operator: Operator) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     statement = last.line or ""
     is_worded = "/opwright/" in last.filename and statement.startswith(("raise ", "check("))
+    is_ours = "/opwright/" in last.filename and "kernel(" not in statement  # a kernel in C has no line of its own
     is_pythons = (
         not is_worded
         and "/numpy/" not in last.filename
-        and (isinstance(error, _PYTHONS) or "'NoneType'" in text or "/opwright/" in last.filename)
+        and (isinstance(error, _PYTHONS) or "'NoneType'" in text or is_ours)
     )
     if (operator.name in text or f"{operator.base}(" in text) and not is_pythons:
         return ""

@@ -327,6 +327,11 @@ def _check_variant(operator: Operator, base: Operator, meta: Meta) -> None:
     if isinstance(meta, Plans) and (writes_unreturned or not operator.schema.returns):
         message = f"'meta' says what results look like, and {name} returns none that it writes"
         raise SchemaError("meta-kind", message, base.span("meta"), "leave 'meta' out: the kernel writes the arguments")
+    others = [each.type for each in operator.schema.returns if not each.type.is_tensor_like]
+    if isinstance(meta, Plans) and others:
+        message = f"'meta' says what tensors look like, and {name} returns {others[0]}"
+        hint = "leave 'meta' out: a kernel for Meta may say what is returned without data"
+        raise SchemaError("meta-kind", message, base.span("meta"), hint)
 
 
 _FUNCTIONALITY = frozenset(("ADInplaceOrView", "Functionalize", "Python", "BackendSelect", "Batched", "Tracer"))

@@ -16,6 +16,7 @@ from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded
 from opwright.autograd.recorders import configure_recording
 from opwright.autograd.recording import refresh
+from opwright.inspection.kernel_sources import name_backward
 from opwright_core.core import fast
 from opwright_core.dispatch.call.namespaces import ops
 from opwright_core.keys import VIEW
@@ -31,7 +32,11 @@ def run(tensor: Any, gradient: Any, keep_graph: object) -> bool:
     _configure()
     if type(tensor) is Tensor and tensor.keys & VIEW:
         refresh(tensor)
-    done: bool = fast.run_backward(tensor, gradient, bool(keep_graph))
+    try:
+        done: bool = fast.run_backward(tensor, gradient, bool(keep_graph))
+    except Exception as error:
+        name_backward(error)
+        raise
     return done
 
 

@@ -25,6 +25,7 @@ from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
 from opwright.autograd.modes import with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
 from opwright.autograd.reach import count_uses, leading_to, reachable
+from opwright.inspection.kernel_sources import name_backward
 from opwright_core.state import active_modes, set_modes
 
 __all__ = ["compiled_pass", "current_pass", "error_of_circle", "is_running", "run", "running"]
@@ -60,6 +61,9 @@ def run(
         del roots
         current.run()
         return current.captured(targets)
+    except Exception as error:
+        name_backward(error)
+        raise
     finally:
         try:
             set_modes(outer)

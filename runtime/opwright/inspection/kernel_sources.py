@@ -13,19 +13,21 @@ import linecache
 import sys
 import textwrap
 import tokenize
+import traceback
 from collections.abc import Iterator
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
 from opwright.inspection.row_texts import is_expression, row_text
+from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy, LazyWrapper, Shim
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ContractError
 from opwright_core.places import OURS
 
-__all__ = ["gradient_text", "name_kernel", "name_row", "recorded_by", "wrong_result"]
+__all__ = ["gradient_text", "name_backward", "name_kernel", "name_row", "recorded_by", "wrong_result"]
 
 
 class Served(NamedTuple):
@@ -87,7 +89,28 @@ def name_row(error: Exception, row: Row) -> None:
 
 def recorded_by(node: Any) -> str:
     """Return a line that names the operator which made a node and its backward function; "" where it is not known."""
+    operator = _operator_of(node)
+    if operator is None:
+        return ""
+    where = f", declared at {operator.where}" if operator.where else ""
+    return f"\nDeclaration: {operator.name}{operator.declaration}{where}"
 
+
+def name_backward(error: Exception) -> None:
+    """Note on an error of a backward pass which operator's backward function raised it, and where that is declared."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == "apply")
+    nodes = [node for frame in frames if (node := frame.f_locals.get("self")) is not None]
+    operator = _operator_of(nodes[-1]) if nodes else None
+    if operator is None or operator.name in str(error):
+        return
+    where = f", declared at {operator.where}" if operator.where else ""
+    note = f"In the backward function of {operator.name}{where}: {operator.name}{operator.declaration}"
+    if note not in getattr(error, "__notes__", ()):  # which a pass inside another one added
+        error.add_note(note)
+
+
+def _operator_of(node: Any) -> Operator | None:
+    """Return the operator whose recording kernel made a node."""
     kind = type(node)
     for name, by_key in registry.kernels.copy().items():
         for registrations in list(by_key.values()):
@@ -99,10 +122,8 @@ def recorded_by(node: Any) -> str:
                 ):
                     continue
                 if name in registry.operators and _makes(wrapper.loaded.make, kind):
-                    operator = registry.operators[name]
-                    where = f", declared at {operator.where}" if operator.where else ""
-                    return f"\nDeclaration: {operator.name}{operator.declaration}{where}"
-    return ""
+                    return registry.operators[name]
+    return None
 
 
 def _makes(make: Any, kind: type) -> bool:

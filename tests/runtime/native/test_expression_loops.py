@@ -183,24 +183,27 @@ def defined(name: str, *operands: Any) -> Any:
         return eval(text, {"xp": np, **dict(zip("xy", operands, strict=False))})
 
 
+def widened(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Numbers as float64, or as long doubles where they are float64."""
+    with np.errstate(invalid="ignore"):
+        return x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)
+
+
 @pytest.mark.parametrize("name", [name for name in UNARY if name not in ("lgamma", "reciprocal", "sigmoid")])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_functions_are_within_two_units(native: ModuleType, name: str, dtype: str) -> None:
     """Held against wider numbers, which NumPy has on most machines; else against its own."""
     kind = np.dtype(dtype)
     x = samples(kind, 11)
-    is_own = name in ("erf", "erfc")
-    with np.errstate(invalid="ignore"):
-        wide = x if is_own else x.astype(np.float64 if dtype == "float32" else np.longdouble)
-    true = defined(name, wide)
-    # (libm has its own limits, of 1 to 3 units)
-    assert away(getattr(native, f"u_{name}").fast(x, None), true, kind) <= (3 if FUNCTIONS[name].is_libm else 2)
+    true = defined(name, x if name in ("erf", "erfc") else widened(x))
+    # (libm has its own limits: glibc's manual gives 1 or 2 units for most functions, 4 for cbrt)
+    assert away(getattr(native, f"u_{name}").fast(x, None), true, kind) <= (4 if FUNCTIONS[name].is_libm else 2)
 
 
 @pytest.mark.parametrize("name", [*BINARY, "lgamma", "sigmoid", "reciprocal"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_functions_are_near_their_definitions(native: ModuleType, name: str, dtype: str) -> None:
-    """Corners are those of the definition, too."""
+    """Corners are those of the definition, too. Others are held against wider ones: NumPy's are 4 units off."""
     kind = np.dtype(dtype)
     x, y = samples(kind, 11), seeds.numpy_generator(2).permutation(samples(kind, 12))
     operands = (x, y) if name in BINARY else (x,)
@@ -216,7 +219,11 @@ def test_functions_are_near_their_definitions(native: ModuleType, name: str, dty
         step = float(np.finfo(kind).eps)
         np.testing.assert_allclose(found, defined(name, *operands), rtol=4 * step, atol=4 * step)
     else:
-        assert away(found, defined(name, *operands), kind) <= 3
+        true = defined(name, *map(widened, operands))
+        if name == "sigmoid":  # which is 0 where exp(-x) is infinite, though a wider one is not
+            with np.errstate(all="ignore"):
+                true[np.isinf(np.exp(-x))] = 0
+        assert away(found, true, kind) <= 3
 
 
 def test_negative_exponents_of_integers_are_numpys_error(native: ModuleType) -> None:
