@@ -31,6 +31,7 @@ from opwright_codegen.kernels.forms import (
     NvccKernel,
     PathKernel,
     RawKernel,
+    TorchKernel,
     kernel_form,
 )
 from opwright_codegen.kernels.modules import KernelFunction, KernelModules
@@ -40,7 +41,7 @@ from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Looped", "Named", "Native", "Unbound", "VariantOf",
+    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Looped", "Named", "Native", "Torch", "Unbound", "VariantOf",
     "backend_bindings", "bind", "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
@@ -72,6 +73,13 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Torch:
+    """An operator of PyTorch, `aten::add.Tensor`, called with Tensors."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unbound:
     """A name that no module has."""
 
@@ -99,7 +107,7 @@ class Binding:
     view: OperatorView
     base: Operator
     key: str
-    kernel: Inline | Named | Native | CudaKernel | VariantOf | FunctionalOf | Unbound
+    kernel: Inline | Named | Native | CudaKernel | Torch | VariantOf | FunctionalOf | Unbound
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
@@ -136,7 +144,7 @@ def bind(
     return found
 
 
-_Bound = Inline | Named | Native | CudaKernel | Unbound
+_Bound = Inline | Named | Native | CudaKernel | Torch | Unbound
 
 
 class _Binder:
@@ -282,6 +290,9 @@ class _Binder:
                 if self._cuda.setdefault(name, base.name) != base.name:
                     message = f"{self._cuda[name]} has the CUDA kernel {name!r}, too"
                     raise SchemaError("cuda-twice", message, kernel.span, "give each operator a kernel of its own")
+            case TorchKernel(name):
+                _check_torch_kernel(base, key, kernel)
+                bound = Torch(name)
             case _:
                 assert_never(form)
         return bound
@@ -314,6 +325,16 @@ def _check_array_module(base: Operator, kernel: Kernel) -> None:
     if any(a.name == "xp" for a in base.schema.arguments):
         message = f"{base.schema.name} has an argument 'xp', which hides the array module"
         raise SchemaError("hidden-module", message, kernel.span, "rename it, or write the kernel as a function")
+
+
+def _check_torch_kernel(base: Operator, key: str, kernel: Kernel) -> None:
+    """Refuse operators of PyTorch where no tensors of a backend are computed, and for groups of variants."""
+    if key not in BACKENDS:
+        hint = f"write it for {', '.join(BACKENDS)}"
+        raise SchemaError("torch-kernel", f"an operator of PyTorch is no kernel for {key}", kernel.span, hint)
+    if base.structured:
+        message = f"{base.schema.name} is structured: its variants would all call this operator of PyTorch"
+        raise SchemaError("torch-kernel", message, kernel.span, "leave 'structured' out: give each variant its own")
 
 
 def _check_variant(operator: Operator, base: Operator, meta: Meta) -> None:

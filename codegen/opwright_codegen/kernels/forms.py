@@ -13,8 +13,8 @@ from opwright_codegen.source import Text
 
 __all__ = [
     "BatchForm", "FamilyBatch", "InlineKernel", "KernelForm", "MetaForm", "MetaFormulas", "NamedKernel", "NativeKernel",
-    "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "ViewMeta", "batch_form", "kernel_form",
-    "meta_form",
+    "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "TorchKernel", "ViewMeta", "batch_form",
+    "kernel_form", "meta_form",
 ]  # fmt: skip
 
 
@@ -64,6 +64,13 @@ class NvccKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class TorchKernel:
+    """A kernel `torch:NAMESPACE::NAME.OVERLOAD`, an operator of PyTorch."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ViewMeta:
     """A `meta` whose results share memory with an argument: they are what the kernel returns."""
 
@@ -98,7 +105,7 @@ class PathBatch:
     name: str
 
 
-KernelForm = InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel | NvccKernel
+KernelForm = InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel | NvccKernel | TorchKernel
 MetaForm = ViewMeta | MetaFormulas | PathMeta
 BatchForm = FamilyBatch | PathBatch
 
@@ -106,6 +113,7 @@ _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _NAME = re.compile(rf"{_WORD}(?:::{_WORD})*")
 _PATH = re.compile(rf"({_WORD}(?:\.{_WORD})*):({_WORD})")
 _NATIVE = re.compile(r"native:([A-Za-z][A-Za-z0-9_]*)")  # names that begin with an underscore are often C's own
+_TORCH = re.compile(rf"torch:({_WORD}::{_WORD}(?:\.{_WORD})?)", re.ASCII)
 _CUDA = re.compile(r"(?:raw|nvcc):([\w./-]+)::([A-Za-z][A-Za-z0-9_]*)", re.ASCII)
 
 
@@ -119,6 +127,8 @@ def kernel_form(text: Text) -> KernelForm:
         (name,) = _parts(_NATIVE, "native:my_function", text)
         _refuse_keywords([name], text)
         return NativeKernel(name)
+    if written.startswith("torch:") and "::" in written and not written.startswith("torch::"):
+        return TorchKernel(*_parts(_TORCH, "torch:aten::add.Tensor", text))
     for word, form in (("raw", RawKernel), ("nvcc", NvccKernel)):
         if written.startswith(f"{word}:") and not written.startswith(f"{word}::"):
             file, name = _parts(_CUDA, f"{word}:csrc/file.cu::my_kernel", text)

@@ -15,11 +15,12 @@ __all__ = ["RESERVED", "ShimNames"]
 RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownViews", "Layout",
     "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError",
-    "ValueError", "_", "annotations", "array_module", "builtins", "complex", "cp", "cuda_kernel", "dtypes", "error",
-    "fake", "fake_kernel", "float", "inplace_variant", "int", "item", "kernel", "made", "math", "metas", "name_kernel",
-    "native", "native_cuda", "native_kernel", "new_fake", "new_place", "new_result", "new_results", "np", "number_of",
-    "out_variant", "place", "place_of", "place_of_first", "plan", "plan_of", "plans", "plans_of", "result", "results",
-    "results_of", "rules", "target", "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
+    "ValueError", "_", "annotations", "array_module", "call_torch", "builtins", "call_torch", "complex", "cp",
+    "cuda_kernel", "dtypes", "error", "fake", "fake_kernel", "float", "inplace_variant", "int", "item", "kernel",
+    "made", "math", "metas", "name_kernel", "native", "native_cuda", "native_kernel", "new_fake", "new_place",
+    "new_result", "new_results", "np", "number_of", "out_variant", "place", "place_of", "place_of_first", "plan",
+    "plan_of", "plans", "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list",
+    "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, Inline, Named, result_formulas
+from opwright_codegen.bindings.bind import Binding, Inline, Named, Torch, result_formulas
 from opwright_codegen.bindings.metas import Plans, ViewOf
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim, walk
 from opwright_codegen.formula.elementwise import Names, is_of_operands, operands_broadcast
@@ -13,7 +13,7 @@ from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.kernels.names import RESERVED, ShimNames
 from opwright_codegen.targets.kernels.spelled import spelled
-from opwright_codegen.targets.kernels.unplanned import direct_statements, view_statements
+from opwright_codegen.targets.kernels.unplanned import direct_statements, torch_statements, view_statements
 from opwright_codegen.views.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.views.layout import formula_lines, guarded, operation, returned
 from opwright_codegen.views.names import BuiltinNames, Namer
@@ -94,7 +94,9 @@ class ShimBuilder:
 
     def body(self) -> list[str]:
         """Return its statements, as they are laid out at `indent`."""
-        meta = self.binding.meta
+        meta, kernel = self.binding.meta, self.binding.kernel
+        if isinstance(kernel, Torch) and (self.binding.key != "Meta" or not isinstance(meta, Plans)):
+            return torch_statements(self, kernel.name)
         if isinstance(meta, ViewOf):
             return [*self.unwrapped(), *view_statements(self, meta)]
         if isinstance(meta, Plans):

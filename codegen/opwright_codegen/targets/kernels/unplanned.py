@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING
 from opwright_codegen.bindings.metas import ViewOf
 from opwright_codegen.formula.ast import Call, Verbatim
 from opwright_codegen.schema.model import Argument, Return
-from opwright_codegen.views.annotations import Side, annotation
+from opwright_codegen.views.annotations import Side, annotation, return_annotation
 from opwright_codegen.views.layout import formula_lines, quoted, returned
 
 if TYPE_CHECKING:
     from opwright_codegen.targets.kernels.shims import ShimBuilder
 
-__all__ = ["direct_statements", "view_statements"]
+__all__ = ["direct_statements", "torch_statements", "view_statements"]
+
+
+def torch_statements(shim: ShimBuilder, name: str) -> list[str]:
+    """Return what calls an operator of PyTorch with the Tensors: `opwright.bindings.called`."""
+    given = tuple(Verbatim(shim.own[a.name]) for a in shim.schema.arguments)
+    call = Call(Verbatim("call_torch"), (Verbatim(quoted(name)), *given))
+    if not shim.schema.returns:
+        return [formula_lines(call, shim.spelling({}), shim.indent)]
+    kind = return_annotation(shim.schema.returns, shim.builtins)
+    return [formula_lines(call, shim.spelling({}), shim.indent, f"result: {kind} = "), "return result"]
 
 
 def view_statements(shim: ShimBuilder, meta: ViewOf) -> list[str]:
