@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.names.late_imports import import_late
+from opwright_core.names.late_imports import import_late
 
 __all__ = ["call_torch"]
 

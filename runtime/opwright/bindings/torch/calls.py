@@ -15,14 +15,14 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from opwright.arrays import formats
-from opwright.arrays.devices import Device
 from opwright.bindings.torch.values import our_dtype, our_tensor, torch_dtype, torch_tensor
-from opwright.dispatch.variants import write_out
 from opwright.fake.arrays import MetaArray, meta_array, wrap_meta
 from opwright.fake.modes import new_place
 from opwright.generators.generator import Generator
-from opwright.tensors.tensor import Tensor, wrap_view
+from opwright_core.arrays import formats
+from opwright_core.arrays.devices import Device
+from opwright_core.dispatch.package.variants import write_out
+from opwright_core.tensors.tensor import Tensor, wrap_view
 
 __all__ = ["function_of"]
 
