@@ -128,28 +128,32 @@ def run(code: str, names: dict[str, Any]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-LOADED = tuple(f"opwright.{name}" for name in ("autograd", "backends", "inspection", "symbolic"))
+LEFT_OUT = ("opwright.bindings", "opwright.__main__", "opwright.facade_stub", "opwright_aten.kernels_cuda")
+
+
+def _load_what_is_lazy() -> None:
+    """Import each module that a call could load late: its file is opened before anything is told."""
+    import opwright
+    import opwright_aten
+    import opwright_core
+    import opwright_kernels
+
+    for package in (opwright, opwright_core, opwright_kernels, opwright_aten):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.startswith(LEFT_OUT):
+                importlib.import_module(module.name)
 
 
 def main(count: int, seed: int) -> None:
     import resource
 
     import opwright
-    import opwright_aten
-    import opwright_core
-    import opwright_kernels
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     signal.signal(signal.SIGALRM, _stop)
     grammar, taken = Grammar(seed), 0
-    for package in (opwright, opwright_core, opwright_kernels):  # what is lazy is loaded
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if module.name.startswith(("opwright_core", "opwright_kernels", *LOADED)):
-                importlib.import_module(module.name)
-    for module in pkgutil.walk_packages(opwright_aten.__path__, "opwright_aten."):
-        if "kernels_cuda" not in module.name:
-            importlib.import_module(module.name)
+    _load_what_is_lazy()
     opwright.exp(np.ones((2, 3))), opwright.sum(opwright.ones(2, 2) @ opwright.ones(2, requires_grad=True)).backward()
     sys.addaudithook(_tell)
     scopes = (Scope.for_kernel(SCHEMA), Scope.for_composite(SCHEMA, OPERATORS), Scope.for_meta(SCHEMA, ()))
