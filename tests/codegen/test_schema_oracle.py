@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -345,7 +346,8 @@ def _parsed(text: str) -> tuple[Any, FunctionSchema] | None:
 
 def test_the_runtime_agrees_on_compatibility_of_random_schemas() -> None:
     """Backward and forward, for pairs that differ in one piece and for unrelated ones. PyTorch does not look at out
-    arguments that the old schema lacks, though no call written for it passes them: there, only we are asked.
+    arguments that the old schema lacks, though no call written for it passes them: there, only we are asked. It reads
+    beyond the shorter of two lists where one schema lost arguments before its out: that is a break.
     """
     rng = seeds.generator(7)
     seen: set[tuple[bool, bool]] = set()
@@ -356,8 +358,8 @@ def test_the_runtime_agrees_on_compatibility_of_random_schemas() -> None:
         old, new = _parsed(text), _parsed(other)
         if old is None or new is None:
             continue
-        backward = new[0].is_backward_compatible_with(old[0])
-        forward, _ = new[0].check_forward_compatible_with(old[0])
+        backward = _within(lambda old=old, new=new: new[0].is_backward_compatible_with(old[0]))
+        forward = _within(lambda old=old, new=new: new[0].check_forward_compatible_with(old[0])[0])
         has_more_outs = len(new[1].out_arguments) > len(old[1].out_arguments)
         reasons = incompatibilities(new[1], old[1])
         assert (reasons == []) == (backward and not has_more_outs), (text, other, reasons)
@@ -366,6 +368,14 @@ def test_the_runtime_agrees_on_compatibility_of_random_schemas() -> None:
         seen.add((backward, forward))
         compared += 1
     assert len(seen) == 4
+
+
+def _within(ask: Callable[[], bool]) -> bool:
+    """Return PyTorch's answer; False where it reads beyond a list of arguments."""
+    try:
+        return ask()
+    except IndexError:
+        return False
 
 
 def test_annotated_types_print_as_the_runtime_does() -> None:

@@ -25,7 +25,8 @@ RANDOM = seeds.numpy_generator(0)
 A, B = RANDOM.uniform(0.1, 1, (2, 3, 4)), RANDOM.uniform(0.1, 1, (5, 4))
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("soft_threshold", (A,), {"limit": 0.3}),
-    ("haversine", (A, RANDOM.uniform(size=4), RANDOM.uniform(size=(3, 1)), np.asarray(0.5)), {}),
+    # Places far from each other: where they meet, the second derivatives are as large as differences are wrong.
+    ("haversine", (A, RANDOM.uniform(size=4), RANDOM.uniform(1.5, 2, size=(3, 1)), np.asarray(3.0)), {}),
     ("squared_distances", (A, B), {}),
     ("standardize", (A,), {}),
     ("peak", (A,), {"dim": -2}),
