@@ -32,6 +32,7 @@ ROOMS = [
     ["abi", "tools"],
     ["facade"],
     ["nn", "array_api"],
+    ["torch_names"],
     ["bindings"],
 ]
 # What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the

@@ -65,6 +65,10 @@ _HOMES = {
     "opwright.methods.indexing": "nonzero",
     "opwright.methods.low_rank": "pca_lowrank svd_lowrank",
     "opwright.methods.printing": "set_printoptions",
+    "opwright.methods.typed": (
+        "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
+        "ShortTensor"
+    ),
     "opwright.random": "get_rng_state set_rng_state",
     "opwright.serialization": "load save",
     "opwright.symbolic.numbers": "SymBool SymFloat SymInt",

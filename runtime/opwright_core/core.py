@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 __all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 12  # of what Python code and the extensions agree on: the build tells it C
+VERSION: Final = 13  # of what Python code and the extensions agree on: the build tells it C
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -67,7 +67,7 @@ fast, _reason = _load("opwright_core._fast")
 class TensorBase:
     """The slots of a Tensor (`opwright_core.tensors.tensor`)."""
 
-    __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
+    __slots__ = ("__dict__", "__weakref__", "array", "edge", "extra", "keys")
     array: Any
     keys: int
     edge: Any

@@ -22,12 +22,13 @@ Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
 def reduce_tensor(tensor: Tensor) -> Reduced:
     """Return how to build the tensor again: over its storage where arrays have strides, else from a NumPy array.
 
-    An instance of a subclass comes back as one, with its attributes. Raises RuntimeError for a tensor that an operator
-    recorded.
+    It comes back with the attributes that it was given, an instance of a subclass as one. Raises RuntimeError for a
+    tensor that an operator recorded.
     """
     if type(tensor) is not Tensor:
         return _instance, (type(tensor), hooks.handlers().attributes_of(tensor), *_reduce_plain(tensor))
-    return _reduce_plain(tensor)
+    given = vars(tensor)
+    return (_with_attributes, (given, *_reduce_plain(tensor))) if given else _reduce_plain(tensor)
 
 
 def _reduce_plain(tensor: Tensor) -> Reduced:
@@ -58,6 +59,12 @@ def _instance(
     return made.requires_grad_() if plain.requires_grad else made
 
 
+def _with_attributes(given: dict[str, Any], rebuild: Callable[..., Tensor], arguments: tuple[Any, ...]) -> Tensor:
+    made = rebuild(*arguments)
+    vars(made).update(given)
+    return made
+
+
 def _over_storage(
     storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: DType, requires_grad: bool
 ) -> Tensor:
@@ -80,4 +87,6 @@ def share(tensor: Tensor) -> Tensor:
     if type(tensor) is not Tensor:
         handlers = hooks.handlers()
         second = handlers.instance_like(type(tensor), handlers.attributes_of(tensor), second)
+    elif given := vars(tensor):
+        vars(second).update(given)
     return second.requires_grad_() if tensor.requires_grad else second

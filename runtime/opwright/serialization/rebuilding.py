@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from opwright.generators.generator import Generator
-from opwright.methods.pickling import _from_numpy, _over_storage
+from opwright.methods.pickling import _from_numpy, _over_storage, _with_attributes
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import CANONICAL, INEXACT, bfloat16, bool_, uint8
 from opwright_core.arrays.formats import Layout, MemoryFormat
@@ -217,6 +217,15 @@ def _tensor_of_array(kind: Any, index: Any, array: Any, requires_grad: Any) -> T
     return _from_numpy(device.type, device.index, array, requires_grad)
 
 
+def _tensor_with_attributes(given: Any, rebuild: Any, arguments: Any) -> Tensor:
+    is_ours = rebuild is _tensor or rebuild is _tensor_of_array
+    _require(is_ours and type(arguments) is tuple, "attributes of no tensor")
+    _require(type(given) is dict and all(type(name) is str for name in given), "attributes without names")
+    for name in given:
+        _require(name.isidentifier() and not hasattr(Tensor, name), f"an attribute {name!r:.40} of a tensor")
+    return _with_attributes(given, rebuild, arguments)
+
+
 def _check_grad(requires_grad: Any, dtype: DType) -> None:
     _require(type(requires_grad) is bool, "a tensor that does not say whether it requires grad")
     _require(not requires_grad or dtype in INEXACT, "a tensor of ints that requires grad")
@@ -311,6 +320,7 @@ NAMES: Final[dict[tuple[str, str], Any]] = {
     ("numpy._core.multiarray", "_reconstruct"): _empty_array, ("numpy._core.multiarray", "scalar"): _number,
     ("numpy._core.numeric", "_frombuffer"): _array_over, ("opwright_core.arrays.storage", "_restore"): _storage,
     ("opwright.methods.pickling", "_over_storage"): _tensor,
+    ("opwright.methods.pickling", "_with_attributes"): _tensor_with_attributes,
     ("opwright.methods.pickling", "_from_numpy"): _tensor_of_array, ("opwright_core.arrays.devices", "Device"): Device,
     ("opwright_core.arrays.formats", "Layout"): Layout, ("opwright_core.arrays.formats", "MemoryFormat"): MemoryFormat,
     ("opwright.generators.generator", "_restore"): _generator, ("opwright_core.arrays.size", "Size"): Size,

@@ -19,6 +19,7 @@ static int tensor_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(tensor->keys);
     Py_VISIT(tensor->edge);
     Py_VISIT(tensor->extra);
+    Py_VISIT(tensor->attributes);
     return 0;
 }
 
@@ -33,6 +34,7 @@ static int tensor_clear(PyObject *self) {
     Py_CLEAR(tensor->keys);
     Py_CLEAR(tensor->edge);
     Py_CLEAR(tensor->extra);
+    Py_CLEAR(tensor->attributes);
     return 0;
 }
 
@@ -99,7 +101,7 @@ int adopt_tensor(PyObject *class) {
         PyErr_SetString(PyExc_RuntimeError, "opwright_core._fast serves one Tensor class, and has it already");
         return -1;
     }
-    if (base->tp_dealloc != tensor_dealloc || type->tp_basicsize != base->tp_basicsize || type->tp_dictoffset != 0) {
+    if (base->tp_dealloc != tensor_dealloc || type->tp_basicsize != base->tp_basicsize || type->tp_dictoffset != base->tp_dictoffset) {
         PyErr_SetString(PyExc_TypeError, "the class is no TensorBase without slots of its own");
         return -1;
     }
@@ -116,7 +118,13 @@ static PyMemberDef tensor_members[] = {
     {"edge", T_OBJECT_EX, offsetof(Tensor, edge), 0, NULL},
     {"extra", T_OBJECT_EX, offsetof(Tensor, extra), 0, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weak_references), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Tensor, attributes), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef tensor_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot tensor_slots[] = {
@@ -125,6 +133,7 @@ static PyType_Slot tensor_slots[] = {
     {Py_tp_clear, tensor_clear},
     {Py_tp_dealloc, tensor_dealloc},
     {Py_tp_members, tensor_members},
+    {Py_tp_getset, tensor_getset},
     {0, NULL},
 };
 

@@ -13,6 +13,7 @@ typedef struct {
     PyObject *edge;
     PyObject *extra;
     PyObject *weak_references;
+    PyObject *attributes; /* what its user gave it, in a dict; NULL for nearly all */
 } Tensor;
 
 /* Return what a slot has, borrowed; NULL where it was never set. */

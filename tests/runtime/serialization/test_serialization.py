@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import pickle
@@ -127,13 +128,15 @@ with opwright.as_torch() as found:
     from torch import Tensor, nn
     from torch.utils._pytree import tree_map
     import user_of_torch
-    try: import torch.optim
+    try: import torch.distributions
     except ModuleNotFoundError as error: print(error)
     try:
         with opwright.as_torch(): pass
     except RuntimeError as error: print(error)
-assert torch is found is opwright and Function is opwright.autograd.Function and Tensor is opwright.Tensor
-assert F is opwright.nn.functional and user_of_torch.torch is opwright and opwright.autograd.__spec__ is spec
+assert torch is found and torch.add is opwright.add and Function is opwright.autograd.Function
+assert Tensor is opwright.Tensor and torch.autograd.grad is opwright.autograd.grad and torch.ops is opwright.ops
+assert F.relu is opwright.nn.functional.relu is nn.functional.relu and user_of_torch.torch is torch
+assert opwright.autograd.__spec__ is spec and opwright.nn.functional.__name__ == "opwright.nn.functional"
 assert (sys.modules.get("torch") is before) == {is_there} and "torch.autograd" not in sys.modules
 print(user_of_torch.double(torch.ones(2)).tolist())
 """
@@ -147,10 +150,34 @@ def test_opwright_as_torch(is_there: bool, tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.stderr == ""
     assert run.stdout.splitlines() == [
-        "No module named 'torch.optim': opwright.as_torch() gives Opwright as torch, which has no opwright.optim",
+        "No module named 'torch.distributions': opwright.as_torch() gives Opwright as torch, which has no "
+        "opwright.distributions",
         "as_torch() within as_torch(): torch is Opwright already",
         "[2.0, 2.0]",
     ]
+
+
+WITHOUT_TORCH = """
+import opwright
+with opwright.as_torch():
+    for name in ("torch.optim", "torch.nn.modules.linear"):
+        try: __import__(name)
+        except ModuleNotFoundError as error: print(error)
+    from torch import nn
+    try: nn.Linear
+    except AttributeError as error: print(error)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is installed here")
+def test_opwright_as_torch_says_that_layers_are_pytorchs_own() -> None:
+    run = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=False)
+    said = "is a file of PyTorch's own, which as_torch() runs over Opwright's tensors: pip install torch"
+    assert run.stdout.splitlines() == [
+        f"No module named 'torch.optim': it {said}",
+        f"No module named 'torch.nn.modules': it {said}",
+        f"module 'opwright.nn' has no attribute 'Linear': torch.nn.modules {said}",
+    ], run.stderr
 
 
 def test_cuda_without_a_device() -> None:

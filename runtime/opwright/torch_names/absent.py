@@ -1,0 +1,54 @@
+"""Answers about what is not here: TorchScript, compilers, other processes, cuDNN, overrides by `__torch_function__`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = [
+    "Nothing", "always", "annotate", "decorator", "disabled_torch_function", "ignored", "no_recording", "notes",
+]  # fmt: skip
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Nothing:
+    """A class without instances, to be asked about: is it a `ScriptModule`?"""
+
+
+def always(answer: Any) -> Callable[..., Any]:
+    """Return a function that gives this answer, whatever it is asked."""
+
+    def answering(*args: object, **kwargs: object) -> Any:
+        return answer
+
+    return answering
+
+
+def ignored(*args: object, **kwargs: object) -> None:
+    """Do nothing."""
+
+
+def decorator(function: Any = None, **options: object) -> Any:
+    """Return a function as it is. With options, a decorator that does so."""
+    return function if callable(function) else decorator
+
+
+def annotate(kind: object, value: Any) -> Any:
+    """Return the value, whatever its type is said to be."""
+    return value
+
+
+def no_recording(*args: object, **kwargs: object) -> Any:
+    """Return a block that does nothing."""
+    return contextlib.nullcontext()
+
+
+def disabled_torch_function(*args: Any, **kwargs: Any) -> Any:
+    """Return that nothing is done, as PyTorch's function of that place. It is never called."""
+    return NotImplemented
+
+
+# Notes that docstrings of PyTorch are made of.
+notes = {f"{kind}_reproducibility_note": "" for kind in ("backward", "cudnn", "forward")}

@@ -1,0 +1,103 @@
+"""The names by the module of PyTorch's that has them: `torch` itself as "", `torch.jit` as "jit"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from opwright.autograd import modes
+from opwright.torch_names import absent, parameters, sequences
+from opwright.torch_names.absent import always, decorator, ignored
+from opwright.torch_names.foreach import foreach_function
+from opwright.torch_names.recurrent import CELLS, LAYERS
+from opwright_core.arrays.formats import MemoryFormat
+
+__all__ = ["find_name", "names_of"]
+
+_NO: Final = always(False)
+_NONE: Final = always(None)
+_SCRIPTED: Final = ("ScriptModule", "ScriptFunction", "RecursiveScriptModule", "ScriptMethod")
+_SCRIPTS: Final = dict.fromkeys(_SCRIPTED, absent.Nothing)
+_BUILDING: Final = dict.fromkeys(("export", "ignore", "unused", "script_if_tracing", "interface"), decorator)
+_OF_OVERRIDES: Final = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+
+NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "": {
+        **CELLS,
+        **LAYERS,
+        "_disable_dynamo": decorator,
+        "_dtype_says": parameters.dtype_says,
+        "_has_compatible_shallow_copy_type": always(True),
+        "_use_cudnn_rnn_flatten_weight": _NO,
+        "_weight_norm": parameters.weight_norm,
+        "legacy_contiguous_format": MemoryFormat.contiguous_format,
+        "norm_except_dim": parameters.norm_except_dim,
+        "typename": parameters.typename,
+    },
+    "__future__": {
+        "get_overwrite_module_params_on_conversion": _NO,
+        "get_swap_module_params_on_conversion": _NO,
+    },
+    "_C": {
+        "_TensorMeta": type,
+        "_disabled_torch_function_impl": absent.disabled_torch_function,
+        "_get_privateuse1_backend_name": always("privateuseone"),
+        "_get_tracing_state": _NONE,
+        "_group_tensors_by_device_and_dtype": parameters.group_tensors,
+        "_is_any_autocast_enabled": _NO,
+        "_log_api_usage_once": ignored,
+        **_SCRIPTS,
+    },
+    "_C._nn": {"_parse_to": parameters.parse_to, "pad_sequence": sequences.pad_sequence},
+    "_VF": {
+        "_pack_padded_sequence": sequences.pack_padded_sequence,
+        "_pad_packed_sequence": sequences.pad_packed_sequence,
+        **CELLS,
+        **LAYERS,
+    },
+    "_dynamo": {"disable": decorator, "graph_break": ignored},
+    "_jit_internal": {"_copy_to_script_wrapper": decorator, "_overload": decorator, "_overload_method": decorator},
+    "_library": {},
+    "_library.opaque_object": {"is_opaque_reference_type": _NO},
+    "_opaque_base": {"OpaqueBase": absent.Nothing},
+    "_prims_common": {"DeviceLikeType": Any},
+    "_torch_docs": {"reproducibility_notes": absent.notes},
+    "_utils": {
+        "_get_obj_state": parameters.state_of,
+        "_rebuild_parameter": parameters.rebuild_parameter,
+        "_rebuild_parameter_with_state": parameters.rebuild_parameter_with_state,
+    },
+    "accelerator": {"current_accelerator": _NONE, "is_available": _NO},
+    "autograd.grad_mode": vars(modes),
+    "autograd.profiler": {"record_function": absent.no_recording},
+    "backends": {},
+    "backends.cudnn": {"benchmark": False, "deterministic": False, "enabled": False, "is_acceptable": _NO},
+    "backends.mha": {"get_fastpath_enabled": _NO},
+    "compiler": {"disable": decorator, "is_compiling": _NO, "is_dynamo_compiling": _NO, "is_exporting": _NO},
+    "cuda": {"is_current_stream_capturing": _NO},
+    "distributed": {"is_available": _NO, "is_initialized": _NO},
+    "jit": {
+        "_trace": None,
+        "annotate": absent.annotate,
+        "is_scripting": _NO,
+        "is_tracing": _NO,
+        **_BUILDING,
+        **_SCRIPTS,
+    },
+    "jit._trace": {"_trace_module_map": None},
+    "nn.functional": {"_canonical_mask": parameters.canonical_mask, "_none_or_dtype": parameters.dtype_or_none},
+    "overrides": {**dict.fromkeys(_OF_OVERRIDES, _NO), "is_tensor_like": parameters.is_tensor_like},
+    "types": {"_size": tuple[int, ...]},
+    "utils._python_dispatch": {"is_traceable_wrapper_subclass": _NO},
+    "utils.backend_registration": {"_privateuse1_backend_name": "privateuseone"},
+}
+
+
+def names_of(module: str) -> Mapping[str, Any] | None:
+    """Return what a module below `torch` has here; None where nothing is."""
+    return NAMES.get(module)
+
+
+def find_name(name: str) -> Any:
+    """Return what is made when it is asked for, of `torch` itself. Raises AttributeError where nothing is."""
+    return foreach_function(name)
