@@ -194,10 +194,24 @@ def test_slots_are_slots() -> None:
     del made.array
     with pytest.raises(AttributeError):
         del made.array
-    with pytest.raises(AttributeError):
-        made.nonsense = 1  # type: ignore[attr-defined]
+    assert vars(made) == {}
+    made.note = made  # type: ignore[attr-defined]
+    assert vars(made) == {"note": made}
     with pytest.raises(TypeError):
         opwright.Tensor(1, 2, 3, nonsense=4)  # type: ignore[call-arg]
+
+
+def test_what_a_tensor_was_given_goes_with_it() -> None:
+    """Memory that is used again has no attributes, and a circle through them is found."""
+    for place in range(200):
+        x = ones(3)
+        assert vars(x) == {}
+        x.note = place  # type: ignore[attr-defined]
+    x.circle = x  # type: ignore[attr-defined]
+    found = weakref.ref(x)
+    del x
+    gc.collect()
+    assert found() is None
 
 
 def test_weak_references_and_cycles() -> None:
