@@ -24,7 +24,7 @@ from opwright_core.arrays.devices import Device
 from opwright_core.dispatch.package.variants import write_out
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
-__all__ = ["function_of"]
+__all__ = ["function_of", "in_own_memory", "overload_named", "theirs_of"]
 
 _LAYOUTS: Final = {formats.Layout.strided: torch.strided}
 _FORMATS: Final = {
@@ -39,10 +39,11 @@ _FIXED: Final = "not resizable"  # what PyTorch says of memory that is not its o
 
 def function_of(name: str) -> Callable[..., Any]:
     """Return what calls PyTorch's operator of that name. Raises RuntimeError where it has none."""
-    return _Call(_overload(name))
+    return _Call(overload_named(name))
 
 
-def _overload(name: str) -> torch._ops.OpOverload:
+def overload_named(name: str) -> torch._ops.OpOverload:
+    """Return PyTorch's operator `NAMESPACE::NAME.OVERLOAD`. Raises RuntimeError where it has none."""
     namespace, _, rest = name.partition("::")
     base, _, overload = rest.partition(".")
     try:
@@ -70,13 +71,13 @@ class _Call:
         if len(values) != len(self._written):
             raise RuntimeError(f"{self._overload} takes {len(self._written)} arguments, and {len(values)} are declared")
         with torch.no_grad():
-            theirs = [_theirs(value) for value in values]
+            theirs = [theirs_of(value) for value in values]
             try:
                 results = self._run(theirs)
             except RuntimeError as error:
                 if _FIXED not in str(error):
                     raise
-                theirs = [_owned(t) if w else t for t, w in zip(theirs, self._written, strict=True)]
+                theirs = [in_own_memory(t) if w else t for t, w in zip(theirs, self._written, strict=True)]
                 results = self._run(theirs)
             self._write_back(values, theirs)
             return self._ours(results, values, theirs)
@@ -131,12 +132,13 @@ def _written_set(argument: torch.Argument) -> frozenset[str] | None:
     return frozenset(info.before_set) if info is not None and info.is_write else None
 
 
-def _theirs(value: Any) -> Any:
+def theirs_of(value: Any) -> Any:
+    """Return an argument of ours as PyTorch's, tensors on the same memory."""
     match value:
         case Tensor():
             return _meta(value.array) if isinstance(value.array, MetaArray) else torch_tensor(value)
         case list() | tuple():
-            return [_theirs(each) for each in value]
+            return [theirs_of(each) for each in value]
         case np.dtype():
             return torch_dtype(value)
         case Device():
@@ -154,9 +156,11 @@ def _theirs(value: Any) -> Any:
     return value
 
 
-def _owned(tensor: Any) -> Any:
-    """Return a copy on memory that PyTorch may resize."""
-    return [_owned(each) for each in tensor] if isinstance(tensor, list) else tensor.clone()
+def in_own_memory(tensor: Any) -> Any:
+    """Return a copy of a tensor, or of those of a list, on memory that PyTorch may resize."""
+    if isinstance(tensor, list):
+        return [in_own_memory(each) for each in tensor]
+    return tensor.clone() if isinstance(tensor, torch.Tensor) else tensor
 
 
 def _meta(array: MetaArray) -> torch.Tensor:

@@ -1,0 +1,99 @@
+"""What PyTorch's registry has of a namespace, as findings: kernels that call PyTorch, and what PyTorch alone has.
+
+The registry is listed by `opwright.bindings.torch.listing`, in a process in which PyTorch is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from opwright_codegen.importing.found import Findings, FoundOperator, Hole
+
+__all__ = ["Listed", "gradients_of", "read_registry"]
+
+_IMPLICIT: Final = "CompositeImplicitAutograd"
+_COMPOSITES: Final = frozenset((_IMPLICIT, "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"))
+# Tags of operators whose results nobody knows without the values.
+_OF_VALUES: Final = frozenset(("dynamic_output_shape", "data_dependent_output"))
+_NOT_SERVING: Final = frozenset(("Meta", "Autograd", "AutogradCPU", "FuncTorchBatched", "BackendSelect"))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One operator as the registry has it: `keys` are those that have kernels."""
+
+    name: str
+    schema: str | None
+    tags: tuple[str, ...]
+    keys: frozenset[str]
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> Listed:
+        """Return one entry of the listing."""
+        return cls(entry["name"], entry["schema"], tuple(entry["tags"]), frozenset(entry["keys"]))
+
+    @property
+    def is_composite(self) -> bool:
+        return not self.keys.isdisjoint(_COMPOSITES)
+
+    @property
+    def may_have_gradient(self) -> bool:
+        """Whether PyTorch has code for a gradient, and the operator takes and returns tensors, and is no out variant."""
+        arguments, _, returns = (self.schema or "").partition(" -> ")
+        has_code = not self.keys.isdisjoint(("Autograd", "AutogradCPU", _IMPLICIT))
+        return has_code and "Tensor" in arguments and "Tensor" in returns and "out" not in self.tags
+
+
+def read_registry(listed: Collection[Listed], where: str, has_cuda: bool) -> Findings:
+    """Return the operators with kernels for the CPU, or for CUDA where PyTorch was built with it, and the holes."""
+    operators, holes = [], []
+    for each in listed:
+        keys = _served(each, has_cuda)
+        if each.schema is None:
+            holes.append(Hole(where, each.name, "it has kernels and no schema: nobody has declared it"))
+        elif not keys:
+            holes.append(_no_kernel(each, where))
+        else:
+            meta, problem = _meta(each)
+            keys += meta
+            operators.append(FoundOperator(each.schema, where, {", ".join(keys): f"torch:{each.name}"}, each.tags))
+            holes += [Hole(where, each.name, said, hint) for said, hint in (*problem, *_left(each))]
+    return Findings(tuple(operators), tuple(holes))
+
+
+def gradients_of(listed: Collection[Listed]) -> frozenset[str]:
+    """Return the names of operators that PyTorch may differentiate."""
+    return frozenset(each.name for each in listed if each.may_have_gradient)
+
+
+def _served(listed: Listed, has_cuda: bool) -> list[str]:
+    return [
+        key
+        for key, is_there in (("CPU", True), ("CUDA", has_cuda))
+        if is_there and (listed.is_composite or key in listed.keys)
+    ]
+
+
+def _no_kernel(listed: Listed, where: str) -> Hole:
+    others = ", ".join(sorted(listed.keys - _NOT_SERVING - {"Functionalize"}))
+    problem = f"it has kernels for {others} alone" if others else "it has no kernel in this build of PyTorch"
+    return Hole(where, listed.name, problem, "it is left out", "no kernel for the CPU")
+
+
+def _meta(listed: Listed) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the key of a fake kernel where PyTorch has one that we can ask, and what is missing where not."""
+    if not _OF_VALUES.isdisjoint(listed.tags):
+        return [], [("what it returns depends on values: no fake", "declare a kernel under Meta")]
+    if listed.is_composite or "Meta" in listed.keys:
+        return ["Meta"], []
+    return [], [("PyTorch has no fake of it", "declare `meta:`")]
+
+
+def _left(listed: Listed) -> Iterator[tuple[str, str]]:
+    """Yield what only PyTorch has."""
+    if listed.may_have_gradient:
+        yield "its gradient, if it has one, is PyTorch's alone", "derivatives.yaml has its entry, as a comment"
+    if "FuncTorchBatched" in listed.keys:
+        yield "its rule for vmap is PyTorch's alone", "it is called for each sample; `batch:` declares a rule"
