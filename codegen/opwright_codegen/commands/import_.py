@@ -8,7 +8,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from opwright_codegen.commands.config import Config
 from opwright_codegen.commands.generate import Job, UsageError, job_of, render_namespace
@@ -63,7 +63,8 @@ def import_torch(arguments: Namespace, out: TextIO) -> int:
     return 0
 
 
-_SKELETON: Final = """# PyTorch may have gradients of these operators, which its kernels do not give here. Write the formulas that you need:
+_SKELETON: Final = """\
+# PyTorch may have gradients of these operators, which its kernels do not give here. Write the formulas that you need:
 # `derivatives = "derivatives.yaml"` in [tool.opwright] has them read.
 """
 
@@ -80,7 +81,7 @@ def import_files(arguments: Namespace, findings: Findings, out: TextIO) -> int:
     return 0
 
 
-def _listing(namespace: str, modules: Sequence[str]) -> Mapping[str, object]:
+def _listing(namespace: str, modules: Sequence[str]) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "operators.json")
         try:
@@ -88,7 +89,7 @@ def _listing(namespace: str, modules: Sequence[str]) -> Mapping[str, object]:
         except RuntimeProcessError as error:
             message = f"PyTorch's registry cannot be listed: {error}"
             raise SchemaError("no-registry", message, hint="install what is missing: pip install torch") from None
-        listing: Mapping[str, object] = json.loads(file.read_text(encoding="utf-8"))
+        listing: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if not listing["operators"]:
         raise _no_namespace(namespace, listing["namespaces"], modules)
     return listing

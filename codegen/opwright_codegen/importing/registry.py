@@ -17,6 +17,7 @@ _IMPLICIT: Final = "CompositeImplicitAutograd"
 _COMPOSITES: Final = frozenset((_IMPLICIT, "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"))
 # Tags of operators whose results nobody knows without the values.
 _OF_VALUES: Final = frozenset(("dynamic_output_shape", "data_dependent_output"))
+_OUT: Final = "it is left out"
 _NOT_SERVING: Final = frozenset(("Meta", "Autograd", "AutogradCPU", "FuncTorchBatched", "BackendSelect"))
 
 
@@ -39,8 +40,15 @@ class Listed:
         return not self.keys.isdisjoint(_COMPOSITES)
 
     @property
+    def has_key(self) -> bool:
+        """Whether an argument may say which kernel is called."""
+        arguments = (self.schema or "").partition(" -> ")[0].partition("(")[2]
+        return "Tensor" in arguments or "Device" in arguments
+
+    @property
     def may_have_gradient(self) -> bool:
-        """Whether PyTorch has code for a gradient, and the operator takes and returns tensors, and is no out variant."""
+        """Whether PyTorch has code for a gradient, and the operator takes and returns tensors, and is no out
+        variant."""
         arguments, _, returns = (self.schema or "").partition(" -> ")
         has_code = not self.keys.isdisjoint(("Autograd", "AutogradCPU", _IMPLICIT))
         return has_code and "Tensor" in arguments and "Tensor" in returns and "out" not in self.tags
@@ -55,6 +63,10 @@ def read_registry(listed: Collection[Listed], where: str, has_cuda: bool) -> Fin
             holes.append(Hole(where, each.name, "it has kernels and no schema: nobody has declared it"))
         elif not keys:
             holes.append(_no_kernel(each, where))
+        elif not each.has_key:
+            holes.append(
+                Hole(where, each.name, "it takes no tensor and no device, which say whose kernel is called", _OUT)
+            )
         else:
             meta, problem = _meta(each)
             keys += meta
@@ -79,7 +91,7 @@ def _served(listed: Listed, has_cuda: bool) -> list[str]:
 def _no_kernel(listed: Listed, where: str) -> Hole:
     others = ", ".join(sorted(listed.keys - _NOT_SERVING - {"Functionalize"}))
     problem = f"it has kernels for {others} alone" if others else "it has no kernel in this build of PyTorch"
-    return Hole(where, listed.name, problem, "it is left out", "no kernel for the CPU")
+    return Hole(where, listed.name, problem, _OUT, "no kernel for the CPU")
 
 
 def _meta(listed: Listed) -> tuple[list[str], list[tuple[str, str]]]:

@@ -1,4 +1,4 @@
-"""The operators of a namespace as PyTorch's registry has them, in JSON: `opwright import torch` asks in another process.
+"""The operators of a namespace as PyTorch's registry has them, in JSON, which `opwright import torch` reads.
 
 Loading this module loads PyTorch, and changes nothing in it.
 """
