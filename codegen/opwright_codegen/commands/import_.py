@@ -48,7 +48,7 @@ def import_torch(arguments: Namespace, out: TextIO) -> int:
     listing = _listing(namespace, arguments.modules)
     listed = [Listed.read(each) for each in listing["operators"]]
     where = f"PyTorch {listing['version']}"
-    _say(f"{where}: {len(listed):,} operators of {namespace}", out)
+    _say(f"{where}: {_count(len(listed), 'operator')} of {namespace}", out)
     findings = read_registry(listed, where, listing["cuda"])
     made = f"`opwright import torch {namespace}`, of {where}"
     imported = _schema_file(folder, findings, made, {namespace: target}, out)
@@ -128,17 +128,22 @@ def _check_files(folder: Path, names: Sequence[str], force: bool) -> None:
     """Raise UsageError for files that are there already, and must not be replaced."""
     there = [name for name in names if os.path.lexists(folder / name)]
     if there and not force:
-        raise UsageError(f"{folder} has {', '.join(there)} already, and nothing is replaced: --force replaces them")
+        what = "it" if len(there) == 1 else "them"
+        raise UsageError(f"{folder} has {', '.join(there)} already, and nothing is replaced: --force replaces {what}")
 
 
 def _write(folder: Path, texts: Mapping[str, str], imported: Imported, made: str, out: TextIO) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in {**texts, _HOLES: page(imported.holes, f"Holes of {made}")}.items():
         replace_file(folder / name, text)
-    print(f"{folder / _OPS}: {len(imported.operators):,} operators", file=out)
-    print(f"{folder / _HOLES}: {len(imported.holes):,} holes", file=out)
+    print(f"{folder / _OPS}: {_count(len(imported.operators), 'operator')}", file=out)
+    print(f"{folder / _HOLES}: {_count(len(imported.holes), 'hole')}", file=out)
     for line in count_lines(imported.holes):
         print(line, file=out)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _say(text: str, out: TextIO) -> None:
