@@ -152,7 +152,7 @@ def test_no_operators_at_all(tmp_path: Path) -> None:
 def test_files_are_replaced_by_force_alone(tmp_path: Path) -> None:
     found = Findings((FoundOperator(f"ns::f{TENSOR}", "a.cpp:1"),))
     (tmp_path / "ops.yaml").write_text("# mine\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="has ops.yaml already, and nothing is replaced: --force replaces it"):
+    with pytest.raises(UsageError, match=r"has ops\.yaml already, and nothing is replaced: --force replaces it"):
         written(tmp_path, found)
     assert [path.name for path in tmp_path.iterdir()] == ["ops.yaml"]
     assert (tmp_path / "ops.yaml").read_text(encoding="utf-8") == "# mine\n"
