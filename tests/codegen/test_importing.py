@@ -57,6 +57,14 @@ def test_kernels_of_the_registry(keys: list[str], has_cuda: bool, expected: str)
     assert [each.dispatch for each in found.operators] == [{expected: "torch:ns::f.x"}]
 
 
+def test_schemas_as_pytorch_prints_them() -> None:
+    printed = "ns::f(Tensor($0! -> ) a, Tensor($1! -> )? b, *, ScalarType? dtype=4, MemoryFormat m=0, int n=4) -> ()"
+    found = Listed.read({"name": "ns::f", "schema": printed, "tags": [], "keys": ["CPU"]})
+    assert found.schema == (
+        "ns::f(Tensor! a, Tensor!? b, *, ScalarType? dtype=int64, MemoryFormat m=contiguous_format, int n=4) -> ()"
+    )
+
+
 def holes(*found: Listed) -> list[str]:
     return [hole.kind or hole.problem for hole in read_registry(found, WHERE, False).holes]
 

@@ -5,6 +5,7 @@ The registry is listed by `opwright.bindings.torch.listing`, in a process in whi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,18 @@ _OF_VALUES: Final = frozenset(("dynamic_output_shape", "data_dependent_output"))
 _OUT: Final = "it is left out"
 _NOT_SERVING: Final = frozenset(("Meta", "Autograd", "AutogradCPU", "FuncTorchBatched", "BackendSelect"))
 
+# Defaults that PyTorch prints as numbers of its enumerations.
+_NUMBERED: Final = re.compile(r"\b(ScalarType|MemoryFormat|Layout)(\?? \w+=)([0-9]+)\b")
+_FRESH: Final = re.compile(r"\(\$[0-9]+! -> \)")  # `Tensor!`: a set that has no other member
+_NAMES: Final = {
+    "ScalarType": (
+        *("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64"),
+        *("complex128", "bool", "qint8", "quint8", "qint32", "bfloat16"),
+    ),
+    "MemoryFormat": ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"),
+    "Layout": ("strided",),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -33,7 +46,10 @@ class Listed:
     @classmethod
     def read(cls, entry: Mapping[str, Any]) -> Listed:
         """Return one entry of the listing."""
-        return cls(entry["name"], entry["schema"], tuple(entry["tags"]), frozenset(entry["keys"]))
+        schema = entry["schema"]
+        if schema is not None:
+            schema = _FRESH.sub("!", _NUMBERED.sub(_named_default, schema))
+        return cls(entry["name"], schema, tuple(entry["tags"]), frozenset(entry["keys"]))
 
     @property
     def is_composite(self) -> bool:
@@ -78,6 +94,12 @@ def read_registry(listed: Collection[Listed], where: str, has_cuda: bool) -> Fin
 def gradients_of(listed: Collection[Listed]) -> frozenset[str]:
     """Return the names of operators that PyTorch may differentiate."""
     return frozenset(each.name for each in listed if each.may_have_gradient)
+
+
+def _named_default(found: re.Match[str]) -> str:
+    kind, middle, number = found.groups()
+    names = _NAMES[kind]
+    return f"{kind}{middle}{names[int(number)] if int(number) < len(names) else number}"
 
 
 def _served(listed: Listed, has_cuda: bool) -> list[str]:

@@ -21,10 +21,11 @@ from opwright.fake.modes import new_place
 from opwright.generators.generator import Generator
 from opwright_core.arrays import formats
 from opwright_core.arrays.devices import Device
+from opwright_core.arrays.storage import become_view
 from opwright_core.dispatch.package.variants import write_out
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
-__all__ = ["function_of", "in_own_memory", "overload_named", "theirs_of"]
+__all__ = ["function_of", "has_known_layout", "in_own_memory", "overload_named", "theirs_of"]
 
 _LAYOUTS: Final = {formats.Layout.strided: torch.strided}
 _FORMATS: Final = {
@@ -64,6 +65,8 @@ class _Call:
         self._written = [_is_written(each) for each in schema.arguments]
         sets = [_written_set(each) for each in schema.arguments]
         own = [_written_set(each) for each in schema.returns]
+        self._draws = torch.Tag.nondeterministic_seeded in overload.tags
+        self._moves_views = torch.Tag.inplace_view in overload.tags
         self._given = [sets.index(each) if each is not None and each in sets else None for each in own]
 
     def __call__(self, *values: Any) -> Any:
@@ -72,12 +75,16 @@ class _Call:
             raise RuntimeError(f"{self._overload} takes {len(self._written)} arguments, and {len(values)} are declared")
         with torch.no_grad():
             theirs = [theirs_of(value) for value in values]
+            state = torch.default_generator.get_state() if self._draws else None
             try:
                 results = self._run(theirs)
             except RuntimeError as error:
                 if _FIXED not in str(error):
                     raise
-                theirs = [in_own_memory(t) if w else t for t, w in zip(theirs, self._written, strict=True)]
+                if state is not None:  # as if it had drawn nothing
+                    torch.default_generator.set_state(state)
+                pairs = zip(map(theirs_of, values), self._written, strict=True)
+                theirs = [in_own_memory(their) if is_written else their for their, is_written in pairs]
                 results = self._run(theirs)
             self._write_back(values, theirs)
             return self._ours(results, values, theirs)
@@ -100,7 +107,9 @@ class _Call:
 
     def _update(self, ours: Tensor, tensor: torch.Tensor) -> None:
         array = ours.array
-        if isinstance(array, MetaArray):
+        if self._moves_views and _is_on(tensor, ours):
+            become_view(ours, _new(tensor, [(ours, tensor)]))
+        elif isinstance(array, MetaArray):
             if tuple(tensor.shape) != tuple(array.shape):
                 write_out(self._overload._schema.name, ours, _new(tensor, [(ours, None)]))
         elif tuple(tensor.shape) != array.shape:
@@ -121,6 +130,13 @@ class _Call:
         if place is not None and values[place] is not None:
             return values[place]
         return _ours(result, pairs)
+
+
+def _is_on(tensor: torch.Tensor, ours: Tensor) -> bool:
+    """Whether PyTorch's tensor for one of ours still lies in its memory."""
+    if isinstance(ours.array, MetaArray):
+        return True
+    return bool(np.may_share_memory(our_tensor(tensor).array, ours.array))
 
 
 def _is_written(argument: torch.Argument) -> bool:
@@ -181,13 +197,18 @@ def _ours(result: Any, given: Sequence[_Pair]) -> Any:
 
 def _new(result: torch.Tensor, given: Sequence[_Pair]) -> Tensor:
     """Return a result as ours: a view of the argument whose memory it shares."""
-    if result.layout != torch.strided:
-        raise TypeError(f"Opwright has no tensors of layout {result.layout}")
+    if not has_known_layout(result):
+        raise TypeError(f"Opwright has no tensors of layout {'nested' if result.is_nested else result.layout}")
     if result.device.type == "meta":
         return _without_data(result, given)
     made = our_tensor(result.resolve_conj().resolve_neg())
     base = next((each for each, _ in given if np.may_share_memory(each.array, made.array)), None)
     return made if base is None else wrap_view(base, made.array)
+
+
+def has_known_layout(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of PyTorch lies in memory as ours do: neither sparse nor nested."""
+    return tensor.layout == torch.strided and not tensor.is_nested
 
 
 def _without_data(result: torch.Tensor, given: Sequence[_Pair]) -> Tensor:

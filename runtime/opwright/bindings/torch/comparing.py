@@ -1,7 +1,7 @@
 """Operators of ours and of PyTorch called with the same drawn arguments: are the results and what is written equal?
 
 Tests that `opwright import torch` writes are made of this. PyTorch judges what is a call: of drawn arguments those
-count that it takes.
+count that it takes, and whose results are neither sparse nor nested.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any, Final
 
 import torch
 
-from opwright.bindings.torch.calls import in_own_memory, overload_named, theirs_of
+from opwright.bindings.torch.calls import has_known_layout, in_own_memory, overload_named, theirs_of
 from opwright.bindings.torch.differing import difference
 from opwright.testing.arguments import draw
+from opwright.testing.layouts import make_tensor
 from opwright.testing.sampler import DTYPES, Sample
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
@@ -41,7 +42,11 @@ class Call:
 def operators_of(namespace: str) -> list[str]:
     """Return the names of all operators of a namespace that are defined, `NAMESPACE::NAME.OVERLOAD`."""
     with registry.lock:
-        return sorted(name for name in registry.operators if name.startswith(f"{namespace}::"))
+        names = sorted(name for name in registry.operators if name.startswith(f"{namespace}::"))
+    make_tensor(
+        (1,), DTYPES[0], "contiguous", Random(0)
+    ).clone()  # what calls load is loaded once, and not in each process of `apart`
+    return names
 
 
 def calls(
@@ -79,31 +84,39 @@ def calls(
 
 
 def _compared(operator: Operator, theirs: Any, sample: Sample) -> Call | None:
-    """Return the call with what is different; None where PyTorch refuses it."""
-    given, expected = _call_theirs(theirs, sample)
-    if isinstance(expected, Exception):
+    """Return the call with what is different; None where PyTorch refuses it, or makes what we do not have of it."""
+    given, expected, has_strides = _call_theirs(theirs, sample)
+    if isinstance(expected, Exception) or not _is_known(expected):
         return None
     arguments, found = _call_ours(operator, sample)
     if isinstance(found, Exception):
         return Call(str(sample), f"{type(found).__name__}: {found}")
     ours = {"the result": found, "the arguments": arguments}
     pytorchs = {"the result": expected, "the arguments": given}
-    different = difference(ours, pytorchs)
+    different = difference(ours, pytorchs, with_strides=has_strides)
     if different is not None and _is_arbitrary(theirs, sample, pytorchs):
-        different = difference(ours, pytorchs, with_values=False)
+        different = difference(ours, pytorchs, with_strides=has_strides, with_values=False)
     return Call(str(sample), different)
+
+
+def _is_known(result: Any) -> bool:
+    """Whether all tensors of a result are such as Opwright has: of others ours raises TypeError."""
+    if isinstance(result, torch.Tensor):
+        return has_known_layout(result)
+    return not isinstance(result, list | tuple) or all(map(_is_known, result))
 
 
 def _is_arbitrary(theirs: Any, sample: Sample, first: dict[str, Any]) -> bool:
     """Whether PyTorch gives other values at a second call, with other arrays in new memory."""
     kept = [torch.full((size,), 3.25) for size in (1, 4, 16, 64, 256) for _ in range(8)]
     del kept
-    given, result = _call_theirs(theirs, sample)
+    given, result, _ = _call_theirs(theirs, sample)
     return difference({"the result": result, "the arguments": given}, first) is not None
 
 
-def _call_theirs(theirs: Any, sample: Sample) -> tuple[list[Any], Any]:
-    """Return the arguments as PyTorch has left them, and its result or what it raised."""
+def _call_theirs(theirs: Any, sample: Sample) -> tuple[list[Any], Any, bool]:
+    """Return the arguments as PyTorch has left them, its result or what it raised, and whether arguments lie as they
+    were given."""
     copied = sample.copied()
     values = [theirs_of(value) for value in (*copied.args, *copied.kwargs.values())]
     result = _run(theirs, sample, values)
@@ -111,8 +124,8 @@ def _call_theirs(theirs: Any, sample: Sample) -> tuple[list[Any], Any]:
         is_written = {a.name: a.alias_info is not None and a.alias_info.is_write for a in theirs._schema.arguments}
         written = [*list(is_written.values())[: len(sample.args)], *(is_written[name] for name in sample.kwargs)]
         values = [in_own_memory(value) if w else value for value, w in zip(values, written, strict=True)]
-        result = _run(theirs, sample, values)
-    return values, result
+        return values, _run(theirs, sample, values), False
+    return values, result, True
 
 
 def _run(theirs: Any, sample: Sample, values: Sequence[Any]) -> Any:
