@@ -89,6 +89,8 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.commands.backend import show_backend
 
         return show_backend(arguments.name, arguments.modules, sys.stdout)
+    if arguments.command == "import":
+        return _import(arguments)
     try:
         config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
     except SchemaError as error:
@@ -124,6 +126,16 @@ def _run(arguments: argparse.Namespace) -> int:
             from opwright_codegen.commands.show import show
 
             return show(job, arguments.operator, sys.stdout)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from opwright_codegen.commands.import_ import import_torch
+
+    match arguments.source:
+        case "torch":
+            return import_torch(arguments, sys.stdout)
+        case _:
+            raise UsageError("import what? torch NAMESPACE")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -194,6 +206,9 @@ def _parser() -> argparse.ArgumentParser:
         "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
     )
 
+    command = commands.add_parser("import", help="write schema files of operators that exist already")
+    _add_sources(command.add_subparsers(dest="source", metavar="SOURCE", required=True))
+
     command = commands.add_parser("test", help="test operators with arguments drawn from their schemas")
     command.add_argument(
         "namespaces", nargs="*", metavar="NAMESPACE", help="whose operators; else those of [tool.opwright]"
@@ -208,6 +223,20 @@ def _parser() -> argparse.ArgumentParser:
         schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
     )  # all from the configuration
     return parser
+
+
+def _add_sources(sources: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add what `import` reads."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where the files go")
+    shared.add_argument("--as", type=_namespace, dest="namespace", metavar="NAME", help="the namespace to declare in")
+    shared.add_argument("--force", action="store_true", help="replace the files of an earlier import")
+
+    source = sources.add_parser("torch", parents=[shared], help="a namespace of PyTorch's registry")
+    source.add_argument("source_namespace", type=_namespace, metavar="NAMESPACE", help="aten, torchvision")
+    source.add_argument(
+        "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first; it is run"
+    )
 
 
 def _count(text: str) -> int:

@@ -18,7 +18,7 @@ from opwright_codegen.read.namespaces import check_namespaces
 from opwright_codegen.read.yaml_reader import MAX_ERRORS
 from opwright_codegen.source import Source
 
-__all__ = ["MAX_BYTES", "read", "read_source", "read_text"]
+__all__ = ["MAX_BYTES", "known_tags", "read", "read_source", "read_text"]
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -34,13 +34,13 @@ def read(paths: Iterable[_PathLike], tags: _PathLike | None = None, namespace: s
     """
     errors = Errors()
     sources = [source for path in paths if (source := _try_source(path, errors)) is not None]
-    return _read_sources(sources, _tags(tags, errors), errors, namespace)
+    return _read_sources(sources, known_tags(tags, errors), errors, namespace)
 
 
 def read_text(text: str, path: str = "<text>", tags: _PathLike | None = None) -> OperatorSet:
     """Read the operators of a file that holds `text`."""
     errors = Errors()
-    return _read_sources([Source(path, text)], _tags(tags, errors), errors, PYTORCHS)
+    return _read_sources([Source(path, text)], known_tags(tags, errors), errors, PYTORCHS)
 
 
 def read_source(path: _PathLike) -> Source:
@@ -79,7 +79,8 @@ def _try_source(path: _PathLike, errors: Errors) -> Source | None:
         return None
 
 
-def _tags(path: _PathLike | None, errors: Errors) -> dict[str, str]:
+def known_tags(path: _PathLike | None, errors: Errors) -> dict[str, str]:
+    """Return the tags of a file, of the one that ships with this package for None, each with its description."""
     if path is None:
         path = Path(str(files("opwright_codegen.schemas") / "tags.yaml"))
     source = _try_source(path, errors)

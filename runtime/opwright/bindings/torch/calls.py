@@ -21,10 +21,11 @@ from opwright.fake.modes import new_place
 from opwright.generators.generator import Generator
 from opwright_core.arrays import formats
 from opwright_core.arrays.devices import Device
+from opwright_core.arrays.storage import become_view
 from opwright_core.dispatch.package.variants import write_out
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
-__all__ = ["function_of"]
+__all__ = ["function_of", "has_known_layout", "in_own_memory", "overload_named", "theirs_of"]
 
 _LAYOUTS: Final = {formats.Layout.strided: torch.strided}
 _FORMATS: Final = {
@@ -39,10 +40,11 @@ _FIXED: Final = "not resizable"  # what PyTorch says of memory that is not its o
 
 def function_of(name: str) -> Callable[..., Any]:
     """Return what calls PyTorch's operator of that name. Raises RuntimeError where it has none."""
-    return _Call(_overload(name))
+    return _Call(overload_named(name))
 
 
-def _overload(name: str) -> torch._ops.OpOverload:
+def overload_named(name: str) -> torch._ops.OpOverload:
+    """Return PyTorch's operator `NAMESPACE::NAME.OVERLOAD`. Raises RuntimeError where it has none."""
     namespace, _, rest = name.partition("::")
     base, _, overload = rest.partition(".")
     try:
@@ -63,6 +65,8 @@ class _Call:
         self._written = [_is_written(each) for each in schema.arguments]
         sets = [_written_set(each) for each in schema.arguments]
         own = [_written_set(each) for each in schema.returns]
+        self._draws = torch.Tag.nondeterministic_seeded in overload.tags
+        self._moves_views = torch.Tag.inplace_view in overload.tags
         self._given = [sets.index(each) if each is not None and each in sets else None for each in own]
 
     def __call__(self, *values: Any) -> Any:
@@ -70,13 +74,17 @@ class _Call:
         if len(values) != len(self._written):
             raise RuntimeError(f"{self._overload} takes {len(self._written)} arguments, and {len(values)} are declared")
         with torch.no_grad():
-            theirs = [_theirs(value) for value in values]
+            theirs = [theirs_of(value) for value in values]
+            state = torch.default_generator.get_state() if self._draws else None
             try:
                 results = self._run(theirs)
             except RuntimeError as error:
                 if _FIXED not in str(error):
                     raise
-                theirs = [_owned(t) if w else t for t, w in zip(theirs, self._written, strict=True)]
+                if state is not None:  # as if it had drawn nothing
+                    torch.default_generator.set_state(state)
+                pairs = zip(map(theirs_of, values), self._written, strict=True)
+                theirs = [in_own_memory(their) if is_written else their for their, is_written in pairs]
                 results = self._run(theirs)
             self._write_back(values, theirs)
             return self._ours(results, values, theirs)
@@ -99,7 +107,9 @@ class _Call:
 
     def _update(self, ours: Tensor, tensor: torch.Tensor) -> None:
         array = ours.array
-        if isinstance(array, MetaArray):
+        if self._moves_views and _is_on(tensor, ours):
+            become_view(ours, _new(tensor, [(ours, tensor)]))
+        elif isinstance(array, MetaArray):
             if tuple(tensor.shape) != tuple(array.shape):
                 write_out(self._overload._schema.name, ours, _new(tensor, [(ours, None)]))
         elif tuple(tensor.shape) != array.shape:
@@ -122,6 +132,13 @@ class _Call:
         return _ours(result, pairs)
 
 
+def _is_on(tensor: torch.Tensor, ours: Tensor) -> bool:
+    """Whether PyTorch's tensor for one of ours still lies in its memory."""
+    if isinstance(ours.array, MetaArray):
+        return True
+    return bool(np.may_share_memory(our_tensor(tensor).array, ours.array))
+
+
 def _is_written(argument: torch.Argument) -> bool:
     return bool(argument.alias_info is not None and argument.alias_info.is_write)
 
@@ -131,12 +148,13 @@ def _written_set(argument: torch.Argument) -> frozenset[str] | None:
     return frozenset(info.before_set) if info is not None and info.is_write else None
 
 
-def _theirs(value: Any) -> Any:
+def theirs_of(value: Any) -> Any:
+    """Return an argument of ours as PyTorch's, tensors on the same memory."""
     match value:
         case Tensor():
             return _meta(value.array) if isinstance(value.array, MetaArray) else torch_tensor(value)
         case list() | tuple():
-            return [_theirs(each) for each in value]
+            return [theirs_of(each) for each in value]
         case np.dtype():
             return torch_dtype(value)
         case Device():
@@ -154,9 +172,11 @@ def _theirs(value: Any) -> Any:
     return value
 
 
-def _owned(tensor: Any) -> Any:
-    """Return a copy on memory that PyTorch may resize."""
-    return [_owned(each) for each in tensor] if isinstance(tensor, list) else tensor.clone()
+def in_own_memory(tensor: Any) -> Any:
+    """Return a copy of a tensor, or of those of a list, on memory that PyTorch may resize."""
+    if isinstance(tensor, list):
+        return [in_own_memory(each) for each in tensor]
+    return tensor.clone() if isinstance(tensor, torch.Tensor) else tensor
 
 
 def _meta(array: MetaArray) -> torch.Tensor:
@@ -177,13 +197,18 @@ def _ours(result: Any, given: Sequence[_Pair]) -> Any:
 
 def _new(result: torch.Tensor, given: Sequence[_Pair]) -> Tensor:
     """Return a result as ours: a view of the argument whose memory it shares."""
-    if result.layout != torch.strided:
-        raise TypeError(f"Opwright has no tensors of layout {result.layout}")
+    if not has_known_layout(result):
+        raise TypeError(f"Opwright has no tensors of layout {'nested' if result.is_nested else result.layout}")
     if result.device.type == "meta":
         return _without_data(result, given)
     made = our_tensor(result.resolve_conj().resolve_neg())
     base = next((each for each, _ in given if np.may_share_memory(each.array, made.array)), None)
     return made if base is None else wrap_view(base, made.array)
+
+
+def has_known_layout(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of PyTorch lies in memory as ours do: neither sparse nor nested."""
+    return tensor.layout == torch.strided and not tensor.is_nested
 
 
 def _without_data(result: torch.Tensor, given: Sequence[_Pair]) -> Tensor:
