@@ -9,7 +9,8 @@ from itertools import islice
 
 from opwright_codegen.importing.cpp_tokens import TEXT, WORD, Token, Tokens, cpp_error
 from opwright_codegen.importing.gathered import Gathered
-from opwright_codegen.source import Source, Span
+from opwright_codegen.importing.places import Places
+from opwright_codegen.source import Source
 
 __all__ = ["read_registrations"]
 
@@ -46,7 +47,7 @@ def read_registrations(source: Source, into: Gathered, extension: str, is_given:
 class _Reader:
     def __init__(self, source: Source, into: Gathered, extension: str, is_given: bool) -> None:
         self._source = source
-        self._path = source.shown_path()
+        self._where = Places(source).where
         self._tokens = Tokens(source)
         self._into = into
         self._extension = extension
@@ -78,9 +79,6 @@ class _Reader:
         for start in self._tokens.hidden:
             problem = "a macro registers operators: what it stands for is not read"
             self._into.hole(self._where(start), None, problem, _LOADED)
-
-    def _where(self, start: int) -> str:
-        return f"{self._path}:{Span(self._source, start, start).line}"
 
     def _word(self, token: Token, before: str) -> None:
         tokens, word = self._tokens, token.text
@@ -194,9 +192,6 @@ class _Reader:
         elif "(" not in text:
             problem = "its schema is inferred from C++" if len(arguments) > 1 else "no schema is said here"
             self._into.hole(where, full, f"{problem}: write it", f'for example m.def("{name}(Tensor self) -> Tensor")')
-        elif namespace is not None and "::" in name and name.rpartition("::")[0] != namespace:
-            problem = f"the block is that of the namespace {namespace!r}: PyTorch refuses the name"
-            self._into.hole(where, full, problem)
         else:
             defined = self._into.define(text, namespace, where, _tags(arguments[1:]))
             kernels = [each for each in arguments[1:] if not _is_tags(each)]

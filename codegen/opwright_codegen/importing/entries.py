@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from opwright_codegen.errors import shorten
 from opwright_codegen.importing.gathered import Gathered
+from opwright_codegen.importing.places import Places
 from opwright_codegen.read.keys import BACKENDS
 from opwright_codegen.read.model import PYTORCHS
 from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, describe
-from opwright_codegen.source import Source, Span
+from opwright_codegen.source import Source
 
 __all__ = ["Entries", "Item", "dispatch_of", "scalar", "words"]
 
@@ -34,13 +35,12 @@ class Entries:
 
     def __init__(self, source: Source, namespace: str | None) -> None:
         self.gathered = Gathered()
-        self._source = source
+        self._places = Places(source)
         self._namespace = namespace
-        self._path = source.shown_path()
 
     def where(self, node: Node) -> str:
         """Return the file and the line of a node."""
-        return f"{self._path}:{Span(self._source, node.start, node.end).line}"
+        return self._places.where(node.start)
 
     def hole(self, node: Node, operator: str | None, problem: str) -> None:
         """Add a hole at a node."""
@@ -49,7 +49,7 @@ class Entries:
     def find_namespace(self, backend: str, node: Node) -> None:
         """Take the name of the backend, or of the file, as the namespace of its own operators, and say so in a hole."""
         if self._namespace is None:
-            word = re.sub(r"\W", "_", backend.lower() or PurePath(self._path).stem, flags=re.ASCII)
+            word = re.sub(r"\W", "_", backend.lower() or PurePath(self._places.path).stem, flags=re.ASCII)
             self._namespace = word if word.isidentifier() else f"_{word}"
             problem = f"no namespace is said for the backend's own operators: {self._namespace!r} is taken"
             self.gathered.hole(self.where(node), None, problem, "--namespace NAME says it")

@@ -56,8 +56,10 @@ class Gathered:
         name = text.partition("(")[0].strip()
         if "::" not in name and namespace is not None:
             text, name = f"{namespace}::{text}", f"{namespace}::{name}"
-        if "::" not in name:
-            self.hole(where, name, "its namespace is not said", "write it before the name: my_ops::name(…)")
+        own = name.rpartition("::")[0]
+        if not own or namespace not in (None, own):
+            problem = f"the library is that of the namespace {namespace!r}" if own else "its namespace is not said"
+            self.hole(where, name, problem, "write one before the name that is that of the library: my_ops::name(…)")
             return None
         try:
             schema = FunctionSchema.parse(text)
