@@ -157,7 +157,7 @@ REGISTER_EXTENSION(common_ops)
     ("body", "schemas"),
     [
         (r'm.def("f(str s=\"a\\n\") -> ()");', ['f(str s="a\\n") -> ()']),
-        ('m.def("f(Tensor x) -> Tensor").def("g(Tensor x) -> Tensor");', ["f(Tensor x) -> Tensor", "g(Tensor x) -> Tensor"]),
+        ('m.def("f(int x) -> ()").def("g() -> ()");', ["f(int x) -> ()", "g() -> ()"]),
         ('m.def(R"abc(f(str s=")") -> ())abc");', ['f(str s=")") -> ()']),
         ('m.def(u8"f(Tensor x)" /* more */ " -> Tensor");', ["f(Tensor x) -> Tensor"]),
         ('m.def(std::string("f() -> ()"));', ["f() -> ()"]),
@@ -165,7 +165,8 @@ REGISTER_EXTENSION(common_ops)
         ('n.def("f() -> ()"); x.m.def("g() -> ()"); def("h() -> ()");', []),
         ("char c = '\"'; int n = 1'000; m.def(\"f() -> ()\");", ["f() -> ()"]),
         ('m.def("mine::f() -> ()");', ["f() -> ()"]),
-        ('#if 0\nm.def("f() -> ()"); don\'t " \n#if X\n#else\n#endif\n#else\nm.def("g() -> ()");\n#endif', ["g() -> ()"]),
+        ('#if 0\nm.def("f() -> ()"); don\'t "\n#else\nm.def("g() -> ()");\n#endif', ["g() -> ()"]),
+        ('#if 0\n#if X\n#else\n"\n#endif\n"\n#endif\nm.def("g() -> ()");', ["g() -> ()"]),
         ("auto s = R\"x(m.def(\"f() -> ()\");)x\";", []),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ from opwright_codegen.read.files import read_source
 
 __all__ = ["MAX_BYTES", "read_cpp"]
 
-MAX_BYTES = 8 * 1024 * 1024  # of a source; PyTorch's own largest has 2 MB
+MAX_BYTES = 4 * 1024 * 1024  # of a source; PyTorch's own generated ones have less
 
 
 def read_cpp(paths: Sequence[Path], namespace: str | None = None) -> Findings:
