@@ -3,6 +3,7 @@ with the length of the file."""
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -40,8 +41,8 @@ static auto r = torch::RegisterOperators().op("old::f(Tensor x) -> Tensor", [](i
 TEXTS = {"ops.cpp": CPP, "ops.py": PYTHON, **{f"{form}.yaml": text for form, text in FORMS.items()}}
 PIECES = [
     '"', "'", "(", ")", "{", "}", "[", "]", "<", ">", ",", ";", ":", "::", ".", "->", "#", "\\", "\n", "\\\n", "//",
-    "/*", "*/", 'R"x(', ')x"', "#if 0\n", "#endif\n", "#define A A\n", "TORCH_LIBRARY(m, m) {", "m.def(", "m.impl(", "KEY",
-    "Operator(", "schema(", "f'{x}'", "lib.define(", "@", "lambda: ", "- ", "&a ", "*a", "!t ", "null", "func: ",
+    "/*", "*/", 'R"x(', ')x"', "#if 0\n", "#endif\n", "#define A A\n", "TORCH_LIBRARY(m, m) {", "m.def(", "m.impl(",
+    "KEY", "Operator(", "schema(", "f'{x}'", "lib.define(", "@", "lambda: ", "- ", "&a ", "*a", "!t ", "null", "func: ",
     "custom: ", "\0", "\ufeff", "\ud800", "é", "9" * 20,
 ]  # fmt: skip
 
@@ -126,7 +127,8 @@ BEGINNINGS = {
 @pytest.mark.once
 @pytest.mark.parametrize("name", UNITS)
 def test_long_files(name: str) -> None:
-    subprocess.run([sys.executable, __file__, name], check=True, timeout=240)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, __file__, name], check=True, timeout=240, env=environment)
 
 
 if __name__ == "__main__":
