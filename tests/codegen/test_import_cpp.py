@@ -9,6 +9,7 @@ import pytest
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.importing.cpp import MAX_BYTES, read_cpp
 from opwright_codegen.importing.found import Findings
+from opwright_codegen.read.files import read_text
 from opwright_codegen.schema.model import FunctionSchema
 
 
@@ -225,6 +226,21 @@ m.impl("abs.out", mine::abs_out);"""
         {"PrivateUse1": "mine::abs_out"},
     )
     assert findings.holes == ()
+
+
+def test_the_only_kernel_is_said_as_schema_files_say_it(tmp_path: Path) -> None:
+    """An entry without `dispatch` has a kernel of the operator's name: check refuses other ways to say so."""
+    body = """m.def("f(Tensor x) -> Tensor", &f);
+m.def("g(Tensor x) -> Tensor", &g_of_mine);
+m.def("h(Tensor x) -> Tensor", &mine::h);"""
+    findings = found(tmp_path, library(body))
+    kernels = [dict(each.dispatch) for each in findings.operators]
+    assert kernels == [{}, {}, {"CompositeImplicitAutograd": "mine::h"}]
+    ((line, name, problem),) = holes(findings)
+    assert (line, name) == (3, "mine::g") and "'g_of_mine'" in problem and "'g'" in problem
+    text = "".join(f"- func: {each.schema}\n" for each in findings.operators[:2])
+    last = f"- func: {findings.operators[2].schema}\n  dispatch: {{CompositeImplicitAutograd: mine::h}}\n"
+    assert len(read_text(text + last).operators) == 3
 
 
 def test_macros_and_functions_that_register(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class _Reader:
         self._tokens = Tokens(source)
         self._into = into
         self._extension = extension
-        self._is_given = is_given
+        self._is_given = self._is_said = is_given
         self._blocks: list[tuple[int, _Block]] = []  # each with the depth of braces within it
         self._next_block: _Block | None = None
         self._has_old_registry = False
@@ -118,8 +118,8 @@ class _Reader:
         if len(tokens) > 1:
             is_call = tokens[0].kind is WORD and "CONCAT" in words[0].upper()
             words = words[1:] if is_call else []
-        if not self._is_given and any(word in _EXTENSIONS for word in words):
-            self._is_given = True  # for once is enough
+        if not self._is_said and any(word in _EXTENSIONS for word in words):
+            self._is_said = True
             problem = f"its namespace is that of the extension, which a build sets: {self._extension!r} is taken"
             self._into.hole(self._where(at.start), None, problem, "--namespace NAME says it")
         return "".join(self._extension if word in _EXTENSIONS else word for word in words) or None
@@ -191,7 +191,7 @@ class _Reader:
             self._into.hole(where, full, "parts of the registration stand under #if", "write the one that is meant")
         elif "(" not in text:
             problem = "its schema is inferred from C++" if len(arguments) > 1 else "no schema is said here"
-            self._into.hole(where, full, f"{problem}: write it", f'for example m.def("{name}(Tensor self) -> Tensor")')
+            self._into.hole(where, full, f"{problem}: write it", _LOADED)
         else:
             defined = self._into.define(text, namespace, where, _tags(arguments[1:]))
             kernels = [each for each in arguments[1:] if not _is_tags(each)]
@@ -227,7 +227,8 @@ class _Reader:
             self._into.implement(name, key, "::".join(path), where)
         else:
             problem = f"its kernel for {key} is no name of a function, but a lambda or another expression"
-            self._into.hole(where, name, problem, "name the kernel in the schema file")
+            hint, kind = "name the kernel in the schema file", "its kernel is no name of a function"
+            self._into.hole(where, name, problem, hint, kind)
 
 
 def _text_of(tokens: _Tokens) -> str | None:

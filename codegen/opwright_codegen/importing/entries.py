@@ -42,9 +42,9 @@ class Entries:
         """Return the file and the line of a node."""
         return self._places.where(node.start)
 
-    def hole(self, node: Node, operator: str | None, problem: str) -> None:
+    def hole(self, node: Node, operator: str | None, problem: str, kind: str | None = None) -> None:
         """Add a hole at a node."""
-        self.gathered.hole(self.where(node), operator, problem)
+        self.gathered.hole(self.where(node), operator, problem, kind=kind)
 
     def find_namespace(self, backend: str, node: Node) -> None:
         """Take the name of the backend, or of the file, as the namespace of its own operators, and say so in a hole."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opwright_codegen.errors import shorten
 from opwright_codegen.importing.entries import Entries, Item, dispatch_of, scalar, words
 from opwright_codegen.read.yaml_reader import MappingNode, SequenceNode, describe
 
@@ -27,7 +28,9 @@ def read_executorch(document: SequenceNode, entries: Entries) -> None:
             if kernel is None:
                 entries.hole(item, name, f"a kernel has 'kernel_name': this is {describe(item)} without")
             elif "arg_meta" in pairs and describe(pairs["arg_meta"][1]) != "nothing":
-                problem = f"the kernel {kernel[:60]!r} is for some dtypes or orders of dimensions alone: it is left out"
-                entries.hole(item, name, problem)
+                problem = (
+                    f"the kernel {shorten(kernel)!r} is for some dtypes or orders of dimensions alone: it is left out"
+                )
+                entries.hole(item, name, problem, "a kernel for some dtypes or orders of dimensions alone is left out")
             else:
                 entries.gathered.implement(name, "CPU", kernel, entries.where(item))

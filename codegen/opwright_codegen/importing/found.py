@@ -17,15 +17,24 @@ class FoundOperator:
     dispatch: Mapping[str, str] = field(default_factory=dict)  # keys, as a schema file has them, to kernels
     tags: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """Return the name that the schema begins with, `ns::name.overload`."""
+        return self.schema.partition("(")[0].strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Something that the source does not say, or that no schema file of ours can say."""
+    """Something that the source does not say, or that no schema file of ours can say.
+
+    `kind` is what a report counts it as, where `problem` is about this operator alone.
+    """
 
     where: str
     operator: str | None
     problem: str
     hint: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,14 @@ class Gathered:
     def __len__(self) -> int:
         return len(self._defined) + len(self._kernels) + len(self._holes)
 
-    def hole(self, where: str, operator: str | None, problem: str, hint: str | None = None) -> None:
+    def hole(
+        self, where: str, operator: str | None, problem: str, hint: str | None = None, kind: str | None = None
+    ) -> None:
         """Add a hole. Where it is about an operator without a definition, its kernels make no further one."""
         if operator is not None:
             self._explained.add(operator)
-        self._holes.append(Hole(where, operator if operator is None else shorten(operator), problem, hint))
+            operator = shorten(" ".join(operator.split()))
+        self._holes.append(Hole(where, operator, problem, hint, kind))
 
     def define(self, text: str, namespace: str | None, where: str, tags: tuple[str, ...] = ()) -> str | None:
         """Add an operator by the text of its schema, in `namespace` where it names none; its name.
@@ -64,13 +67,16 @@ class Gathered:
         try:
             schema = FunctionSchema.parse(text)
         except SchemaError as error:
-            self.hole(where, name, error.message, error.hint)
+            self.hole(where, name, error.message, error.hint, "its schema cannot be read")
             return None
+        if " ".join(text.split()) != text:
+            text = str(schema)  # lines of a source are none of a schema file
         name = str(schema.name)
         first = self._defined.setdefault(name, _Definition(schema, text, where, tags))
         if str(first.schema) != str(schema):
             hint = "the first is taken: leave one, or give one of them another overload name"
-            self.hole(where, name, f"its schema differs from that of {first.where}", hint)
+            problem = f"its schema differs from that of {first.where}"
+            self.hole(where, name, problem, hint, "its schema differs from an earlier one")
         return name
 
     def define_known(self, name: str, where: str) -> bool:
@@ -97,10 +103,12 @@ class Gathered:
         """Add the kernel of an operator, which may be defined later. A key that there is not is a hole."""
         key = _OLD_KEYS.get(key, key)
         if key not in DISPATCH_KEYS:
-            self.hole(where, None, f"{shorten(key)!r} is no dispatch key: the kernel of {shorten(name)} is left out")
+            problem = f"{shorten(key)!r} is no dispatch key: the kernel of {shorten(name)} is left out"
+            self.hole(where, None, problem, kind="no such dispatch key")
         elif not _KERNEL.fullmatch(kernel):
             problem = f"its kernel for {key} is no name that a schema file takes: {shorten(kernel)!r}"
-            self.hole(where, name, problem, "name the kernel in the schema file")
+            hint = "name the kernel in the schema file"
+            self.hole(where, name, problem, hint, "its kernel is no name that a schema file takes")
         else:
             self._kernels.append((name, key, kernel, where))
 
@@ -115,8 +123,20 @@ class Gathered:
             if name in self._defined or self.define_known(name, where):
                 self._defined[name].dispatch.setdefault(key, kernel)
         self._kernels.clear()
-        found = self._defined.values()
-        return Findings(
-            tuple(FoundOperator(each.text, each.where, each.dispatch, each.tags) for each in found),
-            tuple(self._holes),
-        )
+        for name, each in self._defined.items():
+            self._leave_out_default(name, each)
+        found = [FoundOperator(each.text, each.where, each.dispatch, each.tags) for each in self._defined.values()]
+        return Findings(tuple(found), tuple(self._holes))
+
+    def _leave_out_default(self, name: str, defined: _Definition) -> None:
+        """Drop a composite kernel that is the only one: an entry without `dispatch` has it, by the operator's name."""
+        kernel = defined.dispatch.get("CompositeImplicitAutograd", "")
+        if len(defined.dispatch) != 1 or not kernel.isidentifier() or "_symint" in kernel:
+            return
+        defined.dispatch.clear()
+        expected = default_kernel_name(defined.schema)
+        if kernel != expected:
+            problem = (
+                f"its kernel is {shorten(kernel)!r}, where a schema file has {expected!r} of what it decomposes to"
+            )
+            self.hole(defined.where, name, problem, "rename the kernel", "its only kernel has another name")

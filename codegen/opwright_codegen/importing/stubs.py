@@ -63,7 +63,7 @@ def _keys_now(item: Item, newest: set[str], entries: Entries) -> list[str]:
     keys = ["SparsePrivateUse1" if key == "sparse" else "PrivateUse1" for key, v in found.items() if newest & {*v}]
     if not keys:
         problem = f"its versions, {shorten(', '.join(said))}, end before the newest: it is left out"
-        entries.hole(item.node, item.name, problem)
+        entries.hole(item.node, item.name, problem, "its versions end before the newest")
     return keys
 
 
@@ -85,4 +85,4 @@ def _value(mapping: MappingNode | None, key: str) -> Node | None:
 def _say_what_is_left(document: MappingNode, known: tuple[str, ...], entries: Entries) -> None:
     for name, (key, _) in document.pairs.items():
         if name not in known:
-            entries.hole(key, None, f"the section {shorten(name)!r} is not read")
+            entries.hole(key, None, f"the section {shorten(name)!r} is not read", "a section is not read")
