@@ -129,13 +129,20 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from opwright_codegen.commands.import_ import import_torch
+    from opwright_codegen.commands.import_ import import_files, import_torch
 
     match arguments.source:
         case "torch":
             return import_torch(arguments, sys.stdout)
+        case "cpp":
+            from opwright_codegen.importing.cpp import read_cpp
+
+            found = read_cpp([Path(file) for file in arguments.files], arguments.source_namespace)
         case _:
-            raise UsageError("import what? torch NAMESPACE")
+            from opwright_codegen.importing.backends import read_backend
+
+            found = read_backend(Path(arguments.file), arguments.source_namespace)
+    return import_files(arguments, found, sys.stdout)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -237,6 +244,18 @@ def _add_sources(sources: argparse._SubParsersAction[argparse.ArgumentParser]) -
     source.add_argument(
         "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first; it is run"
     )
+
+    source = sources.add_parser("cpp", parents=[shared], help="what sources in C++ and Python register with PyTorch")
+    source.add_argument("files", nargs="+", metavar="FILE", help="read as text: nothing is compiled or run")
+    _add_source_namespace(source, "what TORCH_EXTENSION_NAME stands for")
+
+    source = sources.add_parser("backend", parents=[shared], help="the operators that a backend's file lists")
+    source.add_argument("file", metavar="FILE", help="of torch-npu, XLA, op-plugin, Gaudi's bridge or ExecuTorch")
+    _add_source_namespace(source, "the namespace of the backend's own operators")
+
+
+def _add_source_namespace(source: argparse.ArgumentParser, help: str) -> None:
+    source.add_argument("--namespace", type=_namespace, dest="source_namespace", metavar="NAME", help=help)
 
 
 def _count(text: str) -> int:

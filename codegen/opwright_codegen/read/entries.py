@@ -9,6 +9,7 @@ from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
+from opwright_codegen.read.foreign import BackendForm, backend_error, explain_backend, is_backend_entry
 from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
 from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import PYTORCHS, Kernel, KeySpans, Operator, default_kernel_name
@@ -59,8 +60,11 @@ def read_operators(
 
     Operators that are declared without a namespace are in `namespace`.
     """
-    for node in read_entries(source, errors):
+    for node in read_entries(source, errors, explain_backend):
         if type(node) is MappingNode:
+            if is_backend_entry(node):
+                errors.add(backend_error(BackendForm.EXECUTORCH, entry_head(node, source)))
+                return
             operator = _read_entry(node, source, tags, errors, namespace)
             if operator is not None:
                 yield operator

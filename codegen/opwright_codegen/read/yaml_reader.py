@@ -34,6 +34,7 @@ __all__ = [
     "ScalarNode",
     "SequenceNode",
     "describe",
+    "read_document",
     "read_entries",
 ]
 
@@ -76,10 +77,25 @@ Node = ScalarNode | SequenceNode | MappingNode
 Pair = tuple[ScalarNode, Node]
 
 
-def read_entries(source: Source, errors: Errors) -> Iterator[Node]:
-    """Yield the items of the list in `source`, one by one, until the end or the first place that is not YAML."""
+def read_entries(
+    source: Source, errors: Errors, otherwise: Callable[[Source], SchemaError | None] | None = None
+) -> Iterator[Node]:
+    """Yield the items of the list in `source`, one by one, until the end or the first place that is not YAML.
+
+    `otherwise` may know what a file is that holds no list.
+    """
+    yield from _without_raising(lambda reader: reader.items(otherwise), source, errors)
+
+
+def read_document(source: Source, errors: Errors) -> Node | None:
+    """Return what `source` holds, whatever it is; None where it is no YAML."""
+    return next(_without_raising(lambda reader: reader.document(), source, errors), None)
+
+
+def _without_raising(read: Callable[[_Reader], Iterator[Node]], source: Source, errors: Errors) -> Iterator[Node]:
+    """Yield what is read, and record what is wrong with the file."""
     try:
-        yield from _Reader(source, errors).items()
+        yield from read(_Reader(source, errors))
     except SchemaError as error:
         errors.add(error)
     except yaml.YAMLError as error:
@@ -108,15 +124,11 @@ class _Reader:
         self._errors = errors
         self._next: Callable[[], _Event] = _Loader(source.text).get_event
 
-    def items(self) -> Iterator[Node]:
-        next_event = self._next
-        next_event()
-        start = next_event()
-        if isinstance(start, StreamEndEvent):
-            hint = "write a list of '- func: …' entries"
-            raise SchemaError("empty-file", "the file is empty", self._source.whole().sub(0, 0), hint)
-        root = next_event()
+    def items(self, otherwise: Callable[[Source], SchemaError | None] | None) -> Iterator[Node]:
+        root = self._root()
         if type(root) is not SequenceStartEvent:
+            if otherwise is not None and (error := otherwise(self._source)) is not None:
+                raise error
             # Not built: it may be anything, of any depth.
             raise SchemaError(
                 "not-a-list",
@@ -125,11 +137,28 @@ class _Reader:
                 "each entry is a mapping that begins with '- '",
             )
         self._refuse_decoration(root)
-        while type(event := next_event()) is not SequenceEndEvent:
+        while type(event := self._next()) is not SequenceEndEvent:
             yield self._node(event, 2)
             self._stop_if_hopeless(event)
-        next_event()
-        if isinstance(event := next_event(), DocumentStartEvent):
+        self._finish()
+
+    def document(self) -> Iterator[Node]:
+        node = self._node(self._root(), 1)
+        self._finish()
+        yield node
+
+    def _root(self) -> _Event:
+        """Return the first event of the document."""
+        self._next()
+        if isinstance(self._next(), StreamEndEvent):
+            hint = "write a list of '- func: …' entries"
+            raise SchemaError("empty-file", "the file is empty", self._source.whole().sub(0, 0), hint)
+        return self._next()
+
+    def _finish(self) -> None:
+        """Raise SchemaError where another document follows."""
+        self._next()
+        if isinstance(event := self._next(), DocumentStartEvent):
             raise SchemaError("second-document", "one file holds one YAML document", self._head(event))
 
     def _node(self, event: _Event, depth: int) -> Node:

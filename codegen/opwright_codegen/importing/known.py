@@ -1,0 +1,26 @@
+"""PyTorch's operators as the schema files of this package declare them, for sources that name operators alone."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from opwright_codegen.read.files import read
+from opwright_codegen.schema.model import FunctionSchema
+
+__all__ = ["known_schema"]
+
+_OTHERS = ("tags.yaml", "derivatives.yaml")
+
+
+def known_schema(name: str) -> FunctionSchema | None:
+    """Return the schema of the operator `aten::name.overload`; None where this package does not declare it."""
+    return _schemas().get(name) if name.startswith("aten::") else None
+
+
+@cache
+def _schemas() -> dict[str, FunctionSchema]:
+    folder = Path(str(files("opwright_codegen.schemas")))
+    declared = read(sorted(path for path in folder.glob("*.yaml") if path.name not in _OTHERS))
+    return {name: operator.schema for name, operator in declared.operators.items()}
