@@ -13,7 +13,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["current_name", "install"]
 
@@ -88,8 +88,8 @@ _DISPATCH: Final = {
     "call": "aten conversion introspection keywords lookup namespaces operator overload_facts "
     "packets plain_arrays signature wrapped_numbers",
     "compiled": "forms planned_kernels ufunc_kernels ufunc_shims",
-    "package": "declarations generated kernel_rows named_stubs out_calls parts "
-    "plain_stubs row_arrays row_calls row_native row_shims row_writes stub_rows variants",
+    "package": "declarations generated kernel_rows out_calls parts "
+    "row_arrays row_calls row_native row_shims row_writes stub_rows stub_shapes variants",
     "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
     "tables=registry removing rule_table ",
 }
@@ -115,6 +115,11 @@ _CURRENT: Final = {
     )
 } | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
 _KERNELS: Final = "opwright.kernels"
+# Where functions went that left a module, which kept others.
+_LEFT: Final = {
+    "opwright_core.rules.factories": "opwright_kernels.rules.creation",
+    "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
+}
 
 
 def current_name(name: str) -> str | None:
@@ -154,13 +159,27 @@ class _Former(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self) if current_name(fullname) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = importlib.import_module(current_name(spec.name) or spec.name)
+        module = _with_what_left(importlib.import_module(current_name(spec.name) or spec.name))
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state  # what it was executed as
+
+
+def _with_what_left(module: ModuleType) -> ModuleType:
+    """Return a module, which finds functions of before where they stand now."""
+    home = _LEFT.get(module.__name__)
+
+    def find(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(str(home)), name)
+
+    if home is not None:
+        vars(module).setdefault("__getattr__", find)
+    return module
 
 
 def install() -> None:
@@ -172,4 +191,4 @@ def install() -> None:
     sys.meta_path.insert(0, _Former())  # before who would find their files
     for former, current in _CURRENT.items():
         if current in sys.modules:
-            sys.modules[former] = sys.modules[current]
+            sys.modules[former] = _with_what_left(sys.modules[current])
