@@ -86,8 +86,8 @@ if TYPE_CHECKING:
     from opwright.part_methods import install_methods
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
     from opwright.user_kernels.returns import as_tuple, number_of
+    from opwright.variants import copy_written, write_out, write_outs, write_self
     from opwright_core import rules
-    from opwright_core.dispatch.package.variants import copy_written, write_out, write_outs, write_self
 
 VERSION: Final = 6
 _OLDEST: Final = 4  # of the packages that this module serves, too
@@ -119,7 +119,7 @@ _LATER: Final = {
     "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
     "opwright.part_methods": ("install_methods",),
     "opwright.user_kernels.returns": ("as_tuple", "number_of"),
-    "opwright_core.dispatch.package.variants": ("copy_written", "write_out", "write_outs", "write_self"),
+    "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),

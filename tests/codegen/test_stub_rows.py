@@ -56,5 +56,5 @@ def test_a_row_of_one_overload_takes_its_own_names_alone(overload: str, args: in
     x = opwright.tensor([0.5])
     with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'axis'"):
         stub(*[x] * args, axis=0)
-    with pytest.raises(TypeError, match="missing . required positional arguments?: 'self'"):
+    with pytest.raises(TypeError, match=r"missing . required positional arguments?: 'self'"):
         stub()

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import opwright
+from opwright.aten import aten as direct
 from opwright.autograd.quick import is_unwatched
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.sizes import guard_or_false, holds
 from opwright_core.arrays.storage import without_base
-from opwright_core.dispatch.call.aten import aten as direct
 from opwright_core.plans.operands import check_inexact, check_square
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels.linalg.linear_algebra import matrix_product

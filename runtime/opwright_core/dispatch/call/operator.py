@@ -13,17 +13,17 @@ from opwright_core import plugins
 from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.call.keywords import given_by_name, translated
-from opwright_core.dispatch.call.overload_facts import OverloadFacts, QualifiedName
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
 from opwright_core.dispatch.call.signature import Signature, argument_error
 from opwright_core.dispatch.package.declarations import Argument, Declaration, read
 from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
+from opwright_core.dispatch.registry.entries import Entries
 from opwright_core.dispatch.registry.kernel_forms import Registration, UserKernel, as_key
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError, RegistrationError
 from opwright_core.hooks import hooks
 from opwright_core.keys import ARRAYS, DispatchKey, KeySet
-from opwright_core.names.late_imports import explained
+from opwright_core.names.late_imports import explained, import_late
 from opwright_core.names.missing import did_you_mean
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
@@ -40,7 +40,7 @@ _DECLARED: Final = frozenset(("_stub", "declaration", "doc", "dtypes", "result",
 _CALLS: Final = 8  # to repay the rendering of a stub
 
 
-class Operator(OverloadFacts):
+class Operator(Entries):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
     `declaration` is canonical text, `(Tensor self, *, int x=1) -> Tensor`; it is read when a part of it is first asked
@@ -49,8 +49,8 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_signature", "_stub", "base", "calls", "declaration", "doc", "dtypes", "home",
-        "namespace", "overload", "renderer", "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_parts", "_shown_schema", "_signature", "_stub", "calls", "declaration", "doc", "dtypes",
+        "home", "renderer", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -67,11 +67,8 @@ class Operator(OverloadFacts):
         self._define(name, where, None)
 
     def _define(self, name: str, where: str, home: Part | None) -> None:
-        super().__init__(QualifiedName(name), where)
+        super().__init__(name, where)
         self.home = home  # which declares it when it is loaded
-        self._shown_schema = None
-        self.namespace, _, rest = name.partition("::")
-        self.base, _, self.overload = rest.partition(".")
         self.table: dict[int, Kernel] = {}
         self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
         self._parts: Declaration | None = None
@@ -115,6 +112,8 @@ class Operator(OverloadFacts):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _DECLARED or self.is_declared or self.home is None:
+            if not name.startswith("__") and name in import_late("opwright.inspection.overload_facts").names:
+                return object.__getattribute__(self, name)  # as importing it has installed that
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self.load()
         return object.__getattribute__(self, name)

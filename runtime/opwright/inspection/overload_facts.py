@@ -1,44 +1,26 @@
-"""Facts that an operator tells of itself, under the names of PyTorch's OpOverload."""
+"""Facts that an operator tells of itself, under the names of PyTorch's OpOverload: importing this has it do so."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright_core.dispatch.registry.entries import Entries
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.packets import Packet, find_packet
+from opwright_core.dispatch.registry.entries import QualifiedName
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey, KeySet
 from opwright_core.names.late_imports import import_late
 
 if TYPE_CHECKING:
     from opwright.inspection.function_schema import SchemaView
-    from opwright_core.dispatch.call.operator import Operator
-    from opwright_core.dispatch.call.packets import Packet
 
-__all__ = ["OverloadFacts", "QualifiedName"]
+__all__ = ["OverloadFacts", "QualifiedName", "names"]
 
 
-class QualifiedName(str):
-    """The name of an operator, `aten::add.Tensor`: text that may also be called for itself, as PyTorch's is a method
-    (`op.name()`)."""
+class OverloadFacts(Operator):
+    """What is installed on Operator: there is no instance."""
 
     __slots__ = ()
-
-    def __call__(self) -> str:
-        """Return the name as a plain str."""
-        return str(self)
-
-
-class OverloadFacts(Entries):
-    """The part of Operator that describes; Operator is the only class that derives from it."""
-
-    __slots__ = ("_shown_schema",)
-
-    if TYPE_CHECKING:
-        namespace: str
-        base: str
-        overload: str
-        declaration: str
-        _shown_schema: SchemaView | None
 
     @property
     def schema(self) -> Any:
@@ -48,20 +30,17 @@ class OverloadFacts(Entries):
     @property
     def _schema(self) -> SchemaView:
         """Return the schema as PyTorch shows it."""
-        if self._shown_schema is None:
+        try:
+            found: SchemaView = object.__getattribute__(self, "_shown_schema")
+        except AttributeError:
             view = import_late("opwright.inspection.function_schema").SchemaView
-            self._shown_schema = view(self.schema, self.signature.defaults)
-        return self._shown_schema
+            found = self._shown_schema = view(self.schema, self.signature.defaults)
+        return found
 
     @property
     def is_view(self) -> bool:
         """Whether the schema says that results share memory with arguments, none of which is written to."""
         return self._schema._is_view_op()
-
-    @property
-    def packet_name(self) -> str:
-        """Return the qualified name without the overload's, `aten::add`."""
-        return f"{self.namespace}::{self.base}"
 
     @property
     def siblings(self) -> dict[str, Operator]:
@@ -71,8 +50,6 @@ class OverloadFacts(Entries):
     @property
     def overloadpacket(self) -> Packet:
         """Return the packet of all overloads of the name."""
-        from opwright_core.dispatch.call.packets import find_packet
-
         return find_packet(self.packet_name)
 
     _overloadpacket = overloadpacket
@@ -92,10 +69,6 @@ class OverloadFacts(Entries):
     @property
     def _overloadname(self) -> str:
         return self.overload or "default"
-
-    @property
-    def __name__(self) -> str:
-        return f"{self.base}.{self._overloadname}"
 
     def _can_decompose(self) -> bool:
         return self._decomposition() is not None
@@ -118,5 +91,7 @@ class OverloadFacts(Entries):
         with registry.lock:
             return any(self.registrations.get(key) for key in keyset)
 
-    def __str__(self) -> str:
-        return f"{self.namespace}.{self.base}.{self._overloadname}"
+
+names = frozenset([name for name in vars(OverloadFacts) if not name.startswith("__")])
+for _name in names:
+    setattr(Operator, _name, vars(OverloadFacts)[_name])
