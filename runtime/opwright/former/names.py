@@ -131,6 +131,10 @@ _KERNELS: Final = "opwright.kernels"
 # Where functions went that left a module, which kept others.
 _LEFT: Final = {
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
+    "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
+    "opwright_core.arrays.storage": "opwright.view_layouts",
+    "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
+    "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
 }
@@ -184,14 +188,15 @@ class _Former(MetaPathFinder, Loader):
 
 def _with_what_left(module: ModuleType) -> ModuleType:
     """Return a module, which finds functions of before where they stand now."""
-    home = _LEFT.get(module.__name__)
+    homes = _LEFT.get(module.__name__, "").split()
 
     def find(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(importlib.import_module(str(home)), name)
+        for home in homes if not name.startswith("__") else ():
+            if name in vars(found := importlib.import_module(home)):
+                return vars(found)[name]
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
 
-    if home is not None:
+    if homes:
         vars(module).setdefault("__getattr__", find)
     return module
 
