@@ -62,9 +62,10 @@ ANNOTATED = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 11_650
+MOST_LINES_OF_THE_CORE = 11_500
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
+    "opwright_core.abi -> opwright.former.abi_names",
     "opwright_core.abi -> opwright.former.rows",
     "opwright_core.abi -> opwright.inspection.kernel_sources",
     "opwright_core.arrays.devices -> opwright.backends.cuda_arrays",

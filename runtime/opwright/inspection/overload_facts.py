@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
 from opwright_core.dispatch.registry.entries import QualifiedName
+from opwright_core.dispatch.registry.kernel_forms import Registration, UserKernel, as_key
 from opwright_core.dispatch.registry.tables import registry
+from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey, KeySet
 from opwright_core.names.late_imports import import_late
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from opwright.inspection.function_schema import SchemaView
 
 __all__ = ["OverloadFacts", "QualifiedName", "names"]
+
+Kernel = Callable[..., Any]
 
 
 class OverloadFacts(Operator):
@@ -85,6 +90,39 @@ class OverloadFacts(Operator):
         with registry.lock:
             known = self.registrations.get(DispatchKey.CompositeImplicitAutograd)
             return known[-1] if known else None
+
+    def py_impl(self, key: DispatchKey | str, /) -> Callable[[Kernel], Kernel]:
+        """Decorate a function on Tensors: the kernel of `key` in blocks of `dispatch.enable_python_dispatcher()`.
+
+        There it takes the place of whatever else is registered for the key, by the same rules; elsewhere it is not
+        seen. Raises RegistrationError for an unknown key and for one that has such a kernel, TypeError for what cannot
+        be called.
+        """
+        found = as_key(key)
+
+        def register(function: Kernel) -> Kernel:
+            if not callable(function):
+                raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
+            code = getattr(function, "__code__", None)
+            where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+            registration = Registration(found, UserKernel(function), where)
+            with registry.lock:
+                known = self.py_kernels.setdefault(found, registration)
+                if known is not registration:
+                    raise RegistrationError(
+                        f"{self.name} has a Python kernel for {known.key_name} already"
+                        f"{', ' + known.where if known.where else ''}: py_impl does not replace it"
+                    )
+                self.forget_table()
+            return function
+
+        return register
+
+    def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
+        """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
+        found = as_key(key)
+        with registry.lock:
+            return bool(self.registrations.get(found))
 
     def has_kernel_for_any_dispatch_key(self, keyset: KeySet) -> bool:
         """Whether a kernel is registered for one of these runtime keys itself."""

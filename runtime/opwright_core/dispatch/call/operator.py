@@ -18,11 +18,10 @@ from opwright_core.dispatch.call.signature import Signature, argument_error
 from opwright_core.dispatch.package.declarations import Argument, Declaration, read
 from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
 from opwright_core.dispatch.registry.entries import Entries
-from opwright_core.dispatch.registry.kernel_forms import Registration, UserKernel, as_key
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.errors import DispatchError, RegistrationError
+from opwright_core.errors import DispatchError
 from opwright_core.hooks import hooks
-from opwright_core.keys import ARRAYS, DispatchKey, KeySet
+from opwright_core.keys import ARRAYS, KeySet
 from opwright_core.names.late_imports import explained, import_late
 from opwright_core.names.missing import did_you_mean
 from opwright_core.state import active_modes
@@ -229,39 +228,6 @@ class Operator(Entries):
         """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
         bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
         return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
-
-    def py_impl(self, key: DispatchKey | str, /) -> Callable[[Kernel], Kernel]:
-        """Decorate a function on Tensors: the kernel of `key` in blocks of `dispatch.enable_python_dispatcher()`.
-
-        There it takes the place of whatever else is registered for the key, by the same rules; elsewhere it is not
-        seen. Raises RegistrationError for an unknown key and for one that has such a kernel, TypeError for what cannot
-        be called.
-        """
-        found = as_key(key)
-
-        def register(function: Kernel) -> Kernel:
-            if not callable(function):
-                raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
-            code = getattr(function, "__code__", None)
-            where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
-            registration = Registration(found, UserKernel(function), where)
-            with registry.lock:
-                known = self.py_kernels.setdefault(found, registration)
-                if known is not registration:
-                    raise RegistrationError(
-                        f"{self.name} has a Python kernel for {known.key_name} already"
-                        f"{', ' + known.where if known.where else ''}: py_impl does not replace it"
-                    )
-                self.forget_table()
-            return function
-
-        return register
-
-    def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
-        """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
-        found = as_key(key)
-        with registry.lock:
-            return bool(self.registrations.get(found))
 
     def resolve(self, keys: int) -> Kernel:
         """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises DispatchError,
