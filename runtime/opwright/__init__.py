@@ -51,7 +51,7 @@ _HOMES = {
         "_check_type _check_value _check_with"
     ),
     "opwright.creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
-    "opwright_core.dispatch.call.namespaces": "ops",
+    "opwright.namespaces": "ops",
     "opwright_core.errors": (
         "ArgumentError AutogradError DataDependentOutputError DispatchError DynamicOutputShapeError FakeKernelError "
         "RegistrationError"

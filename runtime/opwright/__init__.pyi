@@ -129,7 +129,7 @@ from opwright.creation.construction import (
     from_numpy as from_numpy,
     tensor as tensor,
 )
-from opwright_core.dispatch.call.namespaces import ops as ops
+from opwright.namespaces import ops as ops
 from opwright_core.errors import (
     ArgumentError as ArgumentError,
     AutogradError as AutogradError,

@@ -6,11 +6,16 @@ Sizes may be symbolic: Note [Undecided comparisons] in `layouts`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
-from opwright_core.arrays.layouts import Shape, contiguous_strides, count, is_contiguous
+from opwright_core.arrays.layouts import Shape, contiguous_strides, count, is_contiguous, may_overlap_itself
 from opwright_core.arrays.sizes import check, from_front, larger, smaller
+from opwright_core.arrays.storage import set_array, storage_of
+from opwright_core.core import TensorBase
+from opwright_core.keys import VIEW
 
 UNDECIDED_IS_FALSE = True
+_Tensor = TypeVar("_Tensor", bound=TensorBase)
 _PLAIN = frozenset((int, type(None)))
 
 
@@ -106,3 +111,42 @@ def _view_of_packed(shape: Shape, strides: Sequence[int], new: Shape, itemsize: 
     if type(count(shape)) is int or not is_contiguous(shape, tuple([step // itemsize for step in strides])):
         return None
     return tuple([step * itemsize for step in contiguous_strides(new)])
+
+
+def may_meet(shape: Shape, strides: Shape) -> bool:
+    """Whether two indices may reach one element, as those of windows do: a dimension steps over no more than what the
+    smaller ones take (PyTorch's test). Of symbolic strides only what is sure is told."""
+    dims = [(stride, size) for stride, size in zip(strides, shape, strict=True) if not (type(size) is int and size < 2)]
+    if not all(type(each) is int for pair in dims for each in pair):
+        return may_overlap_itself(shape, strides)
+    reach = 0
+    for stride, size in sorted(dims):
+        if stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False
+
+
+def become_view(tensor: TensorBase, view: TensorBase) -> None:
+    """Show a tensor's own storage as a view of it does."""
+    storage_of(tensor)
+    set_array(tensor, view.array)
+
+
+def without_base(view: _Tensor) -> _Tensor:
+    """Return a new view as no view over shared memory: writes count in both, and reach the history of one alone.
+
+    A composite does so with a view of what it made itself: its result is new, to be written in place and detached.
+    """
+    if view.extra is not None:
+        view.extra.base = None
+    view.keys &= ~VIEW
+    return view
+
+
+def with_own_version(tensor: _Tensor) -> _Tensor:
+    """Return a new tensor over memory that it goes on sharing, whose writes are counted by themselves from now on."""
+    extra = tensor.extra
+    if extra is not None and extra.storage is not None:
+        extra.storage = extra.storage.apart()
+    return tensor

@@ -9,12 +9,13 @@ from __future__ import annotations
 from functools import partial
 
 import opwright.autograd
+import opwright.inspection.overload_facts
 import opwright.library
-import opwright.methods  # noqa: F401 (it gives Tensor its methods)
+import opwright.methods  # noqa: F401 (it gives Tensor its methods, as `overload_facts` does Operator)
 from opwright.creation import factories
 from opwright.generators.generator import generator_of
+from opwright.namespaces import ops
 from opwright.part_methods import Later
-from opwright_core.dispatch.call.namespaces import ops
 from opwright_core.tensors import methods
 from opwright_core.tensors.tensor import Tensor
 

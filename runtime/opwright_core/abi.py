@@ -1,7 +1,8 @@
 """All that generated code may import of the runtime, beside kernels, under one version.
 
-What a name is may change with `VERSION` alone. Packages of versions from `_OLDEST` on are served, which is what names
-are for that no template uses any more; one of another version is refused, with the command that generates it again.
+What a name is may change with `VERSION` alone. Packages of versions from `_OLDEST` on are served, also with names that
+no template uses any more (`opwright.former.abi_names`); one of another version is refused, with the command that
+generates it again.
 Names of interpreters load them when they are first asked for.
 """
 
@@ -86,8 +87,8 @@ if TYPE_CHECKING:
     from opwright.part_methods import install_methods
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
     from opwright.user_kernels.returns import as_tuple, number_of
+    from opwright.variants import copy_written, write_out, write_outs, write_self
     from opwright_core import rules
-    from opwright_core.dispatch.package.variants import copy_written, write_out, write_outs, write_self
 
 VERSION: Final = 6
 _OLDEST: Final = 4  # of the packages that this module serves, too
@@ -119,7 +120,7 @@ _LATER: Final = {
     "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
     "opwright.part_methods": ("install_methods",),
     "opwright.user_kernels.returns": ("as_tuple", "number_of"),
-    "opwright_core.dispatch.package.variants": ("copy_written", "write_out", "write_outs", "write_self"),
+    "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
@@ -127,42 +128,6 @@ _LATER: Final = {
     "opwright.native_kernels.libraries": ("NativeLibrary",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
 }  # fmt: skip
-# Names that packages of former versions import, and no template uses any more.
-_FORMER: Final = {
-    "opwright_core.arrays.dtypes": ("plain_dtypes",),
-    "opwright_core.arrays.storage": ("storage_of",),
-    "opwright.autograd.former_recorders": ("records",),
-    "opwright.autograd.nodes": ("next_sequence",),
-    "opwright.autograd.recording": (
-        "Kernel",
-        "check_inplace",
-        "check_no_gradient",
-        "check_writable",
-        "edges_of",
-        "increment_version",
-        "move_history",
-        "record",
-        "record_several",
-    ),
-    "opwright.autograd.refreshing": ("mark_view", "mark_views", "rebase_history"),
-    "opwright.autograd.saved": (
-        "Saved",
-        "save",
-        "save_all",
-        "save_optional",
-        "save_original",
-        "save_result",
-        "save_results",
-    ),
-    "opwright_core.dispatch.compiled.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
-    "opwright.fake.results": ("fake_like",),
-    "opwright_core.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
-    "opwright.former.plans": ("KnownForms",),
-    "opwright_core.plans.plan": ("cast_operands",),
-    "opwright_core.plans.writing": ("Plan",),
-    "opwright_core.tensors.results": ("known_result",),
-}
-_FORMER_HOMES: Final = {name: module for module, names in _FORMER.items() for name in names}
 _HOMES: Final = {name: module for module, names in _LATER.items() for name in names}
 _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwright_core.rules"}  # whole ones
 
@@ -216,10 +181,10 @@ def install(
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         found: Any = importlib.import_module(_MODULES[name])
-    elif module := _HOMES.get(name) or _FORMER_HOMES.get(name):
-        found = getattr(importlib.import_module(module), name)
     elif name.startswith("__"):
         raise AttributeError(name)
+    elif module := _HOMES.get(name) or import_late("opwright.former.abi_names").HOMES.get(name):
+        found = getattr(importlib.import_module(module), name)
     else:
         raise _other_version(f"opwright_core.abi has no {name!r}")
     globals()[name] = found

@@ -11,14 +11,14 @@ import pytest
 import opwright
 from opwright.errors import ArgumentError
 from opwright_codegen.targets.ops import rows
-from opwright_core.dispatch.package import named_stubs, plain_stubs, stub_rows
+from opwright_core.dispatch.package import stub_shapes
 
 OPS = Path(__file__).parents[2] / "generated" / "opwright_aten" / "ops"
 
 
 def test_both_have_the_same_shapes() -> None:
-    assert stub_rows._NAMED.keys() | named_stubs.NAMED.keys() == rows.NAMED
-    assert plain_stubs.PLAIN.keys() == rows.PLAIN
+    assert stub_shapes.MAKERS.keys() == rows.NAMED | rows.PLAIN
+    assert stub_shapes.PLAIN.keys() <= rows.PLAIN
 
 
 def test_what_only_passes_on_its_arguments_is_a_row() -> None:
@@ -47,3 +47,14 @@ def test_a_row_is_a_function_like_any_other() -> None:
         opwright.elu(x, "x")
     with pytest.raises(ArgumentError, match="is missing a value for argument 'mat2'"):
         opwright.mm(x)
+
+
+@pytest.mark.parametrize(("overload", "args"), [("add.Tensor", 2), ("sum.dim_IntList", 2), ("quantile.default", 2)])
+def test_a_row_of_one_overload_takes_its_own_names_alone(overload: str, args: int) -> None:
+    name, _, last = overload.partition(".")
+    stub = getattr(getattr(opwright.ops.aten, name), last).stub
+    x = opwright.tensor([0.5])
+    with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'axis'"):
+        stub(*[x] * args, axis=0)
+    with pytest.raises(TypeError, match=r"missing . required positional arguments?: 'self'"):
+        stub()

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.aten import aten
 from opwright.autograd.collecting import track_nodes
 from opwright.autograd.gradients import add
 from opwright.autograd.hooks import call_post_accumulate_hooks
@@ -19,7 +20,6 @@ from opwright.autograd.recording import increment_version
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright_core.arrays.storage import Extra
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.keys import GRAD, ODD, VIEW, WATCHED
 from opwright_core.locks.forks import ForkLock
 from opwright_core.state import with_modes

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from opwright.autograd.nodes import Node
+from opwright.namespaces import ops
 from opwright_core.core import fast
-from opwright_core.dispatch.call.namespaces import ops
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["gradients_for"]

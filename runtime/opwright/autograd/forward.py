@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from opwright.aten import aten
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import Node, node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -26,7 +27,6 @@ from opwright.autograd.tangents import (
 )
 from opwright.autograd.views import WriteToView
 from opwright_core.arrays.storage import Extra, PlainStorage, storage_of
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.dispatch.call.signature import Signature
 from opwright_core.dispatch.registry.forward_rules import RULES, ForwardRule, TangentFormula
 from opwright_core.errors import AutogradError, DispatchError

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import NamedTuple
 
+from opwright.aten import aten
 from opwright.autograd.modes import Switch
 from opwright.autograd.tangents import (
     Level,
@@ -21,7 +22,6 @@ from opwright.autograd.tangents import (
     set_tangent,
 )
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.hooks import hooks
 from opwright_core.keys import TANGENT, VIEW
 from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, put_back, set_modes

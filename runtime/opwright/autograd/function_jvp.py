@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opwright.aten import aten
 from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -20,7 +21,6 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright_core.arrays.storage import storage_of
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.state import Modes
 from opwright_core.tensors.tensor import Tensor
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from opwright.aten import aten
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
 from opwright.autograd.quick import is_array_alone, is_unwatched
 from opwright.inspection.kernel_sources import recorded_by
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright_core.arrays.layouts import Shape
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["add", "fit", "ones_like", "zeros"]

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.aten import aten
 from opwright.autograd import forward_ad
 from opwright.autograd.differentiate import grad
 from opwright.autograd.functional_values import (
@@ -20,7 +21,6 @@ from opwright.autograd.functional_values import (
 )
 from opwright.autograd.modes import enable_grad
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from opwright.aten import aten
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
@@ -15,7 +16,6 @@ from opwright.autograd.views import ViewOfBase, WriteToView
 from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, Storage, storage_of
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.hooks import hooks
 from opwright_core.keys import AUTOGRAD, GRAD, TANGENT
 from opwright_core.locks.registry_lock import RegistryLock

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from opwright.aten import aten
 from opwright.autograd.modes import Switch
 from opwright_core.arrays.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
 from opwright_core.arrays.layouts import may_overlap_itself, span, surely_empty
 from opwright_core.arrays.storage import Extra
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.errors import AutogradError
 from opwright_core.keys import TANGENT
 from opwright_core.state import Modes, active_modes

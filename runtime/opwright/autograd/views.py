@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from opwright.aten import aten
 from opwright.autograd.nodes import Edge, Node, next_sequence
 from opwright.autograd.quick import is_array_alone
+from opwright.view_layouts import may_meet
 from opwright_core.arrays.dtypes import COMPLEX, to_real
-from opwright_core.arrays.layouts import Shape, contiguous_strides, count, may_meet, span
-from opwright_core.dispatch.call.aten import aten
+from opwright_core.arrays.layouts import Shape, contiguous_strides, count, span
 from opwright_core.errors import AutogradError
 from opwright_core.tensors.tensor import Tensor, wrap
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from opwright.aten import aten
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
 from opwright_core.arrays.devices import shape_of
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, ODD
 from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor

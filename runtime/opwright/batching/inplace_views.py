@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.batching.tables import BatchRule
 from opwright.levels.inside import value_of
-from opwright_core.dispatch.call.namespaces import ops
+from opwright.namespaces import ops
 from opwright_core.state import active_modes, set_modes
 
 if TYPE_CHECKING:

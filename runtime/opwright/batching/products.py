@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from opwright.aten import aten
 from opwright.batching.families import aligned
 from opwright.batching.loop import unbatched_write
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
 from opwright_core.arrays.dtypes import INEXACT
-from opwright_core.dispatch.call.aten import aten
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching

@@ -13,7 +13,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["current_name", "install"]
 
@@ -26,7 +26,7 @@ _KEPT: Final = {
     "tensors": "checks construction factories results tensor",
     "dispatch": "adapters compose conversion entries forward_rules function_schema introspection kernel_handles "
     "keywords lost mixed_devices out_variants overload_facts packets plain_arrays returns signature table_calculator "
-    "variants wrapped_numbers",
+    "wrapped_numbers",
     "methods": "casting functional indexing pickling printing subclassing values",
     "library": "custom_ops libraries schema_inference schema_tags",
 }
@@ -43,7 +43,7 @@ _RENAMED: Final = {
     "doors": "bindings",
     "interop": "methods.exchange",
     "metadata": "plans.plan",
-    "ops_namespace": "dispatch.namespaces",
+    "ops_namespace": "namespaces",
     "options": "arrays.formats",
     "overloads": "dispatch.registry",
     "registrations": "dispatch.kernel_forms",
@@ -57,7 +57,7 @@ _MOVED: Final = {
     ("arrays", "symbolic"): "numbers=symbolic_numbers",
     ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
-    "out_variants row_texts schema table_calculator",
+    "out_variants overload_facts row_texts schema table_calculator",
     ("dispatch", "user_kernels"): "adapters registering=user_kernels returns",
     ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
@@ -74,8 +74,11 @@ _ON: Final = {
     for (package, room), names in _MOVED.items()
     for name, _, former in (each.partition("=") for each in names.split())
 } | {
+    "dispatch.aten": "aten",
     "dispatch.former_rows": "former.rows",
+    "dispatch.namespaces": "namespaces",
     "dispatch.part_methods": "part_methods",
+    "dispatch.variants": "variants",
     "names.numpy_names": "numpy_names",
     "plans.known": "former.plans",
 }
@@ -85,11 +88,10 @@ _CORE: Final = (
     "rules", "state", "tensors",
 )  # fmt: skip
 _DISPATCH: Final = {
-    "call": "aten conversion introspection keywords lookup namespaces operator overload_facts "
-    "packets plain_arrays signature wrapped_numbers",
+    "call": "conversion introspection keywords lookup operator packets plain_arrays signature wrapped_numbers",
     "compiled": "forms planned_kernels ufunc_kernels ufunc_shims",
-    "package": "declarations generated kernel_rows named_stubs out_calls parts "
-    "plain_stubs row_arrays row_calls row_native row_shims row_writes stub_rows variants",
+    "package": "declarations generated kernel_rows out_calls parts "
+    "row_arrays row_calls row_native row_shims row_writes stub_rows stub_shapes",
     "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
     "tables=registry removing rule_table ",
 }
@@ -105,16 +107,37 @@ def _in_its_root(name: str) -> str:
     return f"opwright{'_core' * (name.partition('.')[0] in _CORE)}.{_PARTS.get(name, name)}"
 
 
-_CURRENT: Final = {
-    f"opwright.{former}": _in_its_root(current)
-    for former, current in (
-        *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
-        *_RENAMED.items(),
-        *_ON.items(),
-        *((name, name) for name in (*_CORE, *_PARTS)),
-    )
-} | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
+# What the core had.
+_LATELY: Final = {
+    "opwright_core.dispatch.call.aten": "opwright.aten",
+    "opwright_core.dispatch.call.namespaces": "opwright.namespaces",
+    "opwright_core.dispatch.call.overload_facts": "opwright.inspection.overload_facts",
+    "opwright_core.dispatch.package.variants": "opwright.variants",
+}
+_CURRENT: Final = (
+    {
+        f"opwright.{former}": _in_its_root(current)
+        for former, current in (
+            *((name, f"{package}.{name}") for package, names in _KEPT.items() for name in names.split()),
+            *_RENAMED.items(),
+            *_ON.items(),
+            *((name, name) for name in (*_CORE, *_PARTS)),
+        )
+    }
+    | _LATELY
+    | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
+)
 _KERNELS: Final = "opwright.kernels"
+# Where functions went that left a module, which kept others.
+_LEFT: Final = {
+    "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
+    "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
+    "opwright_core.arrays.storage": "opwright.view_layouts",
+    "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
+    "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
+    "opwright_core.rules.factories": "opwright_kernels.rules.creation",
+    "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
+}
 
 
 def current_name(name: str) -> str | None:
@@ -154,13 +177,28 @@ class _Former(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self) if current_name(fullname) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = importlib.import_module(current_name(spec.name) or spec.name)
+        module = _with_what_left(importlib.import_module(current_name(spec.name) or spec.name))
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state  # what it was executed as
+
+
+def _with_what_left(module: ModuleType) -> ModuleType:
+    """Return a module, which finds functions of before where they stand now."""
+    homes = _LEFT.get(module.__name__, "").split()
+
+    def find(name: str) -> Any:
+        for home in homes if not name.startswith("__") else ():
+            if name in vars(found := importlib.import_module(home)):
+                return vars(found)[name]
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
+
+    if homes:
+        vars(module).setdefault("__getattr__", find)
+    return module
 
 
 def install() -> None:
@@ -172,4 +210,4 @@ def install() -> None:
     sys.meta_path.insert(0, _Former())  # before who would find their files
     for former, current in _CURRENT.items():
         if current in sys.modules:
-            sys.modules[former] = sys.modules[current]
+            sys.modules[former] = _with_what_left(sys.modules[current])

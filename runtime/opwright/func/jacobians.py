@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
+from opwright.aten import aten
 from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
 from opwright.func.levels import Differentiation
@@ -13,7 +14,6 @@ from opwright.func.transforms import jvp, lifted, places_of, vjp
 from opwright.pytree import tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import COMPLEX
 from opwright_core.arrays.layouts import count
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.aten import aten
 from opwright.functionalize.memory import Layout
 from opwright.view_layouts import view_strides
 from opwright_core.arrays.formats import MemoryFormat
 from opwright_core.arrays.layouts import span
 from opwright_core.arrays.sizes import statically_known_true
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

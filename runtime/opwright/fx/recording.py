@@ -14,9 +14,9 @@ from opwright.fx.known_tensors import KnownTensors
 from opwright.fx.node import Node
 from opwright.fx.sizes import SYMBOLIC, Sizes
 from opwright.generators.generator import Generator
+from opwright.namespaces import ops
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.symbolic.locations import users_line
-from opwright_core.dispatch.call.namespaces import ops
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import DataDependentOutputError
 from opwright_core.keys import PYTHON

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from opwright.fx.graph import Graph
 from opwright.fx.node import Node
+from opwright.namespaces import ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.sizes import sym_float, sym_ite, sym_max, sym_min, sym_not, sym_sqrt
-from opwright_core.dispatch.call.namespaces import ops
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["FUNCTIONS", "Sizes"]

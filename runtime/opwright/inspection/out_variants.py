@@ -23,7 +23,8 @@ def to_out_variant(op: Operator, /) -> Operator | None:
     if schema.mutated_arguments or schema.name.base.endswith("_"):
         raise RuntimeError(f"{op.name} has no out variant, since it is not functional: {schema}")
     wanted = list(_inputs(schema))
-    for candidate in op.siblings.values():
+    siblings: dict[str, Operator] = op.siblings
+    for candidate in siblings.values():
         if "out" not in candidate.tags:
             continue
         found = candidate.schema

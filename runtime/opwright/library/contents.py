@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright_core.dispatch.call.namespaces import forget
+from opwright.namespaces import forget
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.removing import Removable, remove_all
 from opwright_core.dispatch.registry.tables import registry

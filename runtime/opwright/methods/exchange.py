@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from opwright.aten import aten
 from opwright.creation import dlpack
 from opwright.methods import pickling
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 

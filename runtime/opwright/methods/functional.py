@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeVar, overload
 
 from numpy.typing import NDArray
 
+from opwright.aten import aten
 from opwright.symbolic.numbers import SymInt
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import INTEGRAL, as_dtype, int64
 from opwright_core.arrays.size import Size
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.tensors.tensor import Tensor, install_methods
 
 __all__ = [

@@ -16,12 +16,12 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from opwright.aten import aten
+from opwright.namespaces import ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
 from opwright_core.arrays.sizes import guard_or_false, is_place
-from opwright_core.dispatch.call.aten import aten
-from opwright_core.dispatch.call.namespaces import ops
 from opwright_core.dispatch.compiled.planned_kernels import indexing
 from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE, META

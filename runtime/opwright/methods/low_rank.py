@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from opwright.aten import aten
 from opwright_core.arrays.dtypes import INEXACT, as_dtype, get_default_dtype
-from opwright_core.dispatch.call.aten import aten
 
 __all__ = ["pca_lowrank", "svd_lowrank"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright_core.dispatch.call.aten import aten
+from opwright.aten import aten
 from opwright_core.tensors.tensor import install_methods
 
 __all__ = ["Older"]

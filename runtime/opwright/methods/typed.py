@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.aten import aten
 from opwright.creation.construction import tensor
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import (
@@ -27,7 +28,6 @@ from opwright_core.arrays.dtypes import (
     uint8,
 )
 from opwright_core.arrays.storage import Extra, Storage, as_strided, set_array, storage_of
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.keys import GRAD
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, install_methods

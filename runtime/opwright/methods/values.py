@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.aten import aten
 from opwright.creation.construction import tensor
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import INEXACT, REDUCED
 from opwright_core.core import fast
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE, GRAD, META, TANGENT, WATCHED
 from opwright_core.state import with_modes

@@ -11,7 +11,6 @@ import numpy as np
 
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.dispatch.call.conversion import Mismatch, converter, is_tensor_like
-from opwright_core.dispatch.call.introspection import place_of
 from opwright_core.dispatch.package.declarations import split_types
 from opwright_core.places import OURS
 from opwright_core.plans.kernel_errors import shown, wrong_result
@@ -173,3 +172,12 @@ def _shown(value: Any) -> str:
         return f"{type(value).__name__} ({', '.join(map(_shown, value))})"
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 80 else shown[:77] + '...'}"
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """Return a function's name, file and line: those of what it is a decorated or partial form of."""
+    while inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None):
+        function = inner
+    name = getattr(function, "__qualname__", None) or repr(function)
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"

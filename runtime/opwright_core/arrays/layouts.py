@@ -132,20 +132,6 @@ def may_overlap_itself(shape: Shape, strides: Shape) -> bool:
     return any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
 
 
-def may_meet(shape: Shape, strides: Shape) -> bool:
-    """Whether two indices may reach one element, as those of windows do: a dimension steps over no more than what the
-    smaller ones take (PyTorch's test). Of symbolic strides only what is sure is told."""
-    dims = [(stride, size) for stride, size in zip(strides, shape, strict=True) if not (type(size) is int and size < 2)]
-    if not all(type(each) is int for pair in dims for each in pair):
-        return may_overlap_itself(shape, strides)
-    reach = 0
-    for stride, size in sorted(dims):
-        if stride <= reach:
-            return True
-        reach += (size - 1) * stride
-    return False
-
-
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     """Return the shape that all broadcast to. Raises RuntimeError naming sizes and dimension, as PyTorch does."""
     result = shapes[0]
@@ -189,20 +175,6 @@ def check_countable(shape: Shape, itemsize: int) -> None:
         )
 
 
-def check_room(count: int, itemsize: int = 300) -> None:
-    """Raise MemoryError where the system has no memory for so many parts; by default, each is a tensor.
-
-    A loop that makes them would find it out after hours. Few are not asked about.
-    """
-    if type(count) is int and count * itemsize > _MANY_BYTES:
-        try:
-            bytes(count * itemsize)  # which no page of memory is given for, as nothing is written
-        except (MemoryError, OverflowError):
-            message = f"Unable to allocate {count:,} parts of {itemsize:,} bytes"
-            raise MemoryError(message) from None
-
-
-_MANY_BYTES = 1 << 30
 _MAX_DIMS = 64  # NumPy's
 
 
@@ -300,24 +272,6 @@ def existing_dim(dim: int, ndim: int) -> int:
     if ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dim(dim, ndim)
-
-
-def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Return distinct dimensions counted from the front, in the order given; None and () mean all of them.
-
-    Raises IndexError for a dimension out of range, RuntimeError for one named twice.
-    """
-    if dims is None:
-        return tuple(range(ndim))
-    if isinstance(dims, int):
-        dims = (dims,)
-    if len(dims) == 0:
-        return tuple(range(ndim))
-    wrapped = tuple(wrap_dim(dim, ndim) for dim in dims)
-    for place, dim in enumerate(wrapped):
-        if dim in wrapped[:place]:
-            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
-    return wrapped if ndim else ()
 
 
 def count(shape: Sequence[int]) -> int:

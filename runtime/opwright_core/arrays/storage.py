@@ -12,7 +12,7 @@ from opwright_core.arrays.layouts import Shape, span, surely_empty
 from opwright_core.arrays.simple import odd_bit
 from opwright_core.arrays.sizes import guard_or_true, holds
 from opwright_core.core import TensorBase
-from opwright_core.keys import META, ODD, VIEW
+from opwright_core.keys import META, ODD
 
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
 
@@ -207,31 +207,6 @@ def set_array(tensor: TensorBase, array: Array) -> None:
     """Give a tensor another array, and the private bit that follows from it."""
     tensor.array = array
     tensor.keys = tensor.keys & ~ODD | odd_bit(array)
-
-
-def become_view(tensor: TensorBase, view: TensorBase) -> None:
-    """Show a tensor's own storage as a view of it does."""
-    storage_of(tensor)
-    set_array(tensor, view.array)
-
-
-def without_base(view: _Tensor) -> _Tensor:
-    """Return a new view as no view over shared memory: writes count in both, and reach the history of one alone.
-
-    A composite does so with a view of what it made itself: its result is new, to be written in place and detached.
-    """
-    if view.extra is not None:
-        view.extra.base = None
-    view.keys &= ~VIEW
-    return view
-
-
-def with_own_version(tensor: _Tensor) -> _Tensor:
-    """Return a new tensor over memory that it goes on sharing, whose writes are counted by themselves from now on."""
-    extra = tensor.extra
-    if extra is not None and extra.storage is not None:
-        extra.storage = extra.storage.apart()
-    return tensor
 
 
 def resize(tensor: TensorBase, shape: Shape, strides: Shape) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import element_strides
-from opwright_core.arrays.dtypes import COMPLEX, FLOATING, INEXACT, DType, as_dtype, bool_, check_fits
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_, check_fits
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import NUMBERS as NUMBERS
-from opwright_core.arrays.sizes import holds, is_symbolic
+from opwright_core.arrays.sizes import is_symbolic
 from opwright_core.errors import DispatchError
 
 # Note [Undecided comparisons] in `layouts`.
@@ -98,26 +98,3 @@ def formatted_strides(shape: Shape, chosen: str | None) -> Shape:
     if chosen not in (None, "contiguous_format"):
         raise RuntimeError(f"unsupported memory format option {chosen}")
     return layouts.contiguous_strides(shape)
-
-
-def check_inexact(operator: str, operand: Any) -> None:
-    """Raise RuntimeError, as `torch.linalg` does, unless the dtype is floating point or complex."""
-    dtype = as_dtype(operand.dtype)
-    if dtype not in INEXACT:
-        raise RuntimeError(f"{operator}: Expected a floating point or complex tensor as input. Got {dtype}")
-
-
-def check_square(operator: str, operand: Any) -> None:
-    """Raise RuntimeError, as `torch.linalg` does, unless the last two dimensions are square matrices."""
-    check_matrices(operator, operand)
-    rows, columns = operand.shape[-2:]
-    if not holds(rows == columns):
-        raise RuntimeError(
-            f"{operator}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )
-
-
-def check_matrices(operator: str, operand: Any, name: str = "A") -> None:
-    """Raise RuntimeError, as `torch.linalg` does, for fewer than two dimensions."""
-    if len(operand.shape) < 2:
-        raise RuntimeError(f"{operator}: The input tensor {name} must have at least 2 dimensions.")

@@ -1,8 +1,8 @@
 """The rules of `meta:` formulas: what an operator's result looks like, from its arguments, without computing it.
 
 A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and returns a Plan. Rules follow PyTorch's
-CPU kernels; errors carry its wording. Here are the commonest; those of families (reductions, products,
-convolution, …) are in `opwright_kernels.rules`, and are names of this module, too.
+CPU kernels; errors carry its wording. Here are those that others call; those of families and of single operators
+(reductions, products, bounds, powers, …) are in `opwright_kernels.rules`, and are names of this module, too.
 """
 
 import sys
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from opwright_core.rules.pointwise import *  # noqa: F403
     from opwright_kernels.rules import *  # noqa: F403
 
-_PARTS: Final = {
-    "factories": "arange copied empty eye filled full like linspace overwritten sized window",
-    "pointwise": "clamped complex_of divided masked membership pointwise pointwise_with polygamma power_of_number "
-    "power_to_number same_dtypes scaled where",
-}
+_PARTS: Final = {"factories": "empty like overwritten sized", "pointwise": "pointwise"}
 _HOMES: Final = {"Plan": "opwright_core.plans.plan"} | {
     name: f"{__name__}.{part}" for part, names in _PARTS.items() for name in names.split()
 }

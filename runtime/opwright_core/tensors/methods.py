@@ -16,10 +16,10 @@ __all__ = ["NotInstalled", "TensorMethods", "expect_methods", "forget_expected"]
 TensorMethods = TensorBase
 # What Python looks for in the class: those above object's, and in place of object's.
 _SPECIAL: Final = (
-    "abs", "add", "and", "array", "array_priority", "array_ufunc", "bool", "complex", "copy", "deepcopy", "dlpack",
-    "dlpack_device", "eq", "float", "floordiv", "format", "ge", "getitem", "gt", "iadd", "iand", "ifloordiv",
-    "ilshift", "imod", "imul", "index", "int", "invert", "ior", "ipow", "irshift", "isub", "itruediv", "ixor", "le",
-    "lshift", "lt", "matmul", "mod", "mul", "ne", "neg", "or", "pos", "pow", "radd", "rand", "reduce_ex", "repr",
+    "abs", "add", "and", "array", "array_priority", "array_ufunc", "bool", "complex", "contains", "copy", "deepcopy",
+    "dlpack", "dlpack_device", "eq", "float", "floordiv", "format", "ge", "getitem", "gt", "iadd", "iand", "ifloordiv",
+    "ilshift", "imod", "imul", "index", "int", "invert", "ior", "ipow", "irshift", "isub", "iter", "itruediv", "ixor",
+    "le", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg", "or", "pos", "pow", "radd", "rand", "reduce_ex", "repr",
     "reversed", "rfloordiv", "rlshift", "rmatmul", "rmod", "rmul", "ror", "rpow", "rrshift", "rshift", "rsub",
     "rtruediv", "rxor", "setitem", "sub", "truediv", "xor",
 )  # fmt: skip

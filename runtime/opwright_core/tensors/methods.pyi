@@ -4,6 +4,7 @@ from typing import Any
 from opwright.autograd.tensor_methods import Differentiable
 from opwright.methods.casting import Castable
 from opwright.methods.exchange import Exchangeable
+from opwright.methods.facts import Described
 from opwright.methods.functional import Functional
 from opwright.methods.indexing import Indexable
 from opwright.methods.printing import Printable
@@ -21,6 +22,7 @@ class TensorMethods(  # type: ignore[misc]  # NumPy's `copy`, not that of `aten`
     Printable,
     Differentiable,
     Subclassable,
+    Described,
     Operators,
     TensorBase,
 ):

@@ -5,20 +5,18 @@ The operators and their methods are generated and attached by `opwright_aten.met
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Array, Device, backend_of, is_array, shape_of
-from opwright_core.arrays.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
-from opwright_core.arrays.formats import Layout
+from opwright_core.arrays.dtypes import CANONICAL, REDUCED, DType
 from opwright_core.arrays.simple import odd_bit
 from opwright_core.arrays.size import Size, size_of
-from opwright_core.arrays.storage import Extra, Storage, storage_of
-from opwright_core.hooks import hooks
-from opwright_core.keys import DENSE_CPU, FRONT_MODE, GRAD, META, ODD, PYTHON, TANGENT, TRACKED, VIEW
+from opwright_core.arrays.storage import Extra, Storage
+from opwright_core.keys import DENSE_CPU, GRAD, ODD, PYTHON, TANGENT, TRACKED, VIEW
 from opwright_core.plans.kernel_errors import shown, wrong_result
 from opwright_core.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 from opwright_core.tensors.methods import TensorMethods, expect_methods
@@ -70,31 +68,6 @@ class Tensor(TensorMethods):
         """Return the bytes of an element."""
         return self.dtype.itemsize
 
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of all elements."""
-        return self.numel() * self.itemsize
-
-    @property
-    def layout(self) -> Layout:
-        """Return `Layout.strided`: there is no other."""
-        return Layout.strided
-
-    @property
-    def is_cpu(self) -> bool:
-        """Whether the data is in NumPy's memory."""
-        return self.device.type == "cpu"
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the data is on a CUDA device."""
-        return self.device.type == "cuda"
-
-    @property
-    def is_meta(self) -> bool:
-        """Whether there is metadata alone."""
-        return self.device.type == "meta"
-
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
         shape = self.array.shape if type(self.array) is ndarray else shape_of(self.array)
@@ -107,16 +80,6 @@ class Tensor(TensorMethods):
         array = self.array
         strides = backend_of(array).strides(array)
         return strides if dim is None else strides[layouts.existing_dim(dim, len(strides))]
-
-    def storage_offset(self) -> int:
-        """Return how many elements of the storage lie before the first one."""
-        extra, array = self.extra, self.array
-        if self.keys & FRONT_MODE:  # a tensor of a level, whose value says where it lies
-            return array.offset // array.itemsize  # type: ignore[no-any-return]
-        is_own = extra is None or extra.storage is None
-        if is_own and all(stride >= 0 for stride in backend_of(array).strides(array)):
-            return 0
-        return storage_of(self).offset_of(array)
 
     def dim(self) -> int:
         """Return the number of dimensions."""
@@ -133,14 +96,6 @@ class Tensor(TensorMethods):
         """Return the bytes of an element."""
         return self.itemsize
 
-    def data_ptr(self) -> int:
-        """Return the address of the first element; 0 if there is none, and on the meta device."""
-        if self.keys & META:
-            if not self.is_meta:
-                raise hooks.fakes().no_data(self.array, ".data_ptr()")
-            return 0
-        return backend_of(self.array).data_ptr(self.array) if self.numel() else 0
-
     def is_contiguous(self, memory_format: object = None) -> bool:
         """Whether the elements lie in row-major order (or channels last, if that is asked) without gaps."""
         if memory_format is None and type(self.array) is ndarray:
@@ -155,68 +110,11 @@ class Tensor(TensorMethods):
                 return len(shape) == 5 and layouts.is_channels_last(shape, strides)
         raise RuntimeError(f"unsupported memory format: {memory_format}")
 
-    def is_floating_point(self) -> bool:
-        """Whether the dtype is a floating-point one."""
-        return self.dtype in FLOATING
-
-    def is_complex(self) -> bool:
-        """Whether the dtype is a complex one."""
-        return self.dtype in COMPLEX
-
-    def is_signed(self) -> bool:
-        """Whether the dtype has negative numbers."""
-        return self.dtype.kind != "u" and self.dtype.kind != "b"
-
-    def is_nonzero(self) -> bool:
-        """Whether the only element is not zero. Raises RuntimeError if there is not exactly one."""
-        return bool(self)
-
-    def get_device(self) -> int:
-        """Return the device's index; -1 where it has none."""
-        index = self.device.index
-        return -1 if index is None else index
-
-    def is_same_size(self, other: Tensor) -> bool:
-        """Whether the shapes are equal."""
-        return self.shape == other.shape
-
-    # Views and versions
-
-    @property
-    def _base(self) -> Tensor | None:
-        return None if self.extra is None else self.extra.base
-
-    @property
-    def _version(self) -> int:
-        if not self.keys & TRACKED:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return storage_of(self).version
-
-    def untyped_storage(self) -> Storage:
-        """Return the storage shared with all views."""
-        return storage_of(self)
-
-    def is_set_to(self, other: Tensor) -> bool:
-        """Whether both look at the same memory in the same way."""
-        same = self.shape == other.shape and self.stride() == other.stride()
-        return same and self.data_ptr() == other.data_ptr()
-
     def __len__(self) -> int:
         shape = shape_of(self.array)
         if not shape:
             raise TypeError("len() of a 0-d tensor")
         return shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d tensor")
-        return (self[place] for place in range(len(self)))
-
-    def __contains__(self, element: object) -> bool:
-        if isinstance(element, (Tensor, bool, int, float, complex)):
-            found: Any = self == element
-            return bool(np.any(found.numpy(force=True)))
-        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     # By identity, as in PyTorch; generated methods attach an elementwise __eq__.
     __hash__ = object.__hash__

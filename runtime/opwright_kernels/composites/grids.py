@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, opmath
 from opwright_core.arrays.sizes import holds
-from opwright_core.arrays.storage import without_base
 from opwright_kernels.images.grids import Options, sampled
 
 Operand = Any

@@ -13,7 +13,7 @@ from opwright_core.arrays.dtypes import COMPLEX, REDUCED, as_dtype, bool_, float
 from opwright_core.arrays.sizes import guard_or_false, holds
 from opwright_core.errors import DispatchError
 from opwright_core.keys import TANGENT
-from opwright_core.plans.operands import check_matrices, check_square
+from opwright_kernels.rules.matrices import check_matrices, check_square
 
 Operand = Any  # a Tensor
 

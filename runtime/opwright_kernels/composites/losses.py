@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
+from opwright.aten import aten as direct
 from opwright.autograd.quick import is_unwatched
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright_core.arrays.sizes import holds
-from opwright_core.dispatch.call.aten import aten as direct
 
 Operand = Any  # a Tensor
 

@@ -9,7 +9,7 @@ from typing import Any
 import opwright
 from opwright_core.arrays import layouts
 from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds
-from opwright_core.plans.operands import check_inexact, check_matrices, check_square
+from opwright_kernels.rules.matrices import check_inexact, check_matrices, check_square
 
 Operand = Any  # a Tensor
 Order = Any  # a number, `fro` or `nuc`

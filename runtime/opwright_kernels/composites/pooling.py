@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_core.arrays.storage import without_base
+from opwright.view_layouts import without_base
 from opwright_kernels.gradients.windows import max_pool_backward
 
 Operand = Any

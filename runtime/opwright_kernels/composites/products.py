@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 import opwright
+from opwright.aten import aten as direct
 from opwright.autograd.quick import is_unwatched
+from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.sizes import guard_or_false, holds
-from opwright_core.arrays.storage import without_base
-from opwright_core.dispatch.call.aten import aten as direct
-from opwright_core.plans.operands import check_inexact, check_square
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels.linalg.linear_algebra import matrix_product
 from opwright_kernels.plain import arrays_of
+from opwright_kernels.rules.dimensions import wrap_dims
+from opwright_kernels.rules.matrices import check_inexact, check_square
 
 Operand = Any  # a Tensor
 
@@ -145,8 +146,8 @@ def tensordot(self: Operand, other: Operand, dims_self: Sequence[int], dims_othe
                 f"contracted dimensions need to match, but first has size {a} in dim {first} and second has size {b} "
                 f"in dim {second}"
             )
-    layouts.wrap_dims(left or None, len(self.shape))
-    layouts.wrap_dims(right or None, len(other.shape))
+    wrap_dims(left or None, len(self.shape))
+    wrap_dims(right or None, len(other.shape))
     rows, columns = (
         [dim for dim in range(len(each.shape)) if dim not in dims] for each, dims in ((self, left), (other, right))
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
+from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
-from opwright_core.arrays.storage import without_base
 
 Operand = Any  # a Tensor
 

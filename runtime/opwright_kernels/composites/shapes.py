@@ -10,6 +10,7 @@ from opwright.view_layouts import infer_size
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype, int64
 from opwright_core.arrays.sizes import holds
+from opwright_kernels.rules.dimensions import check_room
 
 Operand = Any  # a Tensor
 
@@ -142,7 +143,7 @@ def tensor_split(self: Operand, indices_or_sections: Any, dim: int) -> list[Oper
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
     if given <= 0:
         raise RuntimeError(f"tensor_split: the number of sections must be greater than 0, but is {given}")
-    layouts.check_room(given)
+    check_room(given)
     least, larger = size // given, size % given
     return _slices(self, [least * part + (part if part < larger else larger) for part in range(1, given)], dim)
 

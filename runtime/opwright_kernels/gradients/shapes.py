@@ -10,7 +10,7 @@ import numpy as np
 
 import opwright
 from opwright.autograd.quick import is_array_alone
-from opwright_core.arrays import layouts
+from opwright.view_layouts import may_meet
 from opwright_core.tensors.tensor import wrap
 
 Tensor = Any
@@ -72,7 +72,7 @@ def as_strided_backward(
     if 0 in size:
         return aten.new_zeros(grad, shape)
     memory = aten.put(aten.new_zeros(grad, [length]), there, grad, True)
-    if layouts.may_meet(tuple(shape), tuple(strides)):
+    if may_meet(tuple(shape), tuple(strides)):
         times = aten.put(aten.new_zeros(memory, [length]), own, aten.new_ones(memory, shape), True)
         memory = memory / aten.clamp_min(times, 1)
     return aten.take(memory, own)

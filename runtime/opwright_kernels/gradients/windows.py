@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright_core.arrays.storage import without_base
+from opwright.view_layouts import without_base
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels.images.backward_windows import avg_pool_gradient, max_pool_gradient, repeated_gradient
 from opwright_kernels.images.convolution import weight_gradient

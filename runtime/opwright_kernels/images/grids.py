@@ -13,8 +13,8 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright.view_layouts import without_base
 from opwright_core.arrays.dtypes import as_dtype, int64, opmath
-from opwright_core.arrays.storage import without_base
 
 Tensor = Any
 aten: Any = opwright.ops.aten

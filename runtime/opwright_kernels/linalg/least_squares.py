@@ -9,8 +9,8 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, complex64, complex128, float32, float64, int64, to_real
 from opwright_core.arrays.sizes import holds
 from opwright_core.errors import DispatchError, DynamicOutputShapeError, LinAlgError
-from opwright_core.plans.operands import check_inexact
 from opwright_kernels.moving.shapes import strided
+from opwright_kernels.rules.matrices import check_inexact
 
 Array = Any
 

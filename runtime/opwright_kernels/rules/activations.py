@@ -12,7 +12,8 @@ from opwright_core.arrays.sizes import holds
 from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted, check_number
 from opwright_core.plans.plan import Plan
-from opwright_core.rules.pointwise import pointwise, pointwise_with
+from opwright_core.rules.pointwise import pointwise
+from opwright_kernels.rules.elementwise import pointwise_with
 
 _halves = Forms()
 _contiguous = Forms()

@@ -9,9 +9,9 @@ from opwright_core.arrays.annotations import Matrices, Vectors
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype, bool_, int32, opmath
 from opwright_core.arrays.sizes import holds, smaller
 from opwright_core.plans.forms import Form
-from opwright_core.plans.operands import check_inexact, check_square
 from opwright_core.plans.plan import Plan
 from opwright_kernels.rules.linear_algebra import decomposed, solution
+from opwright_kernels.rules.matrices import check_inexact, check_square
 
 
 def reflections(input: Matrices, tau: Vectors) -> Plan:

@@ -21,8 +21,8 @@ from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds, smaller
 from opwright_core.errors import DispatchError
 from opwright_core.plans.forms import Form, Forms
-from opwright_core.plans.operands import check_inexact, check_matrices, check_square
 from opwright_core.plans.plan import Plan
+from opwright_kernels.rules.matrices import check_inexact, check_matrices, check_square
 
 _decomposed = Forms()
 

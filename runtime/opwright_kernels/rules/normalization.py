@@ -13,6 +13,7 @@ from opwright_core.arrays.sizes import holds
 from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_kernels.rules.dimensions import wrap_dims
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 _normalized = Forms()
@@ -27,7 +28,7 @@ def normalized(self: Along, dim: Dim, half_to_float: bool = False) -> Plan:
     key = (self.shape, self.dtype, dim)
     form = _normalized.get(key)
     if form is None:
-        dims = layouts.wrap_dims(dim, self.ndim)
+        dims = wrap_dims(dim, self.ndim)
         given = as_dtype(self.dtype)
         check_accepted("floating", given)
         compute = opmath(given)

@@ -17,13 +17,14 @@ from opwright_core.plans.forms import Form
 from opwright_core.plans.operands import kept_strides
 from opwright_core.plans.plan import Plan
 from opwright_core.rules.factories import empty
+from opwright_kernels.rules.dimensions import wrap_dims
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 
 def flipped(self: Along, dims: Dims) -> Plan:
     """Plan `self` with some dimensions in reverse order: its shape, and the strides of `empty_like`."""
     if dims:
-        layouts.wrap_dims(dims, self.ndim)
+        wrap_dims(dims, self.ndim)
     return _plan(self, self.shape, kept_strides(self))
 
 

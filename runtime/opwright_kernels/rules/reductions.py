@@ -25,6 +25,7 @@ from opwright_core.arrays.sizes import guard_or_false
 from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_kernels.rules.dimensions import wrap_dims
 
 _reductions = Forms()
 _scans = Forms()
@@ -77,7 +78,7 @@ def _reduced_form(
     nonempty: bool,
     empty_is_all: bool,
 ) -> Form:
-    dims = () if dim == () and not empty_is_all else layouts.wrap_dims(dim, len(sizes))
+    dims = () if dim == () and not empty_is_all else wrap_dims(dim, len(sizes))
     if nonempty:
         _check_nonempty(sizes, dim, dims, kind)
     if keepdim:
@@ -140,7 +141,7 @@ def scan(
     key = (self.shape, self.dtype, dim, dtype, compute_dtype, kind, accepts)
     form = _scans.get(key)
     if form is None:
-        dims = layouts.wrap_dims(dim, self.ndim)
+        dims = wrap_dims(dim, self.ndim)
         given = as_dtype(self.dtype)
         common = _reduced_dtype(kind, given) if compute_dtype is None else as_dtype(compute_dtype)
         check_accepted(accepts, common)

@@ -13,11 +13,12 @@ from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import guard_or_false, holds
 from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_kernels.rules.dimensions import wrap_dims
 
 
 def spectrum(self: Along, dim: Dims) -> Plan:
     """Plan the transforms over `dim` of complex numbers: of their shape and dtype. RuntimeError for real ones."""
-    dims = layouts.wrap_dims(dim, self.ndim) if dim else ()
+    dims = wrap_dims(dim, self.ndim) if dim else ()
     dtype = _complex("_fft_c2c", self)
     if not dims:
         return _plan(self, self.shape, element_strides(self), dtype)
@@ -72,7 +73,7 @@ def _complex(operator: str, self: Along) -> DType:
 def _given(operator: str, self: Along, dim: Dims) -> Sequence[int]:
     if not dim:
         raise RuntimeError(f"{operator}: expected at least one dimension")
-    return layouts.wrap_dims(dim, self.ndim)
+    return wrap_dims(dim, self.ndim)
 
 
 def _slowest_first(dims: Sequence[int], strides: Shape) -> Sequence[int]:

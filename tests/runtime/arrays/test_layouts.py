@@ -9,6 +9,7 @@ import pytest
 import seeds
 
 from opwright_core.arrays import layouts
+from opwright_kernels.rules.dimensions import wrap_dims
 
 
 def test_broadcasting_names_sizes_and_dimension() -> None:
@@ -22,13 +23,13 @@ def test_broadcasting_names_sizes_and_dimension() -> None:
 
 
 def test_dimensions() -> None:
-    assert layouts.wrap_dims((-1, 0), 3) == (2, 0)
-    assert layouts.wrap_dims(None, 2) == layouts.wrap_dims((), 2) == (0, 1)
-    assert layouts.wrap_dims(-1, 0) == ()
+    assert wrap_dims((-1, 0), 3) == (2, 0)
+    assert wrap_dims(None, 2) == wrap_dims((), 2) == (0, 1)
+    assert wrap_dims(-1, 0) == ()
     with pytest.raises(IndexError, match=r"expected to be in range of \[-2, 1\], but got 2"):
         layouts.wrap_dim(2, 2)
     with pytest.raises(RuntimeError, match="dim 1 appears multiple times"):
-        layouts.wrap_dims((1, -1), 2)
+        wrap_dims((1, -1), 2)
 
 
 def test_contiguity() -> None:

@@ -11,7 +11,7 @@ import pytest
 from conftest import Maker
 
 from opwright.errors import ArgumentError, DispatchError
-from opwright_core.dispatch.call.namespaces import ops
+from opwright.namespaces import ops
 from opwright_core.dispatch.call.packets import Packet, packet
 from opwright_core.dispatch.registry.registering import register
 from opwright_core.tensors.tensor import wrap

@@ -12,7 +12,7 @@ import pytest
 
 from opwright.errors import RegistrationError
 from opwright.library import Library, custom_op
-from opwright_core.dispatch.call.namespaces import ops
+from opwright.namespaces import ops
 
 _names = (f"manners{number}" for number in itertools.count())
 

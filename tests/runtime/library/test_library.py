@@ -14,8 +14,8 @@ from opwright import dispatch
 from opwright.backends.registered_backends import register_backend
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import Library, register_array_kernel
+from opwright.namespaces import ops
 from opwright_core.arrays.devices import Backend
-from opwright_core.dispatch.call.namespaces import ops
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.tensors.tensor import Tensor, wrap
 

@@ -15,7 +15,7 @@ from opwright.errors import OpCheckError
 from opwright.func import functionalize
 from opwright.fx.experimental.proxy_tensor import make_fx
 from opwright.library import Library, opcheck
-from opwright_core.dispatch.call.namespaces import ops
+from opwright.namespaces import ops
 
 _names = (f"unnamed{number}" for number in itertools.count())
 _NAMED = "scale(Tensor(a!) x, Tensor(b!)? log, int(c!)? n=2, *, Tensor(d!)[] parts=[], Tensor(e!)? best=None) -> Tensor"

@@ -2,7 +2,7 @@
 
 Note [Stubs by shape]
 `TTa` is two tensors and an argument that is converted. For the shapes here there is a closure in
-`opwright_core.dispatch.package.plain_stubs`, and in `named_stubs` one that takes arguments by other names.
+`opwright_core.dispatch.package.stub_shapes`.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
 from opwright.tags import Tag
+from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import DType, as_dtype
 from opwright_core.core import Caller
-from opwright_core.dispatch.call.introspection import place_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_forms import Shim, UserKernel, Wrapper
 from opwright_core.dispatch.registry.tables import registry

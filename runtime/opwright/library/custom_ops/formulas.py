@@ -10,9 +10,9 @@ from opwright.autograd.recorders import configure_recording
 from opwright.library.custom_ops.code import UNRECORDED, OperatorCode, code_of, takes_all_as_given
 from opwright.library.custom_ops.recording import OperatorContext, by_position, context_of, finish, keep
 from opwright.tags import Tag
+from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.devices import Device
 from opwright_core.core import fast
-from opwright_core.dispatch.call.introspection import place_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_forms import LazyWrapper, Wrapper
 

@@ -17,8 +17,8 @@ from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
+from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import as_dtype
-from opwright_core.dispatch.call.introspection import place_of
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_forms import Shim, Wrapper
 from opwright_core.dispatch.registry.registering import register

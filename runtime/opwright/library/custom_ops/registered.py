@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from opwright_core.dispatch.call.namespaces import forget
+from opwright.namespaces import forget
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_forms import Kernel
 from opwright_core.dispatch.registry.registering import register

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.user_kernels.returns import return_checker
+from opwright.user_kernels.returns import place_of, return_checker
 from opwright_core.arrays.devices import is_array
-from opwright_core.dispatch.call.introspection import place_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import VIEW
 from opwright_core.tensors.results import share_memory, tensors_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from opwright.aten import aten
 from opwright.autograd import no_grad
 from opwright.batching.tables import REGISTERED
 from opwright.testing.checking.calls import Call
 from opwright.testing.closeness import assert_close
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
 

@@ -25,8 +25,7 @@ from opwright_core.names.late_imports import import_late
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "INTS", "Convert", "Mismatch", "base_type", "converter", "is_bool_list", "is_dtype", "is_float_list", "is_int_list",
-    "is_scalar_list", "is_tensor_like", "plain_type",
+    "INTS", "Convert", "Mismatch", "base_type", "converter", "is_dtype", "is_int_list", "is_tensor_like", "plain_type",
 ]  # fmt: skip
 
 Convert = Callable[[Any], Any]
@@ -310,35 +309,5 @@ def is_int_list(value: object) -> bool:
         return False
     for item in value:  # noqa: SIM110 (a generator costs more than the loop)
         if type(item) is not int:
-            return False
-    return True
-
-
-def is_float_list(value: object) -> bool:
-    """Whether a kernel may receive the value for `float[]` as it is."""
-    if type(value) is not list:
-        return False
-    for item in value:  # noqa: SIM110
-        if type(item) is not float:
-            return False
-    return True
-
-
-def is_bool_list(value: object) -> bool:
-    """Whether a kernel may receive the value for `bool[]` as it is."""
-    if type(value) is not list:
-        return False
-    for item in value:  # noqa: SIM110
-        if type(item) is not bool:
-            return False
-    return True
-
-
-def is_scalar_list(value: object) -> bool:
-    """Whether a kernel may receive the value for `Scalar[]` as it is."""
-    if type(value) is not list:
-        return False
-    for item in value:  # noqa: SIM110
-        if type(item) is not float and type(item) is not int:
             return False
     return True

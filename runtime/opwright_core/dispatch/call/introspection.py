@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from opwright_core.keys import BACKENDS, DispatchKey
 from opwright_core.names.late_imports import import_late
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
     from opwright_core.dispatch.call.packets import Packet
 
-__all__ = ["ShownDocstring", "ShownSignature", "described", "place_of"]
+__all__ = ["ShownDocstring", "ShownSignature", "described"]
 
 
 _BACKENDS: Final = frozenset([key.name for key in DispatchKey if key.bit & BACKENDS])
@@ -38,15 +38,6 @@ def _served(operator: Operator) -> str:
         lines.append("Written over other operators" if not lines else "written over other operators elsewhere")
     facts = ", ".join(lines) or "No kernel yet"
     return f"{facts}; declared at {shown(operator.where)}"
-
-
-def place_of(function: Callable[..., Any]) -> str:
-    """Return a function's name, file and line: those of what it is a decorated or partial form of."""
-    while inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None):
-        function = inner
-    name = getattr(function, "__qualname__", None) or repr(function)
-    code = getattr(function, "__code__", None)
-    return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
 
 
 class ShownDocstring:

@@ -13,17 +13,16 @@ from opwright_core import plugins
 from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.call.keywords import given_by_name, translated
-from opwright_core.dispatch.call.overload_facts import OverloadFacts, QualifiedName
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
 from opwright_core.dispatch.call.signature import Signature, argument_error
 from opwright_core.dispatch.package.declarations import Argument, Declaration, read
 from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
-from opwright_core.dispatch.registry.kernel_forms import Registration, UserKernel, as_key
+from opwright_core.dispatch.registry.entries import Entries
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.errors import DispatchError, RegistrationError
+from opwright_core.errors import DispatchError
 from opwright_core.hooks import hooks
-from opwright_core.keys import ARRAYS, DispatchKey, KeySet
-from opwright_core.names.late_imports import explained
+from opwright_core.keys import ARRAYS, KeySet
+from opwright_core.names.late_imports import explained, import_late
 from opwright_core.names.missing import did_you_mean
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
@@ -40,7 +39,7 @@ _DECLARED: Final = frozenset(("_stub", "declaration", "doc", "dtypes", "result",
 _CALLS: Final = 8  # to repay the rendering of a stub
 
 
-class Operator(OverloadFacts):
+class Operator(Entries):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
     `declaration` is canonical text, `(Tensor self, *, int x=1) -> Tensor`; it is read when a part of it is first asked
@@ -49,8 +48,8 @@ class Operator(OverloadFacts):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_signature", "_stub", "base", "calls", "declaration", "doc", "dtypes", "home",
-        "namespace", "overload", "renderer", "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_parts", "_shown_schema", "_signature", "_stub", "calls", "declaration", "doc", "dtypes",
+        "home", "renderer", "result", "rules", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -67,11 +66,8 @@ class Operator(OverloadFacts):
         self._define(name, where, None)
 
     def _define(self, name: str, where: str, home: Part | None) -> None:
-        super().__init__(QualifiedName(name), where)
+        super().__init__(name, where)
         self.home = home  # which declares it when it is loaded
-        self._shown_schema = None
-        self.namespace, _, rest = name.partition("::")
-        self.base, _, self.overload = rest.partition(".")
         self.table: dict[int, Kernel] = {}
         self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
         self._parts: Declaration | None = None
@@ -115,6 +111,8 @@ class Operator(OverloadFacts):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _DECLARED or self.is_declared or self.home is None:
+            if not name.startswith("__") and name in import_late("opwright.inspection.overload_facts").names:
+                return object.__getattribute__(self, name)  # as importing it has installed that
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self.load()
         return object.__getattribute__(self, name)
@@ -230,39 +228,6 @@ class Operator(OverloadFacts):
         """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
         bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
         return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
-
-    def py_impl(self, key: DispatchKey | str, /) -> Callable[[Kernel], Kernel]:
-        """Decorate a function on Tensors: the kernel of `key` in blocks of `dispatch.enable_python_dispatcher()`.
-
-        There it takes the place of whatever else is registered for the key, by the same rules; elsewhere it is not
-        seen. Raises RegistrationError for an unknown key and for one that has such a kernel, TypeError for what cannot
-        be called.
-        """
-        found = as_key(key)
-
-        def register(function: Kernel) -> Kernel:
-            if not callable(function):
-                raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
-            code = getattr(function, "__code__", None)
-            where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
-            registration = Registration(found, UserKernel(function), where)
-            with registry.lock:
-                known = self.py_kernels.setdefault(found, registration)
-                if known is not registration:
-                    raise RegistrationError(
-                        f"{self.name} has a Python kernel for {known.key_name} already"
-                        f"{', ' + known.where if known.where else ''}: py_impl does not replace it"
-                    )
-                self.forget_table()
-            return function
-
-        return register
-
-    def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
-        """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
-        found = as_key(key)
-        with registry.lock:
-            return bool(self.registrations.get(found))
 
     def resolve(self, keys: int) -> Kernel:
         """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises DispatchError,

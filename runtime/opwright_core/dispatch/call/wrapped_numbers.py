@@ -14,6 +14,7 @@ from opwright_core.arrays.dtypes import DType, wrapped_scalar
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number
 from opwright_core.dispatch.call.conversion import converter
+from opwright_core.dispatch.registry.tables import registry
 from opwright_core.hooks import hooks
 from opwright_core.keys import META
 from opwright_core.state import active_modes
@@ -33,7 +34,7 @@ def takes_numbers(operator: Operator, position: int) -> bool:
         and len(operands) == 2
         and any(
             argument.type == "Scalar" and place in operands
-            for overload in operator.siblings.values()
+            for overload in registry.overloads[operator.packet_name].operators.values()
             for place, argument in enumerate(overload.arguments)
         )
     )

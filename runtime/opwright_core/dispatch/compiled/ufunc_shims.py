@@ -31,7 +31,7 @@ def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) ->
     `letters` has one for each argument: a tensor (`T`), an int or a float (`N`), a number that must be 1 (`1`).
     """
     dtypes = _kept(ufunc, kinds)
-    return _dense(general, ufunc, letters, dtypes, DENSE_CPU), _ARRAYS[letters](general, ufunc, dtypes)
+    return _dense(general, ufunc, letters, dtypes, DENSE_CPU), _arrays(general, ufunc, letters, dtypes)
 
 
 def ufunc_shim(general: Function, ufunc: Function, letters: str, kinds: str, keys: int = DENSE_CPU) -> Function:
@@ -50,18 +50,16 @@ def _kept(ufunc: np.ufunc, kinds: str) -> _Dtypes:
 
 
 def _dense(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes, keys: int) -> Function:
-    of_any = _OF_ANY_DTYPE.get(letters)  # (to look whether a dtype is one of all takes 4 % of a small call)
-    if dtypes == _ALL and of_any is not None:
-        any_dtype: Function = of_any(general, ufunc, keys)
-        return any_dtype
-    dense: Function = _DENSE[letters](general, ufunc, keys, dtypes)
+    # (to look whether a dtype is one of all takes 4 % of a small call)
+    of_any = dtypes == _ALL and "N" not in letters
+    dense: Function = _DENSE[letters](general, ufunc, keys, None if of_any else dtypes)
     return dense
 
 
-def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Function:
+def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
     def dense(self: Tensor) -> Any:
         array = self.array
-        if array.dtype not in dtypes:
+        if dtypes is not None and array.dtype not in dtypes:
             return general(self)
         try:
             result = ufunc(array)
@@ -79,28 +77,10 @@ def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Fu
     return dense
 
 
-def _unary_of_any(general: Function, ufunc: Function, keys: int) -> Function:
-    def dense(self: Tensor) -> Any:
-        try:
-            result = ufunc(self.array)
-        except _REFUSED:
-            pass
-        else:
-            made = Tensor()
-            made.array = result
-            made.keys = keys
-            made.edge = None
-            made.extra = None
-            return made
-        return general(self)
-
-    return dense
-
-
-def _binary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Function:
+def _binary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
     def dense(self: Tensor, other: Tensor) -> Any:
         first, second = self.array, other.array
-        if second.dtype is not first.dtype or first.dtype not in dtypes:
+        if second.dtype is not first.dtype or (dtypes is not None and first.dtype not in dtypes):
             return general(self, other)
         try:
             result = ufunc(first, second)
@@ -118,52 +98,15 @@ def _binary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> F
     return dense
 
 
-def _binary_of_any(general: Function, ufunc: Function, keys: int) -> Function:
-    def dense(self: Tensor, other: Tensor) -> Any:
-        first, second = self.array, other.array
-        if second.dtype is not first.dtype:
-            return general(self, other)
-        try:
-            result = ufunc(first, second)
-        except _REFUSED:
-            pass
-        else:
-            made = Tensor()
-            made.array = result
-            made.keys = keys
-            made.edge = None
-            made.extra = None
-            return made
-        return general(self, other)
-
-    return dense
-
-
-def _binary_if_one(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Function:
+def _binary_if_one(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
     def dense(self: Tensor, other: Tensor, alpha: Any) -> Any:
         first, second = self.array, other.array
-        if alpha != 1 or alpha is True or second.dtype is not first.dtype or first.dtype not in dtypes:
-            return general(self, other, alpha)
-        try:
-            result = ufunc(first, second)
-        except _REFUSED:
-            pass
-        else:
-            made = Tensor()
-            made.array = result
-            made.keys = keys
-            made.edge = None
-            made.extra = None
-            return made
-        return general(self, other, alpha)
-
-    return dense
-
-
-def _binary_if_one_of_any(general: Function, ufunc: Function, keys: int) -> Function:
-    def dense(self: Tensor, other: Tensor, alpha: Any) -> Any:
-        first, second = self.array, other.array
-        if alpha != 1 or alpha is True or second.dtype is not first.dtype:
+        if (
+            alpha != 1
+            or alpha is True
+            or second.dtype is not first.dtype
+            or (dtypes is not None and first.dtype not in dtypes)
+        ):
             return general(self, other, alpha)
         try:
             result = ufunc(first, second)
@@ -203,109 +146,95 @@ def _number(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> F
 
 
 def _number_if_one(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Function:
-    def dense(self: Tensor, other: Any, alpha: Any) -> Any:
-        array = self.array
-        if (
-            alpha != 1
-            or alpha is True
-            or array.dtype not in dtypes
-            or (type(other) is not float and type(other) is not int)
-        ):
-            return general(self, other, alpha)
-        try:
-            result = ufunc(array, other)
-        except _REFUSED:
-            pass
-        else:
-            made = Tensor()
-            made.array = result
-            made.keys = keys
-            made.edge = None
-            made.extra = None
-            return made
-        return general(self, other, alpha)
-
-    return dense
+    return _if_one(_number(_declined, ufunc, keys, dtypes), general)
 
 
-def _unary_of_arrays(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
+def _declined(*args: Any) -> Any:
+    return NotImplemented
+
+
+def _if_one(of_two: Function, general: Function) -> Function:
+    """Return what does as a function of two arguments where a third is 1, which may decline."""
+
+    def of_three(self: Any, other: Any, alpha: Any) -> Any:
+        found = NotImplemented if alpha != 1 or alpha is True else of_two(self, other)
+        return general(self, other, alpha) if found is NotImplemented else found
+
+    return of_three
+
+
+def _arrays(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes) -> Function:
+    """Return what serves plain arrays."""
+
+    def otherwise(*args: Any) -> Any:
+        return general(
+            *[wrap(each) if letter == "T" else each for each, letter in zip(args, letters, strict=True)]
+        ).array
+
+    if letters == "TN1":
+        return _if_one(_number_of_arrays(_declined, ufunc, dtypes), otherwise)
+    made: Function = _ARRAYS[letters](otherwise, ufunc, dtypes)
+    return made
+
+
+def _unary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     def arrays(self: Any) -> Any:
         if self.dtype not in dtypes:
-            return general(wrap(self)).array
+            return otherwise(self)
         try:
             result = ufunc(self)
         except _REFUSED:
             pass
         else:
             return result if type(result) is ndarray else np.asarray(result)
-        return general(wrap(self)).array
+        return otherwise(self)
 
     return arrays
 
 
-def _binary_of_arrays(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
+def _binary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     def arrays(self: Any, other: Any) -> Any:
         dtype = self.dtype
         if other.dtype is not dtype or dtype not in dtypes:
-            return general(wrap(self), wrap(other)).array
+            return otherwise(self, other)
         try:
             result = ufunc(self, other)
         except _REFUSED:
             pass
         else:
             return result if type(result) is ndarray else np.asarray(result)
-        return general(wrap(self), wrap(other)).array
+        return otherwise(self, other)
 
     return arrays
 
 
-def _binary_of_arrays_if_one(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
+def _binary_of_arrays_if_one(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     def arrays(self: Any, other: Any, alpha: Any) -> Any:
         dtype = self.dtype
         if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in dtypes:
-            return general(wrap(self), wrap(other), alpha).array
+            return otherwise(self, other, alpha)
         try:
             result = ufunc(self, other)
         except _REFUSED:
             pass
         else:
             return result if type(result) is ndarray else np.asarray(result)
-        return general(wrap(self), wrap(other), alpha).array
+        return otherwise(self, other, alpha)
 
     return arrays
 
 
-def _number_of_arrays(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
+def _number_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     def arrays(self: Any, other: Any) -> Any:
         if self.dtype not in dtypes or (type(other) is not float and type(other) is not int):
-            return general(wrap(self), other).array
+            return otherwise(self, other)
         try:
             result = ufunc(self, other)
         except _REFUSED:
             pass
         else:
             return result if type(result) is ndarray else np.asarray(result)
-        return general(wrap(self), other).array
-
-    return arrays
-
-
-def _number_of_arrays_if_one(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
-    def arrays(self: Any, other: Any, alpha: Any) -> Any:
-        if (
-            alpha != 1
-            or alpha is True
-            or self.dtype not in dtypes
-            or (type(other) is not float and type(other) is not int)
-        ):
-            return general(wrap(self), other, alpha).array
-        try:
-            result = ufunc(self, other)
-        except _REFUSED:
-            pass
-        else:
-            return result if type(result) is ndarray else np.asarray(result)
-        return general(wrap(self), other, alpha).array
+        return otherwise(self, other)
 
     return arrays
 
@@ -317,11 +246,9 @@ _DENSE: Final[dict[str, Function]] = {
     "TN": _number,
     "TN1": _number_if_one,
 }
-_OF_ANY_DTYPE: Final[dict[str, Function]] = {"T": _unary_of_any, "TT": _binary_of_any, "TT1": _binary_if_one_of_any}
 _ARRAYS: Final[dict[str, Function]] = {
     "T": _unary_of_arrays,
     "TT": _binary_of_arrays,
     "TT1": _binary_of_arrays_if_one,
     "TN": _number_of_arrays,
-    "TN1": _number_of_arrays_if_one,
 }

@@ -106,33 +106,15 @@ class Row:
 
     def calling(self, function: Function) -> Row:
         """Return the row of another function that does the same, beside a cache of its own."""
-        return Row(
-            self.key,
-            self.xp,
-            self.kinds,
-            function,
-            self.places,
-            self.meta,
-            operands=self.operands,
-            results=self.results,
-            writes=self.writes,
-            is_inplace=self.is_inplace,
-        )
+        return self._like(self.kinds, function, self.writes, self.is_inplace)
 
     def variant(self, kinds: str, writes: tuple[int, ...], *, is_inplace: bool) -> Row:
         """Return the row of what writes the results of this kernel."""
-        return Row(
-            self.key,
-            self.xp,
-            kinds,
-            self.function,
-            self.places,
-            self.meta,
-            operands=self.operands,
-            results=self.results,
-            writes=writes,
-            is_inplace=is_inplace,
-        )
+        return self._like(kinds, self.function, writes, is_inplace)
+
+    def _like(self, kinds: str, function: Function, writes: tuple[int, ...], is_inplace: bool) -> Row:
+        facts: Any = {"operands": self.operands, "results": self.results, "writes": writes, "is_inplace": is_inplace}
+        return Row(self.key, self.xp, kinds, function, self.places, self.meta, **facts)
 
 
 def _takes_out(function: Function) -> bool:
@@ -173,7 +155,7 @@ def native_kernel(
 ) -> Row:
     """Return the row of a C kernel, which gets the plan before the arguments. One that `makes_result` does so by itself
     where arrays are as it takes them: `function.fast` then gets the arguments, and None for the result."""
-    row = Row("CPU", np, kinds, function, places, meta, operands=operands, results=results)
+    row = kernel(kinds, function, places, meta, operands=operands, results=results)
     row.fast = function.fast if makes_result else None
     row.is_native = True
     return row

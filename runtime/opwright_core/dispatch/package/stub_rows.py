@@ -2,9 +2,8 @@
 
 Note [Stubs by shape]
 What a stub does follows from which of its arguments are tensors, `TTa`; it converts the others, `a`, where they are
-neither the default nor of a type that kernels take as it is. For each shape that many operators have there is a
-closure, written by hand: here those of most functions, which take arguments by other names, too; in `named_stubs` the
-others, in `plain_stubs` those of single overloads. A stub is that closure with the names and defaults of the operator's
+neither the default nor of a type that kernels take as it is. For each shape that several operators have there is a
+closure, written by hand (`stub_shapes`). A stub is that closure with the names and defaults of the operator's
 parameters: so Python binds its arguments, and says what is wrong with them, as for a function that is written out.
 """
 
@@ -13,36 +12,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from types import FunctionType, NoneType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.dispatch.call.conversion import Mismatch, is_dtype, is_int_list
 from opwright_core.dispatch.call.keywords import NOT_GIVEN
-from opwright_core.dispatch.call.lookup import find1, find2
 from opwright_core.dispatch.call.signature import argument_error
 from opwright_core.dispatch.package.declarations import REQUIRED, Argument
+from opwright_core.dispatch.package.stub_shapes import MAKERS, PLAIN, Check, Function
 from opwright_core.names.late_imports import import_late
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
     from opwright_core.dispatch.package.generated import Overloaded
 
-__all__ = ["Check", "Function", "function_row", "stub_row"]
+__all__ = ["function_row", "stub_row"]
 
-Function = Callable[..., Any]
 Convert = Callable[[int, Any], Any]
-
-
-class Check(NamedTuple):
-    """A value and two types, maybe the same, of which kernels take an argument as it is; what converts others."""
-
-    default: Any
-    kind: type
-    other: type
-    convert: Convert
-
-
 _EXACT: Final[dict[str, type]] = {
     **dict.fromkeys(("int", "SymInt", "DeviceIndex", "Scalar", "number"), int),
     **dict.fromkeys(("bool", "SymBool"), bool),
@@ -66,17 +53,29 @@ def _exact(text: str) -> type:
 
 def stub_row(operator: Operator, name: str, module: str) -> Function:
     """Return the stub of one overload."""
-    made = import_late("opwright_core.dispatch.package.plain_stubs").PLAIN[_shape(operator)](
-        operator, *_checks(operator)
-    )
+    shape, checks = _shape(operator), _checks(operator)
+    if (plain := PLAIN.get(shape)) is not None:
+        made = plain(operator, *checks)
+    else:
+        made = MAKERS[shape](_NoOthers(name), operator, shape.count("T"), *checks)
     return _named(made, operator, name, module, tuple([each.default for each in operator.arguments]))
+
+
+class _NoOthers:
+    """The callee of a stub that takes arguments by no names but its own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def call_given(self, values: object, named: dict[str, Any]) -> NoReturn:
+        """Raise the TypeError that Python does."""
+        raise TypeError(f"{self._name}() got an unexpected keyword argument {next(iter(named))!r}")
 
 
 def function_row(callee: Overloaded | Operator, operator: Operator, name: str, module: str) -> Function:
     """Return the function of a name that is the stub of its one overload. It takes arguments by other names, too."""
     shape = _shape(operator)
-    maker = _NAMED.get(shape) or import_late("opwright_core.dispatch.package.named_stubs").NAMED[shape]
-    made = maker(callee, operator, *_checks(operator))
+    made = MAKERS[shape](callee, operator, shape.count("T"), *_checks(operator))
     defaults = [NOT_GIVEN if each.default is REQUIRED else each.default for each in operator.arguments]
     return _named(made, operator, name, module, tuple(defaults))
 
@@ -110,10 +109,10 @@ def _named(made: Function, operator: Operator, name: str, module: str, defaults:
 
 def _checks(operator: Operator) -> tuple[Check, ...]:
     """Return what a stub asks of each argument that is no tensor, in order."""
-    return tuple([_check(operator, each) for each in operator.arguments if each.type != "Tensor"])
+    return tuple([_check(operator, at, each) for at, each in enumerate(operator.arguments) if each.type != "Tensor"])
 
 
-def _check(operator: Operator, argument: Argument) -> Check:
+def _check(operator: Operator, at: int, argument: Argument) -> Check:
     text = argument.type.removesuffix("?")
     is_long = text == "int" and argument.name not in _DIMENSIONS
     kind = _NEVER if is_long else _exact(text)
@@ -121,7 +120,7 @@ def _check(operator: Operator, argument: Argument) -> Check:
     default = argument.default
     if type(default) not in (kind, other, int, NoneType):  # kernels do not take the default as it is written
         default = REQUIRED
-    return Check(default, kind, other, _conversion(operator, text, is_long))
+    return at, default, kind, other, _conversion(operator, text, is_long)
 
 
 def _conversion(operator: Operator, text: str, is_long: bool) -> Convert:
@@ -169,50 +168,3 @@ def _ints(operator: Operator, size: int) -> Convert:
             raise argument_error(operator, position, value, str(error)) from None
 
     return convert
-
-
-def _t(callee: Overloaded | Operator, operator: Operator, *checks: Check) -> Function:
-    def stub(x=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x,), named)
-        return find1(operator, x)(x)
-
-    return stub
-
-
-def _ta(callee: Overloaded | Operator, operator: Operator, *checks: Check) -> Function:
-    a_default, a_kind, a_other, to_a = checks[0]
-
-    def stub(x=NOT_GIVEN, a=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, a), named)
-        if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
-            a = to_a(1, a)
-        return find1(operator, x)(x, a)
-
-    return stub
-
-
-def _tt(callee: Overloaded | Operator, operator: Operator, *checks: Check) -> Function:
-    def stub(x=NOT_GIVEN, y=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, y), named)
-        return find2(operator, x, y)(x, y)
-
-    return stub
-
-
-def _tta(callee: Overloaded | Operator, operator: Operator, *checks: Check) -> Function:
-    a_default, a_kind, a_other, to_a = checks[0]
-
-    def stub(x=NOT_GIVEN, y=NOT_GIVEN, a=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, y, a), named)
-        if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
-            a = to_a(2, a)
-        return find2(operator, x, y)(x, y, a)
-
-    return stub
-
-
-_NAMED: Final[dict[str, Any]] = {"T": _t, "Ta": _ta, "TT": _tt, "TTa": _tta}

@@ -11,21 +11,48 @@ from opwright_core.dispatch.registry.precedence import Entry, compute_entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
 
-__all__ = ["Entries"]
+__all__ = ["Entries", "QualifiedName"]
+
+
+class QualifiedName(str):
+    """The name of an operator, `aten::add.Tensor`: text that may also be called for itself, as PyTorch's is a method
+    (`op.name()`)."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        """Return the name as a plain str."""
+        return str(self)
 
 
 class Entries:
-    """The entries of an operator's dispatch table, one for each runtime key."""
+    """An operator's name, and the entries of its dispatch table, one for each runtime key."""
 
-    __slots__ = ("_entries", "changes", "name", "py_kernels", "registrations", "where")
+    __slots__ = (
+        "_entries", "base", "changes", "name", "namespace", "overload", "py_kernels", "registrations", "where",
+    )  # fmt: skip
     registrations: dict[Key, list[Registration]]
 
     def __init__(self, name: str, where: str) -> None:
-        self.name = name
+        self.name: str = QualifiedName(name)
+        self.namespace, _, rest = name.partition("::")
+        self.base, _, self.overload = rest.partition(".")
         self.where = where
         self.py_kernels: dict[Key, Registration] = {}
         self.changes = 0  # how often registrations did
         self._entries: dict[DispatchKey, Entry] = {}
+
+    @property
+    def packet_name(self) -> str:
+        """Return the qualified name without the overload's, `aten::add`."""
+        return f"{self.namespace}::{self.base}"
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.base}.{self.overload or 'default'}"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
 
     @property
     def signature(self) -> Signature:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright_core.dispatch.call.namespaces import ops
+from opwright.namespaces import ops
 
 __all__ = ["aten"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from opwright.aten import aten
 from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.sizes import guard_or_false
-from opwright_core.dispatch.call.aten import aten
 from opwright_core.hooks import hooks
 from opwright_core.keys import WATCHED
 from opwright_core.plans.forms import Form
