@@ -23,7 +23,7 @@ Kernel = Callable[..., Any]
 
 
 class OverloadFacts(Operator):
-    """What is installed on Operator: there is no instance."""
+    """The facts that importing this installs on Operator: there is no instance."""
 
     __slots__ = ()
 

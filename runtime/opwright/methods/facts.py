@@ -1,4 +1,4 @@
-"""What a tensor tells of itself, its storage and its versions, which no call of an operator asks."""
+"""The facts of a tensor, its storage and its versions that no call of an operator asks."""
 
 from __future__ import annotations
 
