@@ -130,4 +130,4 @@ def test_how_much_lies_in_our_language() -> None:
     forward = [f for each in found for f in each.forward if f.kind is ForwardKind.WRITTEN]
     assert len(backward) == sum(len(info.derivatives) for _, _, info in pairs())
     assert sum(derivative.formula is not None for derivative in backward) > 0.8 * len(backward)
-    assert sum(each.formula is not None for each in forward) > 0.7 * len(forward) > 150
+    assert sum(each.formula is not None for each in forward) > 0.6 * len(forward) > 150
