@@ -44,6 +44,9 @@ _SINCE_214 = (
         "equal operands share a gradient, and NaN takes none",
         when=_has_a_tie,
     ),
+    Known(
+        "register_autograd", "^counts", "backward may not return some of the gradients of arguments at their defaults"
+    ),
     Known("(hinge_embedding|margin_ranking)_loss", _SLOPES, "their clamp_min"),
 )
 _installed = oracle_version()
