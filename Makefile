@@ -6,10 +6,12 @@ PURE ?=
 SLOW ?=
 NEWEST ?=
 RUNS ?= 1
+TORCH ?=
 PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
 
 # Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
-WITH_ORACLE := $(VENV)-oracle
+# A version of PyTorch other than that of constraints.txt gets an environment of its own, with no other framework.
+WITH_ORACLE := $(VENV)-oracle$(TORCH:%=-%)
 RECORDS := build/tests
 RECORD = $(RECORDS)/$(patsubst .%,%,$(notdir $(1)))$(if $(PURE),-pure).json
 INSTALLED := $(VENV)/.installed
@@ -48,11 +50,11 @@ check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 
 test bench: export OPWRIGHT_PURE = $(PURE)
 ifeq ($(ORACLE),)
-test: $(if $(PURE),$(INSTALLED),$(CORE))  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment; PURE=1: in Python alone; SLOW=1: all cases
+test: $(if $(PURE),$(INSTALLED),$(CORE))  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment (TORCH=2.14.1: with that version); PURE=1: in Python alone; SLOW=1: all cases
 	$(VENV)/bin/pytest $(PYTEST) --record=$(call RECORD,$(VENV))
 else
 test: $(CORE_ORACLE)
-	$(WITH_ORACLE)/bin/pytest $(PYTEST) --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
+	$(WITH_ORACLE)/bin/pytest $(PYTEST) $(if $(TORCH),-m oracle,--leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE)))
 endif
 
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
@@ -75,17 +77,24 @@ demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small network
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(WITH_ORACLE) $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 $(INSTALLED): GROUPS := --group dev
+ifeq ($(TORCH),)
 $(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group bindings
+else
+$(INSTALLED_ORACLE): GROUPS := --group dev --group beside-oracle torch==$(TORCH)
+endif
+# PyTorch of another version comes with CUDA libraries of its own.
+$(INSTALLED_ORACLE): FREE := $(if $(TORCH),/^torch==/d;/^nvidia-/d)
 $(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(@D) || { echo "no environment could be made in $(@D): $(PYTHON) needs its venv module" >&2; exit 1; }
 	@echo "installing into $(@D)"
+	@sed '$(FREE)' constraints.txt >$(@D)/constraints.txt
 	@{ $(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint constraints.txt); \
+	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint $(@D)/constraints.txt); \
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
 	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -226,3 +228,34 @@ def test_the_readme_names_every_file(folder: str) -> None:
     files = [path for path in (ROOT / folder).iterdir() if not UNLISTED.match(path.name)]
     names = [path.stem if path.suffix in (".py", ".pyi") else path.name for path in files]
     assert [name for name in names if not re.search(rf"[`(]{re.escape(name)}[`./)]", readme)] == []
+
+
+def _is_marked(statement: ast.stmt, text: str) -> bool:
+    parts = getattr(statement, "decorator_list", [statement])
+    return any("mark.oracle" in (ast.get_source_segment(text, each) or "") for each in parts)
+
+
+@pytest.mark.parametrize(
+    "path", sorted({*(ROOT / "tests").rglob("test_*.py")} - {Path(__file__)}), ids=lambda path: path.stem
+)
+def test_what_compares_with_pytorch_is_is_marked(path: Path) -> None:
+    """`make test ORACLE=1 TORCH=2.14.1` runs what is."""
+    text = path.read_text(encoding="utf-8")
+    if 'importorskip("torch' not in text:
+        return
+    body = ast.parse(text).body
+    if any(isinstance(each, ast.Assign) and _is_marked(each, text) for each in body):
+        return
+    asking = [each for each in body if 'importorskip("torch' in (ast.get_source_segment(text, each) or "")]
+    assert [each.lineno for each in asking if not _is_marked(each, text)] == []
+
+
+def test_another_pytorch_gets_an_environment_of_its_own() -> None:
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    shown = subprocess.run(
+        ["make", "-n", "-B", "test", "ORACLE=1", "TORCH=2.14.1"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert "torch==2.14.1 --constraint .venv-oracle-2.14.1/constraints.txt" in shown
+    assert re.search(r"^\.venv-oracle-2\.14\.1/bin/pytest .*-m oracle$", shown, re.M)
+    assert ".venv-oracle/" not in shown

@@ -63,6 +63,7 @@ def test_variants_without_a_functional_one_have_kernels_of_their_own() -> None:
     assert [each.code for each in found.advice] == ["no-functional"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("code", BROKEN)
 def test_what_is_advised_against_pytorch_registers(code: str) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from opwright_codegen.derivatives.files import read_derivatives
 from opwright_codegen.derivatives.model import DerivativeSet, Differentiability, ForwardKind
@@ -24,6 +25,13 @@ NATIVE = FOLDER / "ATen" / "native"
 def ours() -> DerivativeSet:
     operators = read([NATIVE / "native_functions.yaml"], NATIVE / "tags.yaml")
     return read_derivatives(FOLDER / "autograd" / "derivatives.yaml", operators)
+
+
+@cache
+def written() -> list[dict[str, Any]]:
+    """Return the entries of the file, as YAML."""
+    found: list[dict[str, Any]] = yaml.safe_load((FOLDER / "autograd" / "derivatives.yaml").read_text(encoding="utf-8"))
+    return found
 
 
 @cache
@@ -51,7 +59,7 @@ def name_of(saved: Any) -> str:
 
 
 def test_every_entry_is_read() -> None:
-    assert len(ours().entries) == 687
+    assert set(ours().entries) == {f"aten::{entry['name'].partition('(')[0]}" for entry in written()}
     assert set(theirs()) == set(ours().entries)
     assert {name: set(found) for name, found in ours().entries.items()} == {
         name: set(found) for name, found in theirs().items()
@@ -116,9 +124,10 @@ def test_forward_formulas() -> None:
 
 
 def test_how_much_lies_in_our_language() -> None:
-    """A count, not a promise: C++ that happens to be Python, too."""
+    """A share, not a promise: C++ that happens to be Python, too."""
     found = [found for by_key in ours().entries.values() for found in by_key.values()]
     backward = [derivative for each in found for derivative in each.derivatives]
-    written = [f for each in found for f in each.forward if f.kind is ForwardKind.WRITTEN]
-    assert (len(backward), sum(d.formula is not None for d in backward)) == (781, 646)
-    assert (len(written), sum(f.formula is not None for f in written)) == (256, 180)
+    forward = [f for each in found for f in each.forward if f.kind is ForwardKind.WRITTEN]
+    assert len(backward) == sum(len(info.derivatives) for _, _, info in pairs())
+    assert sum(derivative.formula is not None for derivative in backward) > 0.8 * len(backward)
+    assert sum(each.formula is not None for each in forward) > 0.6 * len(forward) > 150

@@ -60,7 +60,6 @@ def own_kernels(operator: Operator) -> dict[str, str]:
 
 def test_same_operators_in_the_same_order() -> None:
     assert list(ours().operators) == list(theirs())
-    assert len(ours().operators) == 3101
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,7 @@ def test_delegating_operators_inherit_the_keys_of_their_out_variant() -> None:
         out = ours().operators[f"aten::{operator.structured_delegate}"]
         assert operator.base_name == out.name
         assert {key for key, _ in operator.dispatch} >= {key for key, _ in out.dispatch} & structured
-    assert len(delegating) == 385
+    assert {operator.name for operator in delegating} == {name for name, f in theirs().items() if f.structured_delegate}
 
 
 def test_same_delegates_and_names() -> None:

@@ -55,7 +55,6 @@ def _spaced(text: str) -> str:
 
 
 def test_native_functions_print_back() -> None:
-    assert len(native()) == 2584
     for text in native():
         assert str(FunctionSchema.parse(text)) == _spaced(text)
 
@@ -66,7 +65,7 @@ def test_registered_schemas_print_back() -> None:
     PyTorch itself changes eight of them when it reads what it printed (`Tensor(b|a)` comes back as `Tensor(a|b)`):
     there, sets are equal whatever their order, and the order written is kept.
     """
-    assert len(REGISTERED) >= 4374  # with what other tests have made PyTorch load
+    assert len(REGISTERED) > len(native())
     for schema in REGISTERED:
         ours = FunctionSchema.parse(str(schema))
         assert str(ours) == str(schema)

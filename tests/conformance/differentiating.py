@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import sweeps
 from excuses import Known, Table
+from known_versions import OLDER
 from samples import SAMPLES
 from sampling import COMPLEX128, FLOAT64, Sample
 
@@ -294,13 +295,13 @@ def chosen(name: str) -> list[Sample]:
 
 def parted(samples: list[Sample], name: str, *tables: Table) -> tuple[list[Sample], list[Sample]]:
     """The samples at which an operator is as PyTorch's, and those at which a table says that it may differ."""
-    pairs = [(one, any(table.is_about(name, one) for table in tables)) for one in samples]
+    pairs = [(one, any(table.is_about(name, one) for table in (*tables, OLDER))) for one in samples]
     return [one for one, is_odd in pairs if not is_odd], [one for one, is_odd in pairs if is_odd]
 
 
 def unexpected(problems: Iterable[str | None], name: str, sample: Sample, *tables: Table) -> list[str | None]:
     """The problems of a sample, with None for those that a table excuses as for what is alike."""
     return [
-        None if problem is None or any(table.covers(name, problem, sample) for table in tables) else problem
+        None if problem is None or any(table.covers(name, problem, sample) for table in (*tables, OLDER)) else problem
         for problem in problems
     ]

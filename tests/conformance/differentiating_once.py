@@ -25,12 +25,6 @@ def _begins_below(array: np.ndarray, dim: int) -> bool:
 DIFFERENT_TANGENTS = Table(
     "differentiating_once.DIFFERENT_TANGENTS",
     Known(
-        "fmax|fmin",
-        "",
-        "PyTorch takes the tangent of other where both are equal, and the gradient to self",
-        when=lambda one: bool(np.equal(*one.args[:2]).any()),
-    ),
-    Known(
         "logit",
         "",
         "0 in PyTorch for NaN",

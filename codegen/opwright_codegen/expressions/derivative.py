@@ -112,6 +112,8 @@ class _Values:
         if node.function.name == "where" and test.sort is Sort.NUMBER:
             chosen = gradient, Binary("*", gradient, Constant(0))
             return Conditional(self.value(test), *(chosen if place == 1 else reversed(chosen)))
+        if node.function.name == "clamp" and all(part.sort is Sort.NUMBER for part in node.operands[1:]):
+            text = "where((x > y) & (x < z), g, 0)"  # numbers share no gradient
         given = {letter: self.value(part) for letter, part in zip(_LETTERS, node.operands, strict=False)}
         given |= {"g": gradient, "r": self.value(node)}
         of = dict(zip(_LETTERS, node.operands, strict=False))

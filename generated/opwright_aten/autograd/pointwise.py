@@ -163,7 +163,7 @@ class ClampBackward0(Recorded, operands=(0, 1, 2)):
             self_ = unpack(self.self, self)
             min = unpack_optional(self.min, self)
             max = unpack_optional(self.max, self)
-            grad_self = ops.pointwise._where(pointwise_gradients.is_within(self_, min, max), grad, 0)
+            grad_self = pointwise_gradients.clamp_backward(grad, self_, min, max)
         if min_edge is not None or max_edge is not None:
             self_ = unpack(self.self, self)
             min = unpack_optional(self.min, self)
@@ -187,11 +187,11 @@ class ClampBackward1(Recorded, operands=(0,)):
     self = saved_tensor(0)
     min = kept_argument(1)
     max = kept_argument(2)
-    formulas = ("ops.pointwise._where(pointwise_gradients.is_within(self, min, max), grad, 0)",)
+    formulas = ("ops.pointwise._where(pointwise_gradients.is_between(self, min, max), grad, 0)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where(pointwise_gradients.is_within(self_, self.min, self.max), grad, 0),)
+        return (ops.pointwise._where(pointwise_gradients.is_between(self_, self.min, self.max), grad, 0),)
 
 
 clamp_default = recorder(ClampBackward1)
@@ -206,7 +206,7 @@ class ClampMaxBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where(self_ <= self.max, grad, 0),)
+        return (ops.pointwise._where(self_ < self.max, grad, 0),)
 
 
 clamp_max_default = recorder(ClampMaxBackward0)
@@ -226,11 +226,11 @@ class ClampMaxBackward1(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             max = unpack(self.max, self)
-            grad_self = ops.pointwise._where(self_ <= max, grad, 0)
+            grad_self = pointwise_gradients.extremum_backward(grad, self_, max, self_ > max)
         if max_edge is not None:
             self_ = unpack(self.self, self)
             max = unpack(self.max, self)
-            grad_max = ops.pointwise._where(self_ > max, grad, 0)
+            grad_max = pointwise_gradients.extremum_backward(grad, self_, max, self_ < max)
         return grad_self, grad_max
 
 
@@ -246,7 +246,7 @@ class ClampMinBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where(self_ >= self.min, grad, 0),)
+        return (ops.pointwise._where(self_ > self.min, grad, 0),)
 
 
 clamp_min_default = recorder(ClampMinBackward0)
@@ -266,11 +266,11 @@ class ClampMinBackward1(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             min = unpack(self.min, self)
-            grad_self = ops.pointwise._where(self_ >= min, grad, 0)
+            grad_self = pointwise_gradients.extremum_backward(grad, self_, min, self_ < min)
         if min_edge is not None:
             self_ = unpack(self.self, self)
             min = unpack(self.min, self)
-            grad_min = ops.pointwise._where(self_ < min, grad, 0)
+            grad_min = pointwise_gradients.extremum_backward(grad, self_, min, self_ > min)
         return grad_self, grad_min
 
 
@@ -414,11 +414,11 @@ class FmaxBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = ops.pointwise._where((self_ >= other) | ops.isnan(other), grad, 0)
+            grad_self = pointwise_gradients.extremum_backward(grad, self_, other, self_ < other)
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = ops.pointwise._where((self_ >= other) | ops.isnan(other), 0, grad)
+            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, self_ > other)
         return grad_self, grad_other
 
 
@@ -438,11 +438,11 @@ class FminBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = ops.pointwise._where((self_ <= other) | ops.isnan(other), grad, 0)
+            grad_self = pointwise_gradients.extremum_backward(grad, self_, other, self_ > other)
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = ops.pointwise._where((self_ <= other) | ops.isnan(other), 0, grad)
+            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, self_ < other)
         return grad_self, grad_other
 
 

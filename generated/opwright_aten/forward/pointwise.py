@@ -76,31 +76,31 @@ def clamp_Tensor(self: Any, min: Any, max: Any, self_t: Any, min_t: Any, max_t: 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor: result
 def clamp_default(self: Any, min: Any, max: Any, self_t: Any) -> Any:
-    return ops.pointwise._where(pointwise_gradients.is_within(self, min, max), self_t.conj(), 0).conj()
+    return ops.pointwise._where(pointwise_gradients.is_between(self, min, max), self_t.conj(), 0).conj()
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor: result
 def clamp_max_default(self: Any, max: Any, self_t: Any) -> Any:
-    return ops.pointwise._where(self <= max, self_t.conj(), 0).conj()
+    return ops.pointwise._where(self < max, self_t.conj(), 0).conj()
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor: result
 def clamp_max_Tensor(self: Any, max: Any, self_t: Any, max_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     max_t = or_zeros(max_t, max)
-    return ops.pointwise._where(self <= max, self_t, max_t)
+    return pointwise_gradients.extremum_forward(self, self_t, max, max_t, self < max)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor: result
 def clamp_min_default(self: Any, min: Any, self_t: Any) -> Any:
-    return ops.pointwise._where(self >= min, self_t.conj(), 0).conj()
+    return ops.pointwise._where(self > min, self_t.conj(), 0).conj()
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor: result
 def clamp_min_Tensor(self: Any, min: Any, self_t: Any, min_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     min_t = or_zeros(min_t, min)
-    return ops.pointwise._where(self >= min, self_t, min_t)
+    return pointwise_gradients.extremum_forward(self, self_t, min, min_t, self > min)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor: result
@@ -142,14 +142,14 @@ def div_Scalar_mode(other: Any, rounding_mode: Any, self_t: Any) -> Any:
 def fmax_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     other_t = or_zeros(other_t, other)
-    return ops.pointwise._where((self >= other) | ops.isnan(other), self_t, other_t)
+    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, self > other)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor: result
 def fmin_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     other_t = or_zeros(other_t, other)
-    return ops.pointwise._where((self <= other) | ops.isnan(other), self_t, other_t)
+    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, self < other)
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor: result
@@ -212,21 +212,17 @@ def logaddexp2_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
 
 
 # maximum(Tensor self, Tensor other) -> Tensor: result
-def maximum_default(self: Any, other: Any, other_t: Any, self_t: Any) -> Any:
-    return sum_terms(
-        None if other_t is None else other_t,
-        None if self_t is None else pointwise_gradients.extremum_share(self, other, self > other) * self_t,
-        None if other_t is None else -(pointwise_gradients.extremum_share(self, other, self > other) * other_t),
-    )
+def maximum_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
+    self_t = or_zeros(self_t, self)
+    other_t = or_zeros(other_t, other)
+    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, self > other)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor: result
-def minimum_default(self: Any, other: Any, other_t: Any, self_t: Any) -> Any:
-    return sum_terms(
-        None if other_t is None else other_t,
-        None if self_t is None else pointwise_gradients.extremum_share(self, other, self < other) * self_t,
-        None if other_t is None else -(pointwise_gradients.extremum_share(self, other, self < other) * other_t),
-    )
+def minimum_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
+    self_t = or_zeros(self_t, self)
+    other_t = or_zeros(other_t, other)
+    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, self < other)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor: result
@@ -378,8 +374,8 @@ RULES: dict[str, ForwardRule] = {
     "lerp_.Tensor": ForwardRule((0, 1, 2), (TangentFormula(lerp_Tensor, (0, 1, 2), (0, 1, 2), (), (0,)),), ()),
     "logaddexp": ForwardRule((0, 1), (TangentFormula(logaddexp_default, (0, 1), (0, 1), (), (0,)),), ()),
     "logaddexp2": ForwardRule((0, 1), (TangentFormula(logaddexp2_default, (0, 1), (0, 1), (), (0,)),), ()),
-    "maximum": ForwardRule((0, 1), (TangentFormula(maximum_default, (0, 1), (1, 0), (), (0,)),), ()),
-    "minimum": ForwardRule((0, 1), (TangentFormula(minimum_default, (0, 1), (1, 0), (), (0,)),), ()),
+    "maximum": ForwardRule((0, 1), (TangentFormula(maximum_default, (0, 1), (0, 1), (), (0,)),), ()),
+    "minimum": ForwardRule((0, 1), (TangentFormula(minimum_default, (0, 1), (0, 1), (), (0,)),), ()),
     "mul.Tensor": ForwardRule((0, 1), (TangentFormula(mul_Tensor, (0, 1), (0, 1), (), (0,)),), ()),
     "mul_.Tensor": ForwardRule((0, 1), (TangentFormula(mul_Tensor, (0, 1), (0, 1), (), (0,)),), ()),
     "mul.Scalar": ForwardRule((0,), (TangentFormula(mul_Scalar, (1,), (0,), (), (0,)),), ()),

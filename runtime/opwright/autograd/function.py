@@ -14,6 +14,7 @@ from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs
 from opwright.autograd.recording import refresh
 from opwright.autograd.saved import Saved, unpack
+from opwright_core.arrays.dtypes import INEXACT, as_dtype
 from opwright_core.hooks import hooks
 from opwright_core.keys import TANGENT, VIEW
 from opwright_core.state import active_modes
@@ -34,6 +35,7 @@ class FunctionCtx(MultipleOutputs):
     without_gradient: frozenset[int] = frozenset()  # numbers of outputs
     zeros_like: Sequence[Any] = ()  # shape, dtype and device of each output, None for what is no tensor
     _is_in_jvp = False
+    _grad_dtypes: tuple[Any, ...] | None = None  # of outputs, where they were declared
 
     def __init__(self, inputs: Sequence[Any]) -> None:
         self.needs_input_grad = tuple(isinstance(value, Tensor) and value.edge is not None for value in inputs)
@@ -67,6 +69,18 @@ class FunctionCtx(MultipleOutputs):
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that are not defined reach `backward` as zeros (so it is at first) or as None."""
         self.materialize_grads = value
+
+    def set_output_grad_dtype(self, *dtypes: Any) -> None:
+        """Say of each output in which dtype `backward` gets its gradient; None: in whichever it comes, and for outputs
+        that have none. Without this it is the output's dtype. To be called once, in forward. Raises RuntimeError."""
+        if self._grad_dtypes is not None:
+            raise RuntimeError("set_output_grad_dtype can only be called once")
+        self._grad_dtypes = tuple(None if each is None else _gradient_dtype(each) for each in dtypes)
+
+    def output(self, number: int) -> Any:
+        """Return shape, dtype and device of the gradient of an output; no dtype: it is not looked at."""
+        shape, dtype, device = super().output(number)
+        return shape, dtype if self._grad_dtypes is None else self._grad_dtypes[number], device
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -230,6 +244,20 @@ class Function:
         if cells is not None:
             give_tangents(ctx, args, cells, outputs)
         return tuple(outputs) if several else outputs[0]
+
+
+def _gradient_dtype(dtype: Any) -> Any:
+    """Return a dtype that a gradient may have. Raises RuntimeError."""
+    try:
+        found = as_dtype(dtype)
+    except TypeError:
+        found = None
+    if found not in INEXACT or isinstance(dtype, str):
+        raise RuntimeError(
+            f"set_output_grad_dtype expects each declaration to be a dtype of floating-point or complex numbers, or "
+            f"None, but got {dtype!r}"
+        )
+    return found
 
 
 def check_setup_context(function: type[Function]) -> None:

@@ -41,11 +41,29 @@ def finish(ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], is_recor
             anomaly.note(ctx)
     given = {id(value) for value in inputs if isinstance(value, Tensor)}
     results = [_result(ctx, number, each, given, is_recorded, len(outputs)) for number, each in enumerate(outputs)]
+    if ctx._grad_dtypes is not None and is_recorded:
+        _check_declared(ctx, ctx._grad_dtypes)
     _keep(ctx, outputs, results, is_recorded)
     if without := ctx._non_differentiable:
         ctx.without_gradient = frozenset(n for n, each in enumerate(outputs) if any(each is one for one in without))
     ctx._dirty = ctx._non_differentiable = ctx._to_save = ()
     return results
+
+
+def _check_declared(ctx: FunctionCtx, dtypes: Sequence[Any]) -> None:
+    """Raise RuntimeError unless there is a declaration for each output, and a dtype for what has a gradient alone."""
+    if len(dtypes) != len(ctx.outputs):
+        raise RuntimeError(
+            "set_output_grad_dtype expected the number of declarations to match the number of outputs: the Function "
+            f"returned {len(ctx.outputs)} values but {len(dtypes)} declarations were provided"
+        )
+    for number, (dtype, output) in enumerate(zip(dtypes, ctx.outputs, strict=True)):
+        if dtype is not None and output is None:
+            raise RuntimeError(
+                f"set_output_grad_dtype: got a concrete dtype for output {number}, but that output is not a "
+                "differentiable tensor (it is a non-tensor, was marked non-differentiable, or has a non-differentiable "
+                f"dtype). Pass None for output {number} instead."
+            )
 
 
 def _check_dirty(ctx: FunctionCtx, outputs: Sequence[Any]) -> None:

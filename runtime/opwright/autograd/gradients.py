@@ -62,7 +62,7 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
                 _invalid(node, index, f"got {list(grad.shape)} but expected shape compatible with {list(shape)}")
             )
         grad = aten["sum_to_size.default"](grad, list(shape))
-    if grad.dtype != dtype:
+    if dtype is not None and grad.dtype != dtype:  # (a Function may take any)
         grad = _cast(grad, dtype, node, index)
     if device is not None and grad.device != device:
         if grad.ndim:

@@ -61,7 +61,7 @@ class Library:
                 raise
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: str | Iterable[str] | None = ()) -> str:
-        """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name within the namespace.
+        """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name, with a namespace that is written.
 
         `tags` are of `opwright.Tag`; those named `out` and `inplace` hold the schema to their rules (ValueError).
         Warns of what PyTorch takes, too, though it is bad manners: two arguments of one name, a list without default
@@ -97,7 +97,7 @@ class Library:
             except BaseException:
                 self._contents.undo(registry.operators.get(name), known)
                 raise
-        return name.removeprefix(f"{self.ns}::")
+        return name if parsed.name.namespace else name.removeprefix(f"{self.ns}::")
 
     def impl(
         self, op_name: str | Operator, fn: Callable[..., Any] | Wrapper, dispatch_key: DispatchKey | str = "", *,

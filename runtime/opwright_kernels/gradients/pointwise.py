@@ -98,38 +98,54 @@ def atan2_denominator(y: Tensor, x: Tensor) -> Tensor:
     return aten.where(square == 0, math.inf, square)
 
 
-def is_within(x: Tensor, low: Any, high: Any) -> Tensor:
-    """Whether `low` <= x <= `high`, each of which may be None."""
+def is_between(x: Tensor, low: Any, high: Any) -> Tensor:
+    """Whether `low` < x < `high`, each of which may be None."""
     if low is None:
-        return x <= high
-    return x >= low if high is None else (x >= low) & (x <= high)
+        return x < high
+    return x > low if high is None else (x > low) & (x < high)
+
+
+def clamp_backward(grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
+    """Return the gradient of what is clamped: half of it at a bound, none beyond. NaN is not beyond."""
+    if low is None:
+        return extremum_backward(grad, self, high, self > high)
+    if high is None:
+        return extremum_backward(grad, self, low, self < low)
+    is_shared = ((self == low) | (self == high)) & (low < high)
+    return aten.where((self < low) | (self > high), 0, aten.where(is_shared, grad / 2, grad))
 
 
 def clamp_bounds_backward(
     grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor | None, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Return the gradients of the bounds: `high` wins where it is less than `low`."""
+    """Return the gradients of the bounds: `high` wins where it is less than `low`; `self` has the other half at one of
+    them, and all of it where they are equal, too."""
+    if low is None:
+        return None, extremum_backward(grad, self, high, self < high) if mask[1] else None
+    if high is None:
+        return extremum_backward(grad, self, low, self > low) if mask[0] else None, None
     of_low = of_high = None
-    if mask[0] and low is not None:
-        below = self < low if high is None else (self < low) & (low < high)
-        of_low = aten.where(below, grad, 0)
-    if mask[1] and high is not None:
-        above = self > high if low is None else (self > high) | (high < low)
-        of_high = aten.where(above, grad, 0)
+    shared = aten.where(low < high, grad / 2, 0)
+    if mask[0]:
+        of_low = aten.where((self < low) & (low <= high), grad, aten.where(self == low, shared, 0))
+    if mask[1]:
+        wins = ((self > high) & (low <= high)) | (low > high)
+        of_high = aten.where(wins, grad, aten.where(self == high, shared, 0))
     return of_low, of_high
 
 
 def clamp_forward(
     self: Tensor, self_t: Tensor, low: Tensor | None, low_t: Tensor, high: Tensor | None, high_t: Tensor
 ) -> Tensor:
-    """Return the tangent of the clamped value: that of whichever of the three it is. Where `self` equals its only
-    bound, or one of them is NaN, it is the bound's, as PyTorch's."""
-    if low is not None and high is not None:
-        inside = aten.where(self < low, low_t, self_t)
-        return aten.where((self > high) | (high < low), high_t, inside)
-    if low is not None:
-        return aten.where(self > low, self_t, low_t)
-    return self_t if high is None else aten.where(self < high, self_t, high_t)
+    """Return the tangent of the clamped value: that of whichever of the three it is, and of two the mean. Where `self`
+    or its only bound is NaN, it is the bound's, as PyTorch's."""
+    if low is None:
+        return extremum_forward(self, self_t, high, high_t, self < high)
+    if high is None:
+        return extremum_forward(self, self_t, low, low_t, self > low)
+    above = aten.where((self == high) & (low < high), (self_t + high_t) / 2, self_t)
+    inside = aten.where((self == low) & (low < high), (self_t + low_t) / 2, aten.where(self < low, low_t, above))
+    return aten.where((self > high) | (high < low), high_t, inside)
 
 
 def copysign_derivative(self: Tensor, result: Tensor) -> Tensor:
@@ -143,9 +159,10 @@ def extremum_backward(grad: Tensor, self: Tensor, other: Tensor, loses: Tensor) 
     return aten.where(self == other, grad / 2, aten.where(loses, 0, grad))
 
 
-def extremum_share(self: Tensor, other: Tensor, wins: Tensor) -> Tensor:
-    """Return how much of its tangent an operand gives: all where it wins, half of it where both are equal."""
-    return aten.where(self == other, 0.5, aten.to(wins, self.dtype))
+def extremum_forward(self: Tensor, self_t: Tensor, other: Tensor, other_t: Tensor, wins: Tensor) -> Tensor:
+    """Return the tangent of the operand that wins, the mean of both where they are equal, and that of `other` where one
+    is NaN. What loses may have an infinite tangent."""
+    return aten.where(self == other, (self_t + other_t) / 2, aten.where(wins, self_t, other_t))
 
 
 def pow_self_backward(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:

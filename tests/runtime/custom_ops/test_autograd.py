@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from known_versions import OLDER
 
 import opwright
 from opwright import Tensor
@@ -117,9 +118,9 @@ def test_one_input_takes_one_value_and_several_a_tuple(x: Tensor, mul: CustomOpD
     [
         (
             lambda grad: grad,
-            r"number of gradients \(expected 3, got 1\).* are 'x', 'y', 'k'.*\nIn backward of made::mul, test_",
+            r"gradients \(expected 2 or 3, got 1\).* 'x', 'y', 'k', or .* 2 that .*\nIn backward of made::mul",
         ),
-        (lambda grad: (grad,) * 4, r"incorrect number of gradients \(expected 3, got 4\)"),
+        (lambda grad: (grad,) * 4, r"incorrect number of gradients \(expected 2 or 3, got 4\)"),
         (
             lambda grad: (grad, grad, grad),
             "different from None at position 3, but argument 'k' is not a Tensor but SymInt: return",
@@ -135,6 +136,48 @@ def test_wrong_gradients(x: Tensor, mul: CustomOpDef, grads: Callable[[Tensor], 
     mul.register_autograd(lambda ctx, grad: grads(grad))
     with pytest.raises(RuntimeError, match=message):
         grad_of(mul(x, x), x)
+
+
+COUNTED = "(Tensor x, int a=1, Tensor? y=None, *, int k=3) -> Tensor"
+CALLS: list[tuple[dict[str, Any], set[int]]] = [  # and the counts of gradients that there may be
+    ({}, {1, 3}), ({"a": 1}, {1, 3}), ({"a": 2}, {2, 3}), ({"y": None}, {1, 3}), ({"y": "ones"}, {3}),
+    ({"a": 1, "y": "ones"}, {3}), ({"a": 2, "y": None, "k": 4}, {2, 3}),
+]  # fmt: skip
+
+
+def counts_taken(library: Any, keywords: dict[str, Any]) -> set[int]:
+    """Return how many gradients a backward function may return of a call."""
+    found = set()
+    for count in range(1, 5):
+        with library.library._scoped_library("counted", "DEF") as lib:
+            lib.define(f"f{COUNTED}")
+            lib.impl("f", lambda x, *args, **kwargs: x.clone(), "CPU")
+            library.library.register_autograd(
+                "counted::f", lambda ctx, grad, n=count: (grad, *(None,) * (n - 1)), lib=lib
+            )
+            given = {name: library.ones(2) if value == "ones" else value for name, value in keywords.items()}
+            result = library.ops.counted.f(library.ones(2, requires_grad=True), **given)
+            try:
+                result.sum().backward()
+            except RuntimeError as error:
+                assert "returned an incorrect number of gradients" in str(error)
+            else:
+                found.add(count)
+    return found
+
+
+@pytest.mark.parametrize(("keywords", "counts"), CALLS)
+def test_counts_of_gradients(keywords: dict[str, Any], counts: set[int]) -> None:
+    """One for each argument that was given, or for each positional one."""
+    assert counts_taken(opwright, keywords) == counts
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("keywords", "counts"), CALLS)
+def test_counts_of_gradients_are_pytorchs(keywords: dict[str, Any], counts: set[int]) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+    theirs = counts_taken(torch, keywords)
+    assert theirs == counts or OLDER.covers("register_autograd", f"counts {theirs}")
 
 
 def test_a_list_is_no_tuple_of_gradients(x: Tensor, mul: CustomOpDef) -> None:

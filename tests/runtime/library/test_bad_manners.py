@@ -39,6 +39,7 @@ TAKEN = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("schema", "problem", "right"), TAKEN)
 def test_they_are_taken_with_a_warning(lib: Library, schema: str, problem: str, right: str) -> None:
     with pytest.warns(
@@ -76,6 +77,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("schema", "problem"), REFUSED)
 def test_what_is_refused(lib: Library, schema: str, problem: str) -> None:
     """By PyTorch, too, but for the number, which is 0 there."""
@@ -92,6 +94,7 @@ _TYPES = ("Tensor", "int", "float", "bool", "str", "Scalar", "SymInt", "ScalarTy
 _DEFAULTS = ("None", "1", "1.5", "True", "'text'", "[1]", "word")
 
 
+@pytest.mark.oracle
 @pytest.mark.filterwarnings("ignore:PyTorch takes this")
 @pytest.mark.parametrize("type", [f"{type}{mark}" for type in _TYPES for mark in ("", "?", "[]", "[2]")])
 def test_whatever_default_pytorch_takes_is_taken(lib: Library, type: str) -> None:
@@ -149,6 +152,7 @@ def _seen(lib: Any, namespace: Any, schema: str, args: tuple[Any, ...], kwargs: 
     return outcomes[0]
 
 
+@pytest.mark.oracle
 @pytest.mark.filterwarnings("ignore:PyTorch takes this")
 @pytest.mark.parametrize(("schema", "args", "kwargs"), CALLS)
 def test_calls_are_those_of_pytorch(lib: Library, schema: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -44,6 +44,15 @@ def test_define_implement_call(library: Library) -> None:
     assert namespace(library).f(np.ones(1)).tolist() == [2]
 
 
+def test_a_schema_may_name_the_namespace(library: Library) -> None:
+    name = library.define(f"{library.ns}::f.o(Tensor x) -> Tensor")
+    assert name == f"{library.ns}::f.o"
+    library.impl(name, lambda x: wrap(x.array + 1), "CPU")
+    assert namespace(library).f(X).array.tolist() == [2, 2]
+    with pytest.raises(RegistrationError, match=f"elsewhere::f is not in the namespace of its library, {library.ns}"):
+        library.define("elsewhere::f(Tensor x) -> Tensor")
+
+
 def test_kinds() -> None:
     name = next(_names)
     first = Library(name, "DEF")

@@ -161,6 +161,7 @@ TAGGED = [
 ]  # fmt: skip
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("tag, schema, problem", TAGGED)
 def test_tags_hold_schemas_to_their_rules(lib: Library, tag: str, schema: str, problem: str) -> None:
     if problem:
@@ -185,6 +186,7 @@ def test_tags_hold_schemas_to_their_rules(lib: Library, tag: str, schema: str, p
 LEFT_OUT = {"triton_op", "wrap_triton"}
 
 
+@pytest.mark.oracle
 def test_the_names_are_pytorchs() -> None:
     torch = pytest.importorskip("torch")
     assert set(torch.library.__all__) - set(library.__all__) == LEFT_OUT
@@ -213,6 +215,7 @@ def test_kernels_of_alias_keys_serve_runtime_keys(lib: Library) -> None:
     assert [library.get_kernel(name, key)(X) for key in ("CPU", "CUDA", "AutogradCPU")] == [1, 1, 2]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "op, key, error, message",
     [

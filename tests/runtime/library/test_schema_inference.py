@@ -189,6 +189,7 @@ SIGNATURES = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "parameters, result, mutates",
     [
@@ -230,6 +231,7 @@ TAGGED = [
 ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("tag, parameters, result, mutates", TAGGED)
 def test_pytorch_holds_tags_to_the_same_rules(tag: str, parameters: str, result: str, mutates: Any) -> None:
     torch = pytest.importorskip("torch")
@@ -365,6 +367,7 @@ def test_names_that_need_no_import() -> None:
     assert infer_schema(bare, mutates_args=()) == "(Tensor x, Device d, ScalarType t, Scalar n, SymInt[] s) -> Tensor"
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "parameters, mutates, message",
     [
@@ -389,6 +392,7 @@ def test_mutates_args_must_be_given() -> None:
         infer_schema(missing)  # type: ignore[call-arg]
 
 
+@pytest.mark.oracle
 def test_tags_are_those_of_pytorch_and_of_the_file() -> None:
     assert math.prod(tag == tag.name for tag in opwright.Tag)
     torch = pytest.importorskip("torch")

@@ -146,6 +146,7 @@ def test_a_number_is_declared_and_not_written(lib: Library, mark: str) -> None:
     assert count.default._schema.is_mutable
 
 
+@pytest.mark.oracle
 def test_what_the_schema_says(lib: Library) -> None:
     schema = _defined(lib, _UNNAMED).default._schema
     assert str(schema) == f"{lib.ns}::{_UNNAMED}"

@@ -11,6 +11,7 @@ from opwright.testing import SchemaCheckMode
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 TorchMode = pytest.importorskip("torch._subclasses.schema_check_mode").SchemaCheckMode
+pytestmark = pytest.mark.oracle
 
 
 def verdicts(library: Any, schema: str, kernel: Any, fake: Any, *, grad: bool) -> list[str]:

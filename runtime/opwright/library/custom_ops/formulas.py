@@ -8,7 +8,7 @@ from typing import Any
 
 from opwright.autograd.recorders import configure_recording
 from opwright.library.custom_ops.code import UNRECORDED, OperatorCode, code_of, takes_all_as_given
-from opwright.library.custom_ops.recording import OperatorContext, by_position, context_of, finish, keep
+from opwright.library.custom_ops.recording import OperatorContext, by_position, context_of, counting, finish, keep
 from opwright.tags import Tag
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.devices import Device
@@ -105,7 +105,8 @@ class Formula(LazyWrapper):
         code = self._code = code_of(self._operator.declaration, self._arrays, self._returns_arrays)
         context = context_of(self._operator, self._backward)
         signature = self._operator.signature
-        setup_context = by_position(self._setup_context, signature.positional < len(signature.names))
+        by_place = by_position(self._setup_context, signature.positional < len(signature.names))
+        setup_context = counting(self._operator, by_place)
         made = code.recorded_by(context, setup_context)
         if fast is not None and takes_all_as_given(self._operator) and 0 < len(signature.names) <= fast.MOST_ARGUMENTS:
             made = _compiled(made, self._operator, context, setup_context)

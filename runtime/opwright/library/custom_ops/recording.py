@@ -20,7 +20,7 @@ from opwright_core.errors import AutogradError
 from opwright_core.keys import GRAD, VIEW
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["OperatorContext", "by_position", "context_of", "finish", "keep", "new_node", "refuse_keyword"]
+__all__ = ["OperatorContext", "by_position", "context_of", "counting", "finish", "keep", "new_node", "refuse_keyword"]
 Function = Callable[..., Any]
 new_node: Final = object.__new__
 
@@ -42,7 +42,7 @@ class OperatorContext(FunctionCtx):
 
     backward: Callable[..., Any]
     operator: Operator
-    fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
+    count: int  # of the positional arguments up to the last that is not its default
     tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
     given: tuple[bool, ...] = ()  # of which edges there is a Tensor, where one may be None
     returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
@@ -87,9 +87,7 @@ class OperatorContext(FunctionCtx):
                 f"function {self.name()} returned a list, which stands for the gradients of one list of Tensors: "
                 f"return one gradient, or a tuple{self._whose()}"
             )
-        while len(results) > len(needs) and results[-1] is None:
-            results.pop()
-        self._check_none_missing(len(results))
+        self._check_count(len(results))
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
         self._refuse_gradients_of_none(flat)
@@ -101,16 +99,17 @@ class OperatorContext(FunctionCtx):
                     raise RuntimeError(f"{error}{self._whose()}") from None
         return flat
 
-    def _check_none_missing(self, count: int) -> None:
-        """Raise RuntimeError unless there may be so many gradients: arguments at the end that a call left at their
-        defaults may be left out, those that require grad never are defaults."""
-        needs = self.needs_input_grad
-        asked = max((place + 1 for place, need in enumerate(needs) if need not in (False, [])), default=0)
-        if not max(self.fewest, asked) <= count <= len(needs):
+    def _check_count(self, count: int) -> None:
+        """Raise RuntimeError unless there are as many gradients as positional arguments, or as many as the call gave:
+        those at the end that are their defaults may be left out, all of them."""
+        total = len(self.needs_input_grad)
+        if count not in (self.count, total):
+            expected = f"{total}" if self.count == total else f"{self.count} or {total}"
+            given = "" if self.count == total else f"or for each of the {self.count} that the call gave, "
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
-                f"{count}): return one for each positional argument, which are {self._arguments()}, and None "
-                f"where there is none{self._whose()}"
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {count}): "
+                f"return one for each positional argument, which are {self._arguments()}, {given}and None where there "
+                f"is none{self._whose()}"
             )
 
     def input_name(self, index: int) -> str:
@@ -184,7 +183,7 @@ def context_of(operator: Operator, backward: Callable[..., Any]) -> type[Operato
         {
             "backward": backward,
             "operator": operator,
-            "fewest": min(signature.fewest, signature.positional),
+            "count": signature.positional,
             "returns_lists": any(text.startswith("Tensor") and text.endswith("[]") for text in signature.returns),
             "tensors": frozenset(argument.position for argument in signature.tensors if not argument.is_list),
         },
@@ -204,6 +203,21 @@ def by_position(setup_context: Function | None, has_keywords: bool) -> Function 
 
     def call(*args: Any) -> None:
         setup_context(**dict(zip(names, args, strict=True)))
+
+    return call
+
+
+def counting(operator: Operator, setup_context: Function | None) -> Function | None:
+    """Return `setup_context`, called by position, so that the context knows how many arguments the call gave, too, of
+    an operator that has defaults."""
+    signature = operator.signature
+    if signature.fewest >= signature.positional:
+        return setup_context
+
+    def call(ctx: OperatorContext, inputs: tuple[Any, ...], *rest: Any) -> None:
+        ctx.count = len(signature.split(tuple(inputs))[0])
+        if setup_context is not None:
+            setup_context(ctx, inputs, *rest)
 
     return call
 
