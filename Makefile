@@ -7,6 +7,7 @@ SLOW ?=
 NEWEST ?=
 RUNS ?= 1
 TORCH ?=
+STANDARD ?= 2025.12
 PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
 
 # Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
@@ -65,9 +66,9 @@ newest: ## the checks and tests with the newest of everything, in an environment
 	@rm -f $(VENV)-newest/.installed $(VENV)-newest-oracle/.installed
 	$(MAKE) check test NEWEST=1 VENV=$(VENV)-newest
 
-array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours
+array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours; STANDARD=2024.12: those of that version
 	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }
-	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=2024.12 \
+	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=$(STANDARD) \
 	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize \
 	    --xfails-file="$(abspath tests/array_api_failures.txt)" -o xfail_strict=true
 

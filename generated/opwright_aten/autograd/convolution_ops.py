@@ -48,6 +48,7 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
+    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -61,10 +62,12 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
                 grad,
                 input,
                 weight,
+                None,
                 self.stride,
                 self.padding,
                 self.dilation,
                 self.transposed,
+                self.output_padding,
                 self.groups,
                 mask,
             ),
@@ -102,6 +105,7 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
+    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -115,10 +119,12 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
                 grad,
                 input,
                 weight,
+                None,
                 self.stride,
                 self.padding,
                 self.dilation,
                 self.transposed,
+                self.output_padding,
                 self.groups,
                 mask,
             ),

@@ -1,4 +1,4 @@
-"""The namespace of the Array API standard, 2024.12: `x.__array_namespace__()` of every Tensor returns it."""
+"""The namespace of the Array API standard, 2025.12: `x.__array_namespace__()` of every Tensor returns it."""
 
 import math as _math
 from typing import TYPE_CHECKING
@@ -94,6 +94,7 @@ from opwright.array_api.elementwise import (
 from opwright.array_api.info import Info as _Info
 from opwright.array_api.manipulation import (
     broadcast_arrays,
+    broadcast_shapes,
     broadcast_to,
     concat,
     expand_dims,
@@ -116,6 +117,7 @@ from opwright.array_api.searching import (
     argmax,
     argmin,
     argsort,
+    isin,
     nonzero,
     searchsorted,
     sort,
@@ -157,7 +159,7 @@ from opwright_core.arrays.dtypes import (
 )
 from opwright_core.names.missing import missing_from
 
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"
 __all__ = [
     "__array_namespace_info__",
     "abs",
@@ -185,6 +187,7 @@ __all__ = [
     "bitwise_xor",
     "bool",
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
     "can_cast",
     "ceil",
@@ -231,6 +234,7 @@ __all__ = [
     "int64",
     "isdtype",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "less",

@@ -124,11 +124,11 @@ def full_like(x: Tensor, /, fill_value: Number, *, dtype: DType | None = None, d
     return opwright.full_like(x, fill_value, dtype=dtype, device=device)
 
 
-def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tensor]:
+def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
     """Return the coordinates of a grid: for each vector, an array of all of the grid's points."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid: indexing must be "xy" or "ij", but got {indexing!r}')
-    return list(grid_of(*arrays, indexing=indexing)) if arrays else []
+    return tuple(grid_of(*arrays, indexing=indexing)) if arrays else ()
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:

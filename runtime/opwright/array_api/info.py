@@ -46,8 +46,8 @@ class Info:
                 raise ValueError(f"dtypes: expected kinds of these: {', '.join(KINDS)}; but got {each!r}")
         return {name: dtype for name, dtype in DTYPES.items() if any(name in KINDS[each] for each in kinds)}
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """Return the devices that there are here."""
         from opwright import cuda
 
-        return [Device("cpu"), *(Device("cuda", index) for index in range(cuda.device_count()))]
+        return (Device("cpu"), *(Device("cuda", index) for index in range(cuda.device_count())))

@@ -14,10 +14,17 @@ from opwright_core.arrays.dtypes import DType
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
-    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
-    "trace", "vecdot", "vector_norm",
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+
+class Eig(NamedTuple):
+    """Results of `eig`."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 class Eigh(NamedTuple):
@@ -72,9 +79,19 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     return opwright.diagonal(x, offset, -2, -1)
 
 
+def eig(x: Tensor, /) -> Eig:
+    """Return the eigenvalues of square matrices and their eigenvectors as columns, complex for real matrices, too."""
+    return Eig(*opwright.linalg_eig(x))
+
+
 def eigh(x: Tensor, /) -> Eigh:
     """Return the eigenvalues of Hermitian matrices in order, and their eigenvectors as columns."""
     return Eigh(*opwright.linalg_eigh(x))
+
+
+def eigvals(x: Tensor, /) -> Tensor:
+    """Return the eigenvalues of square matrices, complex for real ones, too."""
+    return opwright.linalg_eigvals(x)
 
 
 def eigvalsh(x: Tensor, /) -> Tensor:

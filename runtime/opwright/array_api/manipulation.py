@@ -7,20 +7,29 @@ from typing import TypeAlias
 
 import opwright
 from opwright.array_api.promotion import promoted
+from opwright.methods.functional import broadcast_shapes as shape_of
 from opwright.methods.functional import broadcast_tensors
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat",
-    "reshape", "roll", "squeeze", "stack", "take", "take_along_axis", "tile", "unstack",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
+    "repeat", "reshape", "roll", "squeeze", "stack", "take", "take_along_axis", "tile", "unstack",
 ]  # fmt: skip
 
 Axes: TypeAlias = int | Sequence[int]
 
 
-def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
+def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
     """Return the arrays as views of the shape that all broadcast to."""
-    return list(broadcast_tensors(*arrays)) if arrays else []
+    return tuple(broadcast_tensors(*arrays)) if arrays else ()
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that all broadcast to, `()` of none. Raises ValueError where they do not fit."""
+    try:
+        return tuple(shape_of(*shapes))
+    except RuntimeError as error:
+        raise ValueError(f"broadcast_shapes: {error}") from error
 
 
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
@@ -46,9 +55,22 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(opwright.unbind(x, axis))
 
 
-def expand_dims(x: Tensor, /, axis: int) -> Tensor:
-    """Return a view with a new axis of size 1. Raises IndexError for an axis out of range."""
-    return opwright.unsqueeze(x, axis)
+def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
+    """Return a view with new axes of size 1 at the places of the result that `axis` names.
+
+    Raises IndexError for a place out of range, ValueError for one that is named twice.
+    """
+    given = _listed(axis)
+    places = range(x.ndim + len(given))
+    for each in given:
+        if not -len(places) <= each < len(places):
+            raise IndexError(f"expand_dims: axis {each} is out of range for a result of {len(places)} dimensions")
+    found = sorted(places[each] for each in given)
+    if len(set(found)) < len(found):
+        raise ValueError(f"expand_dims: the axes {given} name one place twice")
+    for place in found:
+        x = opwright.unsqueeze(x, place)
+    return x
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:

@@ -10,8 +10,8 @@ from opwright.methods.indexing import nonzero as places_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "unique_all", "unique_counts", "unique_inverse",
-    "unique_values", "where",
+    "argmax", "argmin", "argsort", "isin", "nonzero", "searchsorted", "sort", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "where",
 ]  # fmt: skip
 
 
@@ -67,10 +67,10 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 
 
 def searchsorted(
-    x1: Tensor, x2: Tensor, /, *, side: Literal["left", "right"] = "left", sorter: Tensor | None = None
+    x1: Tensor, x2: Tensor | float, /, *, side: Literal["left", "right"] = "left", sorter: Tensor | None = None
 ) -> Tensor:
-    """Return where each element of `x2` would go into the ordered vector `x1`, before or behind its equals. `sorter`
-    says where the elements of a vector without order stand in order."""
+    """Return where each element of `x2`, or a number, would go into the ordered vector `x1`, before or behind its
+    equals. `sorter` says where the elements of a vector without order stand in order."""
     vector, values = promoted(x1, x2)
     order = None if sorter is None else sorter.to(opwright.int64)
     return opwright.searchsorted(vector, values, side=side, sorter=order)
@@ -79,6 +79,13 @@ def searchsorted(
 def where(condition: Tensor, x1: Operand, x2: Operand, /) -> Tensor:
     """Return the elements of `x1` where the condition holds, else those of `x2`."""
     return opwright.where(condition, *promoted(x1, x2))
+
+
+def isin(x1: Tensor | int, x2: Tensor | int, /, *, invert: bool = False) -> Tensor:
+    """Return for each element of `x1` whether an element of `x2` is equal to it; with `invert` whether none is."""
+    if isinstance(x1, Tensor) and isinstance(x2, Tensor):
+        x1, x2 = promoted(x1, x2)
+    return opwright.isin(x1, x2, invert=invert)  # type: ignore[type-var, return-value]
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:

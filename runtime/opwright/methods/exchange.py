@@ -17,7 +17,7 @@ from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 
 # The versions of the Array API standard that `opwright.array_api` has: each holds those before it.
-_STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
+_STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 # `ndarray OP Tensor` reaches the tensor as a ufunc; the operator that Python would have called on it:
 _REFLECTED = {
     "add": "__radd__",
@@ -77,7 +77,7 @@ class Exchangeable:
         return tuple(wrap(each) for each in result) if isinstance(result, tuple) else wrap(result)
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """Return `opwright.array_api`. Raises ValueError for versions of the standard after that of 2024.12."""
+        """Return `opwright.array_api`. Raises ValueError for versions of the standard after that of 2025.12."""
         if api_version not in (None, *_STANDARDS):
             raise ValueError(f"api_version: expected one of {', '.join(_STANDARDS)}, but got {api_version!r}")
         return hooks.tools().array_namespace()

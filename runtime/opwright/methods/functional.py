@@ -247,7 +247,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     given = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
     if any(size < 0 for shape in given for size in shape):
         raise ValueError("Attempting to broadcast a dimension with negative length!")
-    return Size(layouts.broadcast_shapes(given))
+    return Size(layouts.broadcast_shapes(given or [()]))
 
 
 def unravel_index(indices: Operand, shape: int | Sequence[int]) -> tuple[Operand, ...]:

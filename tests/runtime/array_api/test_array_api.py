@@ -49,8 +49,8 @@ def test_every_name_is_there() -> None:
 
 def test_a_tensor_names_its_namespace() -> None:
     x = opwright.ones(2)
-    assert x.__array_namespace__() is x.__array_namespace__(api_version="2024.12") is xp
-    with pytest.raises(ValueError, match=r"expected one of 2021\.12, .*2024\.12, but got '2030\.01'"):
+    assert x.__array_namespace__() is x.__array_namespace__(api_version="2025.12") is xp
+    with pytest.raises(ValueError, match=r"expected one of 2021\.12, .*2025\.12, but got '2030\.01'"):
         x.__array_namespace__(api_version="2030.01")
     assert x.to_device("cpu") is x
     with pytest.raises(ValueError, match="no streams"):
@@ -171,3 +171,113 @@ def test_gradients_and_transforms_go_through() -> None:
     np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5)
     rows = opwright.vmap(lambda row: xp.cumulative_sum(row))(opwright.ones(2, 3))
     assert rows.tolist() == [[1.0, 2.0, 3.0]] * 2
+
+
+def test_shapes_that_broadcast() -> None:
+    given = [(), (3,), (2, 1), (0, 1, 1), (2, 3), (4, 1, 3)]
+    for shapes in itertools.chain.from_iterable(itertools.product(given, repeat=count) for count in range(4)):
+        try:
+            expected = np.broadcast_shapes(*shapes)
+        except ValueError:
+            with pytest.raises(ValueError, match="broadcast_shapes: The size of tensor"):
+                xp.broadcast_shapes(*shapes)
+        else:
+            found = xp.broadcast_shapes(*shapes)
+            assert found == expected
+            assert type(found) is tuple
+    assert opwright.broadcast_shapes() == ()
+
+
+@pytest.mark.parametrize("axis", [0, -1, 2, -3, (), (0,), (0, 1), (3, 0), (-1, 0), (-1, -2), (1, -2, 4), (-5, -4, -3)])
+def test_axes_are_places_of_the_result(axis: int | tuple[int, ...]) -> None:
+    """A negative place is counted from the end of the result, in whatever order the places come."""
+    x = numbers("int16", (2, 3))
+    found, expected = xp.expand_dims(xp.asarray(x), axis), np.expand_dims(x, axis)
+    assert found.shape == expected.shape
+    assert found.dtype == xp.int16
+    np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("axis", [3, -4, (0, 4), (-5, 0)])
+def test_places_out_of_range(axis: int | tuple[int, ...]) -> None:
+    with pytest.raises(IndexError, match=r"expand_dims: axis -?\d is out of range for a result of [34] dimensions"):
+        xp.expand_dims(xp.ones((2, 3)), axis)
+    for repeated in ((0, 0), (1, -3)):
+        with pytest.raises(ValueError, match="name one place twice"):
+            xp.expand_dims(xp.ones((2, 3)), repeated)
+
+
+@pytest.mark.parametrize("invert", [False, True])
+def test_elements_that_are_in_another_array(invert: bool) -> None:
+    integers = [name for name in NAMES if "int" in name]
+    for (one, two), shapes in itertools.product(
+        itertools.product(integers, repeat=2), [((3, 4), (2,)), ((), (2, 2)), ((5,), ())]
+    ):
+        if {np.dtype(one).kind, np.dtype(two).kind} == {"i", "u"} and "uint64" in (one, two):
+            continue  # no dtype holds both
+        left, right = numbers(one, shapes[0]), numbers(two, shapes[1], 1)
+        found = xp.isin(xp.asarray(left), xp.asarray(right), invert=invert)
+        assert (found.dtype, found.shape) == (xp.bool, left.shape)
+        np.testing.assert_array_equal(found.numpy(), np.isin(left, right, invert=invert))
+
+
+def test_what_is_equal_is_in() -> None:
+    """NaN is not even in its own; an array without dimensions is promoted."""
+    small = xp.asarray([1, 44], dtype=xp.int8)
+    assert xp.isin(small, xp.asarray(300)).tolist() == [False, False]
+    found = xp.isin(44, small)
+    assert (found.shape, found.dtype, found.item()) == ((), xp.bool, True)
+    values = xp.asarray([math.nan, 0.0, math.inf])
+    assert xp.isin(values, xp.asarray([math.nan, -0.0, math.inf])).tolist() == [False, True, True]
+    assert xp.isin(small, xp.zeros(0, dtype=xp.int8), invert=True).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 4), (0, 0), (2, 0, 0), (0, 3, 3), (1, 1)])
+def test_eigenvalues_of_any_square_matrices(dtype: str, shape: tuple[int, ...]) -> None:
+    x = seeds.numpy_generator(0).standard_normal(shape).astype(dtype)
+    if "complex" in dtype:
+        x = x + 1j * seeds.numpy_generator(1).standard_normal(shape).astype(dtype)
+    values, vectors = found = xp.linalg.eig(xp.asarray(x))
+    assert found._fields == ("eigenvalues", "eigenvectors")
+    assert (values.shape, vectors.shape) == (shape[:-1], shape)
+    assert (
+        str(values.dtype) == str(vectors.dtype) == ("complex64" if dtype in ("float32", "complex64") else "complex128")
+    )
+    near = 1e-4 if "32" in dtype or dtype == "complex64" else 1e-10
+    np.testing.assert_allclose(
+        x @ vectors.numpy(), vectors.numpy() * values.numpy()[..., None, :], atol=near, rtol=near
+    )
+    alone = xp.linalg.eigvals(xp.asarray(x))
+    assert alone.dtype == values.dtype
+    np.testing.assert_allclose(np.sort_complex(alone.numpy()), np.sort_complex(values.numpy()), atol=near, rtol=near)
+
+
+def test_eigenvalues_are_complex_where_they_are_real() -> None:
+    assert xp.linalg.eigvals(xp.eye(2)).tolist() == [1 + 0j, 1 + 0j]
+    turn = xp.asarray([[0.0, -1.0], [1.0, 0.0]])
+    assert sorted(value.imag for value in xp.linalg.eigvals(turn).tolist()) == pytest.approx([-1, 1])
+    with pytest.raises(RuntimeError, match="square"):
+        xp.linalg.eig(xp.ones((2, 3)))
+
+
+def test_several_arrays_are_a_tuple() -> None:
+    one, two = xp.arange(2), xp.asarray([2, 3, 4])
+    several = {
+        "meshgrid": xp.meshgrid(one, two),
+        "no meshgrid": xp.meshgrid(),
+        "broadcast_arrays": xp.broadcast_arrays(one[:, None], two),
+        "no broadcast_arrays": xp.broadcast_arrays(),
+        "unstack": xp.unstack(one),
+        "nonzero": xp.nonzero(one),
+        "devices": xp.__array_namespace_info__().devices(),
+    }
+    assert {name: type(found) for name, found in several.items()} == dict.fromkeys(several, tuple)
+    assert [each.shape for each in several["broadcast_arrays"]] == [(2, 3)] * 2
+
+
+def test_numbers_and_negative_axes() -> None:
+    found = xp.searchsorted(xp.asarray([1, 2, 2, 3]), 2, side="right")
+    assert (found.shape, found.dtype, found.item()) == ((), xp.int64, 3)
+    assert xp.permute_dims(xp.ones((1, 2, 3)), (-1, 0, -2)).shape == (3, 1, 2)
+    assert xp.__array_api_version__ == "2025.12"
