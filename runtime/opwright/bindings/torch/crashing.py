@@ -36,7 +36,7 @@ def apart(yielding: Callable[[], Iterator[Any]]) -> tuple[list[Any], str | None]
 
 
 def _send_all(yielding: Callable[[], Iterator[Any]], write: int) -> None:
-    """Send what is yielded, or the error, and end the process."""
+    """Write what is yielded, or the error, to the pipe, and end the process."""
     status = 1
     try:
         with os.fdopen(write, "wb") as pipe:

@@ -16,7 +16,7 @@ __all__ = ["difference"]
 
 @dataclass(frozen=True)
 class _Kept:
-    """What is to be equal beside shapes and dtypes."""
+    """The choice of what is to be equal beside shapes and dtypes."""
 
     strides: bool
     values: bool
