@@ -202,9 +202,9 @@ def native_batch_norm_backward(
     """Return the gradients of input, weight and bias; without training the statistics are constants."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
     dims = [place for place in range(input.ndim) if place != 1]
-    is_constant = not training and running_mean is not None and running_var is not None
-    if is_constant:
-        mean, rstd = running_mean, aten.rsqrt(running_var + eps)
+    is_constant = False
+    if not training and running_mean is not None and running_var is not None:
+        is_constant, mean, rstd = True, running_mean, aten.rsqrt(running_var + eps)
     arrays = dense_arrays(grad, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays
