@@ -17,9 +17,7 @@ import torch
 
 from opwright.bindings.torch.calls import has_known_layout, in_own_memory, overload_named, theirs_of
 from opwright.bindings.torch.differing import difference
-from opwright.testing.arguments import draw
-from opwright.testing.layouts import make_tensor
-from opwright.testing.sampler import DTYPES, Sample
+from opwright.testing import Sample, arguments, layouts, sampler
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
@@ -43,8 +41,8 @@ def operators_of(namespace: str) -> list[str]:
     """Return the names of all operators of a namespace that are defined, `NAMESPACE::NAME.OVERLOAD`."""
     with registry.lock:
         names = sorted(name for name in registry.operators if name.startswith(f"{namespace}::"))
-    make_tensor(
-        (1,), DTYPES[0], "contiguous", Random(0)
+    layouts.make_tensor(
+        (1,), sampler.DTYPES[0], "contiguous", Random(0)
     ).clone()  # what calls load is loaded once, and not in each process of `apart`
     return names
 
@@ -54,7 +52,7 @@ def calls(
     namespace: str,
     *,
     samples: Sequence[Sample] = (),
-    dtypes: Sequence[object] = DTYPES[:4],
+    dtypes: Sequence[object] = sampler.DTYPES[:4],
     situations: Sequence[str] = _SITUATIONS,
     seed: int = 0,
 ) -> Iterator[Call]:
@@ -76,7 +74,7 @@ def calls(
         for situation in situations:
             random = Random(f"{name} {dtype} {situation} {seed}")
             for _ in range(_TRIES):
-                args, kwargs = draw(operator, dtype, situation, random)
+                args, kwargs = arguments.draw(operator, dtype, situation, random)
                 call = _compared(operator, theirs, Sample(tuple(args), kwargs))
                 if call is not None:
                     yield call
@@ -88,10 +86,10 @@ def _compared(operator: Operator, theirs: Any, sample: Sample) -> Call | None:
     given, expected, has_strides = _call_theirs(theirs, sample)
     if isinstance(expected, Exception) or not _is_known(expected):
         return None
-    arguments, found = _call_ours(operator, sample)
+    left, found = _call_ours(operator, sample)
     if isinstance(found, Exception):
         return Call(str(sample), f"{type(found).__name__}: {found}")
-    ours = {"the result": found, "the arguments": arguments}
+    ours = {"the result": found, "the arguments": left}
     pytorchs = {"the result": expected, "the arguments": given}
     different = difference(ours, pytorchs, with_strides=has_strides)
     if different is not None and _is_arbitrary(theirs, sample, pytorchs):
