@@ -129,13 +129,19 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from opwright_codegen.commands.import_ import import_torch
+    from opwright_codegen.commands.import_ import import_files, import_torch
 
     match arguments.source:
         case "torch":
             return import_torch(arguments, sys.stdout)
+        case "cpp":
+            from opwright_codegen.importing.cpp import read_cpp
+
+            return import_files(arguments, read_cpp([Path(file) for file in arguments.files]), sys.stdout)
         case _:
-            raise UsageError("import what? torch NAMESPACE")
+            from opwright_codegen.importing.backends import read_backend
+
+            return import_files(arguments, read_backend(Path(arguments.file), arguments.namespace), sys.stdout)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -237,6 +243,12 @@ def _add_sources(sources: argparse._SubParsersAction[argparse.ArgumentParser]) -
     source.add_argument(
         "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first; it is run"
     )
+
+    source = sources.add_parser("cpp", parents=[shared], help="sources in C++ and Python that register operators")
+    source.add_argument("files", nargs="+", metavar="FILE")
+
+    source = sources.add_parser("backend", parents=[shared], help="a backend's file of kernels")
+    source.add_argument("file", metavar="FILE")
 
 
 def _count(text: str) -> int:
