@@ -1,4 +1,4 @@
-"""The operators of a namespace of PyTorch's registry as findings: kernels that call PyTorch, and what PyTorch alone has.
+"""The operators of a namespace of PyTorch's registry as findings: kernels that call PyTorch, and what it alone has.
 
 The registry is listed by `opwright.bindings.torch.listing`, in a process in which PyTorch is loaded.
 """

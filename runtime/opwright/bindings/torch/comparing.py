@@ -86,10 +86,10 @@ def _compared(operator: Operator, theirs: Any, sample: Sample) -> Call | None:
     given, expected, has_strides = _call_theirs(theirs, sample)
     if isinstance(expected, Exception) or not _is_known(expected):
         return None
-    arguments, found = _call_ours(operator, sample)
+    left, found = _call_ours(operator, sample)
     if isinstance(found, Exception):
         return Call(str(sample), f"{type(found).__name__}: {found}")
-    ours = {"the result": found, "the arguments": arguments}
+    ours = {"the result": found, "the arguments": left}
     pytorchs = {"the result": expected, "the arguments": given}
     different = difference(ours, pytorchs, with_strides=has_strides)
     if different is not None and _is_arbitrary(theirs, sample, pytorchs):
