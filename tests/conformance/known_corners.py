@@ -23,13 +23,6 @@ NOT_TRIED = Table(
         "",
         "PyTorch reads and writes where the numbers say, also beyond the ends",
     ),
-    Known(
-        "((|infinitely_differentiable_)gelu|elu|_prelu_kernel|softplus|log_sigmoid|(huber|smooth_l1|soft_margin)_loss"
-        "|binary_cross_entropy|nll_loss(2d)?|multilabel_margin_loss|(native_)?(layer|group|batch)_norm|embedding(_dense)?"
-        "|trace|cumprod|_adaptive_avg_pool[23]d|_?upsample_nearest.*)_backward|glu_backward_jvp",
-        "",
-        "corners are drawn of their operators; second derivatives of PyTorch refuse arguments, or are others at ties",
-    ),
     Known("binomial.*|multinomial.*|.*rrelu_with_noise.*", "", "its numbers are drawn"),
 )
 

@@ -112,7 +112,6 @@ def avg_pool2d_backward(
     divisor_override: int | None,
 ) -> Operand:
     """Return the gradient of `avg_pool2d`."""
-    _check_windows(grad_output, self, kernel_size, stride, padding, 2)
     return avg_pool_backward(grad_output, self.shape, kernel_size, stride, padding, count_include_pad, divisor_override)
 
 
@@ -127,19 +126,9 @@ def avg_pool3d_backward(
     divisor_override: int | None,
 ) -> Operand:
     """Return the gradient of `avg_pool3d`."""
-    _check_windows(grad_output, self, kernel_size, stride, padding, 3)
     return avg_pool_backward(
         grad_output, self.shape, kernel_size, stride, padding, count_include_pad, divisor_override, 3
     )
-
-
-def _check_windows(
-    grad_output: Operand, self: Operand, kernel_size: Sizes, stride: Sizes, padding: Sizes, dims: int
-) -> None:
-    sizes = zip(self.shape[-dims:], grad_output.shape[-dims:], kernel_size, stride or kernel_size, padding, strict=True)
-    for size, count, kernel, step, pad in sizes:
-        if kernel > size + 2 * pad or (count - 1) * step >= size + 2 * pad:
-            raise RuntimeError(f"a window of {list(kernel_size)} does not fit into {list(self.shape[-dims:])}")
 
 
 # Images of another size, over one, two or three dimensions

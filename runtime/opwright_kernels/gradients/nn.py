@@ -144,8 +144,6 @@ def native_group_norm_backward(
     mask: Sequence[bool],
 ) -> Gradients:
     """Return the gradients of `native_group_norm`, as the operator takes what they need."""
-    if N * C * HxW != input.numel():
-        raise RuntimeError(f"native_group_norm_backward: {[N, C, HxW]} are not the sizes of {list(input.shape)}")
     return group_norm_backward((grad, None, None), input, weight, mean, rstd, N, C, HxW, group, mask)
 
 
@@ -202,15 +200,14 @@ def native_batch_norm_backward(
     """Return the gradients of input, weight and bias; without training the statistics are constants."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
     dims = [place for place in range(input.ndim) if place != 1]
-    is_constant = False
     if not training and running_mean is not None and running_var is not None:
-        is_constant, mean, rstd = True, running_mean, aten.rsqrt(running_var + eps)
+        mean, rstd = running_mean, aten.rsqrt(running_var + eps)
+    elif opwright.is_grad_enabled():
+        mean, rstd = statistics(input, dims, eps, rstd.dtype)
     arrays = dense_arrays(grad, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays
         return _wrapped(backward.batch_norm_gradients(given, x, w, means, rstds, training, tuple(mask)))
-    if not is_constant and opwright.is_grad_enabled():
-        mean, rstd = statistics(input, dims, eps, rstd.dtype)
     rstd = aten.reshape(rstd, shape)
     centred = (input - aten.reshape(mean, shape)) * rstd
     scaled = grad if weight is None else grad * aten.reshape(weight, shape)
