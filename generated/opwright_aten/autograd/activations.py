@@ -18,20 +18,20 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
-from opwright_kernels.gradients import activations as activations_gradients
+from opwright_kernels.gradients import nn as nn_gradients
 
 from .. import ops
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 class CeluBackward0(Recorded, operands=(0,)):
-    alpha = kept_argument(1)
     self = saved_tensor(0)
-    formulas = ("activations_gradients.elu_backward(grad, alpha, 1, 1 / alpha, False, self)",)
+    alpha = kept_argument(1)
+    formulas = ("nn_gradients.elu_backward(grad, self, alpha, 1, 1 / alpha)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.elu_backward(grad, self.alpha, 1, 1 / self.alpha, False, self_),)
+        return (nn_gradients.elu_backward(grad, self_, self.alpha, 1, 1 / self.alpha),)
 
 
 celu_default = recorder(CeluBackward0)
@@ -41,15 +41,15 @@ celu_out = out_recorder(CeluBackward0)
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 class EluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     alpha = kept_argument(1)
     scale = kept_argument(2)
     input_scale = kept_argument(3)
-    self = saved_tensor(0)
-    formulas = ("activations_gradients.elu_backward(grad, alpha, scale, input_scale, False, self)",)
+    formulas = ("nn_gradients.elu_backward(grad, self, alpha, scale, input_scale)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.elu_backward(grad, self.alpha, self.scale, self.input_scale, False, self_),)
+        return (nn_gradients.elu_backward(grad, self_, self.alpha, self.scale, self.input_scale),)
 
 
 elu_default = recorder(EluBackward0)
@@ -61,11 +61,11 @@ elu_out = out_recorder(EluBackward0)
 class GluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     dim = kept_argument(1)
-    formulas = ("activations_gradients.glu_backward(grad, self, dim)",)
+    formulas = ("nn_gradients.glu_backward(grad, self, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.glu_backward(grad, self_, self.dim),)
+        return (nn_gradients.glu_backward(grad, self_, self.dim),)
 
 
 glu_default = recorder(GluBackward0)
@@ -76,11 +76,10 @@ glu_out = out_recorder(GluBackward0)
 class HardshrinkBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     lambd = kept_argument(1)
-    formulas = ("activations_gradients.hardshrink_backward(grad, self, lambd)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.hardshrink_backward(grad, self_, self.lambd),)
+        return (ops.pointwise._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
 
 hardshrink_default = recorder(HardshrinkBackward0)
@@ -90,11 +89,10 @@ hardshrink_out = out_recorder(HardshrinkBackward0)
 # hardsigmoid(Tensor self) -> Tensor
 class HardsigmoidBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("activations_gradients.hardsigmoid_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.hardsigmoid_backward(grad, self_),)
+        return (ops.pointwise._where((self_ > -3) & (self_ < 3), grad / 6, 0),)
 
 
 hardsigmoid_default = recorder(HardsigmoidBackward0)
@@ -105,11 +103,10 @@ hardsigmoid_out = out_recorder(HardsigmoidBackward0)
 # hardswish(Tensor self) -> Tensor
 class HardswishBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("activations_gradients.hardswish_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.hardswish_backward(grad, self_),)
+        return (ops.pointwise._where(self_ <= -3, 0, ops.pointwise._where(self_ < 3, grad * (self_ / 3 + 0.5), grad)),)
 
 
 hardswish_default = recorder(HardswishBackward0)
@@ -122,11 +119,10 @@ class HardtanhBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     min_val = kept_argument(1)
     max_val = kept_argument(2)
-    formulas = ("activations_gradients.hardtanh_backward(grad, self, min_val, max_val)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.hardtanh_backward(grad, self_, self.min_val, self.max_val),)
+        return (ops.pointwise._where((self_ <= self.min_val) | (self_ >= self.max_val), 0, grad),)
 
 
 hardtanh_default = recorder(HardtanhBackward0)
@@ -138,11 +134,10 @@ hardtanh_out = out_recorder(HardtanhBackward0)
 class LeakyReluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     negative_slope = kept_argument(1)
-    formulas = ("activations_gradients.leaky_relu_backward(grad, self, negative_slope, False)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.leaky_relu_backward(grad, self_, self.negative_slope, False),)
+        return (ops.pointwise._where(self_ > 0, grad, grad * self.negative_slope),)
 
 
 leaky_relu_default = recorder(LeakyReluBackward0)
@@ -167,11 +162,11 @@ log_sigmoid_forward_output = out_recorder(LogSigmoidBackward0)
 # mish(Tensor self) -> Tensor
 class MishBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("activations_gradients.mish_backward(grad, self)",)
+    formulas = ("grad * nn_gradients.mish_derivative(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.mish_backward(grad, self_),)
+        return (grad * nn_gradients.mish_derivative(self_),)
 
 
 mish_default = recorder(MishBackward0)
@@ -204,25 +199,19 @@ _prelu_kernel = recorder(PreluKernelBackward0)
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
 class RreluWithNoiseBackward0(Recorded, operands=(0,), results=(0,)):
+    training = kept_argument(4)
     self = saved_tensor(0)
     lower = kept_argument(2)
     upper = kept_argument(3)
-    training = kept_argument(4)
     noise_out = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         noise_out = unpack(self.noise_out, self)
         return (
-            activations_gradients.rrelu_with_noise_backward(
-                grad,
-                self_,
-                noise_out,
-                self.lower,
-                self.upper,
-                self.training,
-                False,
-            ),
+            grad * noise_out
+            if self.training
+            else ops.pointwise._where(self_ > 0, grad, grad * ((self.lower + self.upper) / 2)),
         )
 
 
@@ -232,11 +221,11 @@ rrelu_with_noise_functional = recorder(RreluWithNoiseBackward0)
 # silu(Tensor self) -> Tensor
 class SiluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("activations_gradients.silu_backward(grad, self)",)
+    formulas = ("nn_gradients.silu_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.silu_backward(grad, self_),)
+        return (nn_gradients.silu_backward(grad, self_),)
 
 
 silu_default = recorder(SiluBackward0)
@@ -249,11 +238,10 @@ class SoftplusBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     beta = kept_argument(1)
     threshold = kept_argument(2)
-    formulas = ("activations_gradients.softplus_backward(grad, self, beta, threshold)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.softplus_backward(grad, self_, self.beta, self.threshold),)
+        return (ops.pointwise._where(self_ * self.beta > self.threshold, grad, grad * (self_ * self.beta).sigmoid()),)
 
 
 softplus_default = recorder(SoftplusBackward0)
@@ -264,11 +252,10 @@ softplus_out = out_recorder(SoftplusBackward0)
 class SoftshrinkBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     lambd = kept_argument(1)
-    formulas = ("activations_gradients.softshrink_backward(grad, self, lambd)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.softshrink_backward(grad, self_, self.lambd),)
+        return (ops.pointwise._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
 
 softshrink_default = recorder(SoftshrinkBackward0)

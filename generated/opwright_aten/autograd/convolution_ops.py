@@ -48,7 +48,6 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
-    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -62,12 +61,10 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
                 grad,
                 input,
                 weight,
-                None,
                 self.stride,
                 self.padding,
                 self.dilation,
                 self.transposed,
-                self.output_padding,
                 self.groups,
                 mask,
             ),
@@ -105,7 +102,6 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
-    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -119,12 +115,10 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
                 grad,
                 input,
                 weight,
-                None,
                 self.stride,
                 self.padding,
                 self.dilation,
                 self.transposed,
-                self.output_padding,
                 self.groups,
                 mask,
             ),

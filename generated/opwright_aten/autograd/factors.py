@@ -134,11 +134,11 @@ linalg_lstsq_default = recorder(LinalgLstsqBackward0)
 # linalg_matrix_exp(Tensor self) -> Tensor
 class LinalgMatrixExpBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("factors_gradients.matrix_exp_backward(self, grad)",)
+    formulas = ("factors_gradients.matrix_exp_differential(self, grad, True)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (factors_gradients.matrix_exp_backward(self_, grad),)
+        return (factors_gradients.matrix_exp_differential(self_, grad, True),)
 
 
 linalg_matrix_exp_default = recorder(LinalgMatrixExpBackward0)

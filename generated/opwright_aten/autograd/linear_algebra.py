@@ -576,7 +576,7 @@ class CdistBackward0(Recorded, operands=(0, 1)):
     p = kept_argument(2)
     result = saved_result()
     formulas = (
-        "ops._cdist_backward(grad, x1, x2, p, result)",
+        "decompositions_gradients.distance_backward(grad, x1, x2, p, result).sum(-2)",
         "-decompositions_gradients.distance_backward(grad, x1, x2, p, result).sum(-3)",
     )
 
@@ -588,7 +588,7 @@ class CdistBackward0(Recorded, operands=(0, 1)):
             x1 = unpack(self.x1, self)
             x2 = unpack(self.x2, self)
             result = unpack(self.result, self)
-            grad_x1 = ops._cdist_backward(grad, x1, x2, self.p, result)
+            grad_x1 = decompositions_gradients.distance_backward(grad, x1, x2, self.p, result).sum(-2)
         if x2_edge is not None:
             x1 = unpack(self.x1, self)
             x2 = unpack(self.x2, self)

@@ -9,6 +9,7 @@ from typing import Any
 from opwright_core.abi import (
     Edge,
     Recorded,
+    conjugate_of,
     kept_argument,
     kept_shape,
     not_implemented,
@@ -20,7 +21,7 @@ from opwright_core.abi import (
     unpack,
     unpack_optional,
 )
-from opwright_kernels.gradients import losses as losses_gradients
+from opwright_kernels.gradients import nn as nn_gradients
 
 from .. import ops
 
@@ -41,13 +42,18 @@ class BinaryCrossEntropyBackward0(Recorded, operands=(0, 1), refused=(2,)):
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
             weight = unpack_optional(self.weight, self)
-            grad_self = losses_gradients.binary_cross_entropy_backward(grad, self_, target, weight, self.reduction)
+            grad_self = nn_gradients.loss_backward(
+                grad,
+                nn_gradients.binary_cross_entropy_derivative(self_, target),
+                weight,
+                self.reduction,
+            )
         if target_edge is not None:
             self_ = unpack(self.self, self)
             weight = unpack_optional(self.weight, self)
-            grad_target = losses_gradients.loss_backward(
+            grad_target = nn_gradients.loss_backward(
                 grad,
-                losses_gradients.binary_cross_entropy_target_derivative(self_),
+                nn_gradients.binary_cross_entropy_target_derivative(self_),
                 weight,
                 self.reduction,
                 self.target_shape,
@@ -78,9 +84,9 @@ class BinaryCrossEntropyWithLogitsBackward0(Recorded, operands=(0, 1), refused=(
             target = unpack(self.target, self)
             pos_weight = unpack_optional(self.pos_weight, self)
             weight = unpack_optional(self.weight, self)
-            grad_self = losses_gradients.loss_backward(
+            grad_self = nn_gradients.loss_backward(
                 grad,
-                losses_gradients.logits_derivative(self_, target, pos_weight),
+                nn_gradients.logits_derivative(self_, target, pos_weight),
                 weight,
                 self.reduction,
             )
@@ -88,9 +94,9 @@ class BinaryCrossEntropyWithLogitsBackward0(Recorded, operands=(0, 1), refused=(
             self_ = unpack(self.self, self)
             pos_weight = unpack_optional(self.pos_weight, self)
             weight = unpack_optional(self.weight, self)
-            grad_target = losses_gradients.loss_backward(
+            grad_target = nn_gradients.loss_backward(
                 grad,
-                losses_gradients.logits_target_derivative(self_, pos_weight),
+                nn_gradients.logits_target_derivative(self_, pos_weight),
                 weight,
                 self.reduction,
                 self.target_shape,
@@ -106,12 +112,8 @@ binary_cross_entropy_with_logits_out = out_recorder(BinaryCrossEntropyWithLogits
 class HuberLossBackward0(Recorded, operands=(0, 1)):
     self = saved_tensor(0)
     target = saved_tensor(1)
-    reduction = kept_argument(2)
     delta = kept_argument(3)
-    formulas = (
-        "losses_gradients.huber_loss_backward(grad, self, target, reduction, delta)",
-        "losses_gradients.huber_loss_backward(grad, target, self, reduction, delta)",
-    )
+    reduction = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -120,11 +122,21 @@ class HuberLossBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_self = losses_gradients.huber_loss_backward(grad, self_, target, self.reduction, self.delta)
+            grad_self = nn_gradients.loss_backward(
+                grad,
+                ops.clamp(self_ - target, -self.delta, self.delta),
+                None,
+                self.reduction,
+            )
         if target_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_target = losses_gradients.huber_loss_backward(grad, target, self_, self.reduction, self.delta)
+            grad_target = nn_gradients.loss_backward(
+                grad,
+                ops.clamp(target - self_, -self.delta, self.delta),
+                None,
+                self.reduction,
+            )
         return grad_self, grad_target
 
 
@@ -137,10 +149,6 @@ class MseLossBackward0(Recorded, operands=(0, 1)):
     self = saved_tensor(0)
     target = saved_tensor(1)
     reduction = kept_argument(2)
-    formulas = (
-        "losses_gradients.mse_loss_backward(grad, self, target, reduction)",
-        "losses_gradients.mse_loss_backward(grad, target, self, reduction)",
-    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -149,11 +157,11 @@ class MseLossBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_self = losses_gradients.mse_loss_backward(grad, self_, target, self.reduction)
+            grad_self = nn_gradients.loss_backward(grad, 2 * (self_ - target), None, self.reduction)
         if target_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_target = losses_gradients.mse_loss_backward(grad, target, self_, self.reduction)
+            grad_target = nn_gradients.loss_backward(grad, 2 * (target - self_), None, self.reduction)
         return grad_self, grad_target
 
 
@@ -176,7 +184,7 @@ class NllLossBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
         weight = unpack_optional(self.weight, self)
         total_weight = unpack(self.total_weight, self)
         return (
-            losses_gradients.nll_backward(
+            nn_gradients.nll_loss_backward(
                 grad,
                 self.self_shape,
                 target,
@@ -207,7 +215,7 @@ class NllLoss2DBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
         weight = unpack_optional(self.weight, self)
         total_weight = unpack(self.total_weight, self)
         return (
-            losses_gradients.nll_backward(
+            nn_gradients.nll_loss_backward(
                 grad,
                 self.self_shape,
                 target,
@@ -227,12 +235,8 @@ nll_loss2d_forward_output = out_recorder(NllLoss2DBackward0)
 class SmoothL1LossBackward0(Recorded, operands=(0, 1)):
     self = saved_tensor(0)
     target = saved_tensor(1)
-    reduction = kept_argument(2)
     beta = kept_argument(3)
-    formulas = (
-        "losses_gradients.smooth_l1_loss_backward(grad, self, target, reduction, beta)",
-        "losses_gradients.smooth_l1_loss_backward(grad, target, self, reduction, beta)",
-    )
+    reduction = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -241,11 +245,21 @@ class SmoothL1LossBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_self = losses_gradients.smooth_l1_loss_backward(grad, self_, target, self.reduction, self.beta)
+            grad_self = nn_gradients.loss_backward(
+                grad,
+                nn_gradients.smooth_l1_derivative(self_ - target, self.beta),
+                None,
+                self.reduction,
+            )
         if target_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_target = losses_gradients.smooth_l1_loss_backward(grad, target, self_, self.reduction, self.beta)
+            grad_target = nn_gradients.loss_backward(
+                grad,
+                nn_gradients.smooth_l1_derivative(target - self_, self.beta),
+                None,
+                self.reduction,
+            )
         return grad_self, grad_target
 
 
@@ -305,15 +319,21 @@ _ctc_loss_backward = recorder(CtcLossBackwardBackward0)
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 class SoftMarginLossBackward0(Recorded, operands=(0,), refused=(1,)):
-    self = saved_tensor(0)
     target = saved_tensor(1)
+    self = saved_tensor(0)
     reduction = kept_argument(2)
-    formulas = ("losses_gradients.soft_margin_loss_backward(grad, self, target, reduction)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        self_ = unpack(self.self, self)
         target = unpack(self.target, self)
-        return (losses_gradients.soft_margin_loss_backward(grad, self_, target, self.reduction),)
+        self_ = unpack(self.self, self)
+        return (
+            nn_gradients.loss_backward(
+                grad,
+                conjugate_of(target * -ops.sigmoid(target * -self_)),
+                None,
+                self.reduction,
+            ),
+        )
 
 
 soft_margin_loss_default = recorder(SoftMarginLossBackward0)
@@ -335,15 +355,7 @@ class MultiMarginLossBackward0(Recorded, operands=(0,), refused=(4,)):
         target = unpack(self.target, self)
         weight = unpack_optional(self.weight, self)
         return (
-            losses_gradients.multi_margin_loss_backward(
-                grad,
-                self_,
-                target,
-                self.p,
-                self.margin,
-                weight,
-                self.reduction,
-            ),
+            nn_gradients.multi_margin_loss_backward(grad, self_, target, self.p, self.margin, weight, self.reduction),
         )
 
 
@@ -357,13 +369,13 @@ class MultilabelMarginLossBackward0(Recorded, operands=(0,), results=(0,)):
     target = saved_tensor(1)
     reduction = kept_argument(2)
     is_target = saved_result(1)
-    formulas = ("losses_gradients.multilabel_margin_loss_backward(grad, self, target, reduction, is_target)",)
+    formulas = ("nn_gradients.multilabel_margin_loss_backward(grad, self, target, reduction, is_target)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         target = unpack(self.target, self)
         is_target = unpack(self.is_target, self)
-        return (losses_gradients.multilabel_margin_loss_backward(grad, self_, target, self.reduction, is_target),)
+        return (nn_gradients.multilabel_margin_loss_backward(grad, self_, target, self.reduction, is_target),)
 
 
 multilabel_margin_loss_forward_default = recorder(MultilabelMarginLossBackward0)

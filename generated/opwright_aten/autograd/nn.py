@@ -12,7 +12,6 @@ from opwright_core.abi import (
     inplace_recorder,
     kept_argument,
     kept_shape,
-    kept_value,
     not_implemented,
     out_recorder,
     recorder,
@@ -74,20 +73,18 @@ _softmax_out = out_recorder(SoftmaxBackward0)
 #     -> Tensor
 class EmbeddingBackward0(Recorded, operands=(0,)):
     indices = saved_tensor(1)
+    weight_shape = kept_shape(0)
     padding_idx = kept_argument(2)
     scale_grad_by_freq = kept_argument(3)
-
-    @kept_value(0)
-    def weight_shape_0(weight: Any) -> Any:
-        return weight.shape[0]
+    formulas = ("nn_gradients.embedding_backward(grad, indices, weight_shape, padding_idx, scale_grad_by_freq)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (
-            nn_gradients.embedding_dense_backward(
+            nn_gradients.embedding_backward(
                 grad,
                 indices,
-                self.weight_shape_0,
+                self.weight_shape,
                 self.padding_idx,
                 self.scale_grad_by_freq,
             ),

@@ -65,7 +65,7 @@ class NativeBatchNormBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), res
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.native_batch_norm_backward(
+            nn_gradients.batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -107,7 +107,7 @@ class NativeBatchNormLegitBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.native_batch_norm_backward(
+            nn_gradients.batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -145,7 +145,7 @@ class NativeBatchNormLegitBackward1(Recorded, operands=(0, 1, 2), results=(0,)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.native_batch_norm_backward(
+            nn_gradients.batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -189,7 +189,7 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.native_batch_norm_backward(
+            nn_gradients.batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -230,7 +230,7 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.native_batch_norm_backward(
+            nn_gradients.batch_norm_backward(
                 grad,
                 input,
                 weight,

@@ -20,7 +20,7 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
-from opwright_kernels.gradients import activations as activations_gradients
+from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 
 from .. import ops
@@ -626,11 +626,11 @@ polar_out = out_recorder(PolarBackward0)
 class GeluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     approximate = kept_argument(1)
-    formulas = ("activations_gradients.gelu_backward(grad, self, approximate)",)
+    formulas = ("nn_gradients.gelu_backward(grad, self, approximate)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (activations_gradients.gelu_backward(grad, self_, self.approximate),)
+        return (nn_gradients.gelu_backward(grad, self_, self.approximate),)
 
 
 gelu_default = recorder(GeluBackward0)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
-from opwright_kernels.gradients import activations as activations_gradients
+from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 
 from .. import ops
@@ -230,7 +230,7 @@ def polar_default(abs: Any, angle: Any, abs_t: Any, angle_t: Any) -> Any:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor: result
 def gelu_default(self: Any, approximate: Any, self_t: Any) -> Any:
-    return activations_gradients.gelu_backward(self_t.conj(), self, approximate).conj()
+    return nn_gradients.gelu_backward(self_t.conj(), self, approximate).conj()
 
 
 # relu(Tensor self) -> Tensor: result

@@ -137,7 +137,7 @@ def reverse_cumsum(value: Tensor, dim: int) -> Tensor:
     return aten.flip(aten.cumsum(aten.flip(value, [dim]), dim), [dim]) if value.ndim else value
 
 
-def cumprod_backward(grad: Tensor, self: Tensor, dim: int, result: Tensor) -> Tensor:
+def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """Return sums of products without one factor each: by division, except where that is the first that is 0.
 
     Behind that one all products are 0, and without it they are those of the other factors. What is to be differentiated

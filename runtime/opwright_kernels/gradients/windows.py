@@ -24,17 +24,14 @@ def convolution_backward(
     grad: Tensor,
     input: Tensor,
     weight: Tensor,
-    bias_sizes: Sequence[int] | None,
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],
     transposed: bool,
-    output_padding: Sequence[int],
     groups: int,
     mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Return the gradients of input, weight and bias; the first is the other convolution with the same weight. Sizes of
-    the bias and what was added to the output are there to see."""
+    """Return the gradients of input, weight and bias; the first is the other convolution with the same weight."""
     of_input = of_weight = of_bias = None
     count = input.ndim - 2
     stride, padding, dilation = (_for_each(given, count) for given in (stride, padding, dilation))
