@@ -96,7 +96,7 @@ def test_an_operator_of_each_kind_is_written(folder: Path) -> None:
         *("bare", "filled", "first", "halves", "long", "noisy", "positions", "scaled", "scaled.out", "scaled_"),
         *("streamed", "thin", "total", "turned_"),
     ]
-    assert command("check", str(folder / "made" / "ops.yaml"))[1].startswith("ok: 14 operators")
+    assert "ok: 14 operators" in command("check", str(folder / "made" / "ops.yaml"))[1]
     assert (
         "- func: kinds::noisy(Tensor x) -> Tensor\n"
         "  tags: [nondeterministic_seeded]\n"
@@ -118,7 +118,7 @@ def test_imported_operators_equal_pytorchs(ops: Any) -> None:
 
     found = {name: list(calls(name, "kinds_of")) for name in operators_of("kinds")}
     assert [call for each in found.values() for call in each if call.difference] == []
-    assert {name for name, each in found.items() if not each} == {"kinds::streamed", "kinds::thin"}
+    assert {name for name, each in found.items() if not each} == {"kinds::thin"}
 
 
 def test_a_difference_is_found(ops: Any) -> None:
@@ -135,7 +135,7 @@ def test_a_difference_is_found(ops: Any) -> None:
 def test_the_written_tests_pass(folder: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "made/test_ops.py"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert "12 passed, 2 skipped" in run.stdout, run.stdout + run.stderr
+    assert "13 passed, 1 skipped" in run.stdout, run.stdout + run.stderr
 
 
 def test_a_call_that_ends_the_process() -> None:
