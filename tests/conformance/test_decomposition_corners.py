@@ -131,11 +131,13 @@ KNOWN = Table(
         "eigvalsh|eigh, values",
         "rank 1: gradient",
         "rounding says which vectors a repeated value has: LAPACK's loops, by the CPU",
+        only="some CPUs",
     ),
     Known(
         "svdvals|svd(, values)?|qr(, complete)?|cond -2|norm (nuc|-2)",
         "(rank 1|singular|several): gradient",
         "a singular value of 0 has no direction of its own: LAPACK's loops choose one, by the CPU",
+        only="some CPUs",
     ),
     Known("norm 2", "(0 by 0|0 by 3|3 by 0): gradient", "PyTorch returns a new zero; here it is the sum of nothing"),
     Known("cholesky_inverse", "gradient", "PyTorch gives one to the half that it does not read, too"),
