@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 __all__ = ["is_bool_list", "is_float_list", "is_scalar_list"]
 
 
-def is_float_list(value: object) -> bool:
-    """Whether a kernel may receive the value for `float[]` as it is."""
-    if type(value) is not list:
-        return False
-    for item in value:  # noqa: SIM110
-        if type(item) is not float:
-            return False
-    return True
+def _is_list_of(kinds: tuple[type, ...], value: object) -> bool:
+    """Whether a kernel may receive the value, for a list of elements of these types, as it is."""
+    return type(value) is list and all(type(item) in kinds for item in value)
 
 
-def is_bool_list(value: object) -> bool:
-    """Whether a kernel may receive the value for `bool[]` as it is."""
-    if type(value) is not list:
-        return False
-    for item in value:  # noqa: SIM110
-        if type(item) is not bool:
-            return False
-    return True
-
-
-def is_scalar_list(value: object) -> bool:
-    """Whether a kernel may receive the value for `Scalar[]` as it is."""
-    if type(value) is not list:
-        return False
-    for item in value:  # noqa: SIM110
-        if type(item) is not float and type(item) is not int:
-            return False
-    return True
+is_float_list = partial(_is_list_of, (float,))
+is_bool_list = partial(_is_list_of, (bool,))
+is_scalar_list = partial(_is_list_of, (float, int))

@@ -11,12 +11,11 @@ from opwright.aten import aten
 from opwright.creation.construction import tensor
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import (
+    SCALAR_TYPE_NAME,
     DType,
     as_dtype,
     bfloat16,
     bool_,
-    complex64,
-    complex128,
     float16,
     float32,
     float64,
@@ -27,6 +26,7 @@ from opwright_core.arrays.dtypes import (
     int64,
     uint8,
 )
+from opwright_core.arrays.layouts import contiguous_strides
 from opwright_core.arrays.storage import Extra, Storage, as_strided, set_array, storage_of
 from opwright_core.keys import GRAD
 from opwright_core.state import active_modes
@@ -37,11 +37,7 @@ __all__ = [
     "IntTensor", "LongTensor", "ShortTensor", "TensorType", "Typed", "new_tensor",
 ]  # fmt: skip
 
-_NAMES: Final = {
-    bfloat16: "BFloat16Tensor", bool_: "BoolTensor", uint8: "ByteTensor", int8: "CharTensor", float64: "DoubleTensor",
-    float32: "FloatTensor", float16: "HalfTensor", int32: "IntTensor", int64: "LongTensor", int16: "ShortTensor",
-    complex64: "ComplexFloatTensor", complex128: "ComplexDoubleTensor",
-}  # fmt: skip
+_NAMES: Final = {dtype: f"{name}Tensor" for dtype, name in SCALAR_TYPE_NAME.items() if not name.startswith("UInt")}
 _DTYPES: Final = {name: dtype for dtype, name in _NAMES.items()}
 
 
@@ -169,7 +165,7 @@ class Typed:
         storage = storage_of(source) if isinstance(source, Tensor) else source
         if size is None:
             size = (storage.flat(self.dtype).shape[0],)
-        strides = _row_major(size) if stride is None else stride
+        strides = contiguous_strides(tuple(size)) if stride is None else stride
         array = as_strided(storage, tuple(size), tuple(strides), storage_offset, self.dtype)
         if self.extra is None:
             self.extra = Extra()
@@ -189,13 +185,6 @@ class Typed:
 def _is_recording() -> bool:
     modes = active_modes()
     return modes is None or modes.mask & GRAD != 0
-
-
-def _row_major(size: Sequence[int]) -> list[int]:
-    strides = [1]
-    for each in reversed(size[1:]):
-        strides.append(strides[-1] * max(each, 1))
-    return strides[::-1][: len(size)] if size else []
 
 
 def _never(name: str) -> property:

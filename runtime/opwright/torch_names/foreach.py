@@ -16,12 +16,10 @@ _PREFIX = "_foreach_"
 
 
 def foreach_function(name: str) -> Function:
-    """Return the function `torch._foreach_NAME`. Raises AttributeError where Tensor has no method of that name.
+    """Return the function `torch._foreach_NAME` by its name. Raises AttributeError where Tensor has no such method.
 
     Arguments that are lists go with the first list, one for each of its tensors; others are passed with each.
     """
-    if not name.startswith(_PREFIX):
-        raise AttributeError(f"module 'torch' has no attribute {name!r}")
     base = name.removeprefix(_PREFIX)
     method: Function = vector_norm if base == "norm" else getattr(Tensor, base)
     kinds: dict[str, Function] = {"pow": _power, "addcmul": _with_value, "addcdiv": _with_value}

@@ -8,11 +8,10 @@ from typing import Any, Final
 from opwright.autograd import modes
 from opwright.torch_names import absent, parameters, sequences
 from opwright.torch_names.absent import always, decorator, ignored
-from opwright.torch_names.foreach import foreach_function
 from opwright.torch_names.recurrent import CELLS, LAYERS
 from opwright_core.arrays.formats import MemoryFormat
 
-__all__ = ["find_name", "names_of"]
+__all__ = ["names_of"]
 
 _NO: Final = always(False)
 _NONE: Final = always(None)
@@ -96,8 +95,3 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
 def names_of(module: str) -> Mapping[str, Any] | None:
     """Return what a module below `torch` has here; None where nothing is."""
     return NAMES.get(module)
-
-
-def find_name(name: str) -> Any:
-    """Return what is made when it is asked for, of `torch` itself. Raises AttributeError where nothing is."""
-    return foreach_function(name)

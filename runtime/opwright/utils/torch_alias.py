@@ -73,7 +73,7 @@ class _TorchModule(ModuleType):
     def _further(self, name: str) -> Any:
         """Return what another module has for this one, a module below it, or itself where there is neither."""
         if not self._below and name.startswith("_foreach_"):
-            return import_late("opwright.torch_names.table").find_name(name)
+            return import_late("opwright.torch_names.foreach").foreach_function(name)
         whole = f"{self.__name__}.{name}"
         if _is_there(_below(whole)):
             return _import(whole)
