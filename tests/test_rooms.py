@@ -41,7 +41,6 @@ GROUND = (
     "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
 )  # fmt: skip
 BASE = (
-    "aten",
     "namespaces",
     "numpy_names",
     "part_methods",

@@ -1,4 +1,5 @@
-"""The tree `opwright.ops.NAMESPACE.NAME.OVERLOAD`: every operator that is defined, by attribute."""
+"""The tree `opwright.ops.NAMESPACE.NAME.OVERLOAD`: every operator that is defined, by attribute; and ATen's, for the
+runtime's own code to call."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from opwright_core.names.missing import missing_attribute
 if TYPE_CHECKING:
     from opwright_aten.ops import Namespace as AtenNamespace
 
-__all__ = ["Namespace", "forget", "ops"]
+__all__ = ["Namespace", "aten", "forget", "ops"]
 
 
 class Namespace:
@@ -106,3 +107,21 @@ class Ops:
 
 
 ops: Final = Ops()
+
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """Functions and packets, by what stands behind `ops.aten.`, looked up when they are first needed.
+
+    `aten["add.Tensor"](x, y)` calls one overload, by its generated function; `aten["to"](x, …)` the one that fits.
+    """
+
+    def __missing__(self, path: str) -> Callable[..., Any]:
+        name, _, overload = path.partition(".")
+        packet = getattr(ops.aten, name)
+        operator = getattr(packet, overload) if overload else None
+        found: Callable[..., Any] = packet if operator is None else operator.stub or operator
+        self[path] = found
+        return found
+
+
+aten: Final = _Functions()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.sizes import guard_or_false
 from opwright_core.hooks import hooks

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.aten import aten
 from opwright.autograd.collecting import track_nodes
 from opwright.autograd.gradients import add
 from opwright.autograd.hooks import call_post_accumulate_hooks
@@ -17,6 +16,7 @@ from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.quick import is_array_alone
 from opwright.autograd.recording import increment_version
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright_core.arrays.storage import Extra

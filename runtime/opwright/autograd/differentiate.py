@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.aten import aten
 from opwright.autograd import batched, compiled, engine
 from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright_core.keys import GRAD, VIEW

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from opwright.aten import aten
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import Node, node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -26,6 +25,7 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
+from opwright.namespaces import aten
 from opwright_core.arrays.storage import Extra, PlainStorage, storage_of
 from opwright_core.dispatch.call.signature import Signature
 from opwright_core.dispatch.registry.forward_rules import RULES, ForwardRule, TangentFormula

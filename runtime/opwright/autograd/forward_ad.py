@@ -9,7 +9,6 @@ from __future__ import annotations
 from types import TracebackType
 from typing import NamedTuple
 
-from opwright.aten import aten
 from opwright.autograd.modes import Switch
 from opwright.autograd.tangents import (
     Level,
@@ -21,6 +20,7 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
+from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
 from opwright_core.hooks import hooks
 from opwright_core.keys import TANGENT, VIEW

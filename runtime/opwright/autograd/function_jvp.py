@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.aten import aten
 from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import node_of, number_of
 from opwright.autograd.saved import note_tangent
@@ -20,6 +19,7 @@ from opwright.autograd.tangents import (
     set_tangent,
     write_tangent,
 )
+from opwright.namespaces import aten
 from opwright_core.arrays.storage import storage_of
 from opwright_core.state import Modes
 from opwright_core.tensors.tensor import Tensor

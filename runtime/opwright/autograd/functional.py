@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.aten import aten
 from opwright.autograd.functional_values import (
     Function,
     Tensors,
@@ -23,6 +22,7 @@ from opwright.autograd.functional_values import (
 )
 from opwright.autograd.jacobian import jacobian
 from opwright.autograd.modes import enable_grad
+from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.aten import aten
 from opwright.autograd.differentiate import grad
+from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.aten import aten
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
 from opwright.autograd.quick import is_array_alone, is_unwatched
 from opwright.inspection.kernel_sources import recorded_by
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright_core.arrays.layouts import Shape

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.aten import aten
 from opwright.autograd import forward_ad
 from opwright.autograd.differentiate import grad
 from opwright.autograd.functional_values import (
@@ -20,6 +19,7 @@ from opwright.autograd.functional_values import (
     shown,
 )
 from opwright.autograd.modes import enable_grad
+from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name
 from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from opwright.aten import aten
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, Storage, storage_of

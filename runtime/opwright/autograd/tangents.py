@@ -16,8 +16,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from opwright.aten import aten
 from opwright.autograd.modes import Switch
+from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
 from opwright_core.arrays.layouts import may_overlap_itself, span, surely_empty
 from opwright_core.arrays.storage import Extra

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from opwright.aten import aten
 from opwright.autograd.nodes import Edge, Node, next_sequence
 from opwright.autograd.quick import is_array_alone
+from opwright.namespaces import aten
 from opwright.view_layouts import may_meet
 from opwright_core.arrays.dtypes import COMPLEX, to_real
 from opwright_core.arrays.layouts import Shape, contiguous_strides, count, span

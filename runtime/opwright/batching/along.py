@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.aten import aten
 from opwright.batching.loop import looping, unbatched_write
 from opwright.batching.results import as_results, batched_results
 from opwright.batching.samples import call_sample, refuse_as_sample
 from opwright.batching.tables import BatchRule
-from opwright.namespaces import ops
+from opwright.namespaces import aten, ops
 from opwright_core.arrays.devices import shape_of
 from opwright_core.tensors.tensor import Tensor
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.aten import aten
 from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample
 from opwright.batching.tables import BatchRule
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Serve
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.promotion import result_type
 from opwright_core.dispatch.call.lookup import find1, find2

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.aten import aten
 from opwright.autograd.function import Function, check_setup_context
 from opwright.batching.batching import Batching
 from opwright.batching.registered import VmapInfo, batched_results, dims_of
 from opwright.levels.kernels import mapped, values_at
+from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["call_batched"]

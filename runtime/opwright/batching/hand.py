@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from opwright.aten import aten
 from opwright.batching.loop import unbatched_write
 from opwright.batching.registered import registered_rule
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
+from opwright.namespaces import aten
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching

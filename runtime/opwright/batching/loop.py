@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.aten import aten
 from opwright.batching.samples import sample_of
 from opwright.batching.tables import BatchRule
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.places import frames_of_ours
 

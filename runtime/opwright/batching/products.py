@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from opwright.aten import aten
 from opwright.batching.families import aligned
 from opwright.batching.loop import unbatched_write
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
+from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import INEXACT
 
 if TYPE_CHECKING:

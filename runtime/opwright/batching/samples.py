@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.aten import aten
 from opwright.levels.kernels import mapped
+from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

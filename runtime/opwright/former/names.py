@@ -74,7 +74,7 @@ _ON: Final = {
     for (package, room), names in _MOVED.items()
     for name, _, former in (each.partition("=") for each in names.split())
 } | {
-    "dispatch.aten": "aten",
+    "dispatch.aten": "namespaces",
     "dispatch.former_rows": "former.rows",
     "dispatch.namespaces": "namespaces",
     "dispatch.part_methods": "part_methods",
@@ -109,7 +109,7 @@ def _in_its_root(name: str) -> str:
 
 # What the core had.
 _LATELY: Final = {
-    "opwright_core.dispatch.call.aten": "opwright.aten",
+    "opwright_core.dispatch.call.aten": "opwright.namespaces",
     "opwright_core.dispatch.call.namespaces": "opwright.namespaces",
     "opwright_core.dispatch.call.overload_facts": "opwright.inspection.overload_facts",
     "opwright_core.dispatch.package.variants": "opwright.variants",

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
-from opwright.aten import aten
 from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
 from opwright.func.levels import Differentiation
 from opwright.func.transforms import jvp, lifted, places_of, vjp
+from opwright.namespaces import aten
 from opwright.pytree import tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import COMPLEX
 from opwright_core.arrays.layouts import count

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from opwright.aten import aten
 from opwright.functionalize.memory import FunctionalArray, Layout, Memory, array_of, new_shadow, on_memory
 from opwright.functionalize.views import Step, Strided
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
+from opwright.namespaces import aten
 from opwright_core.arrays.layouts import is_dense, span, surely_empty
 from opwright_core.arrays.overlap import may_share
 from opwright_core.state import Modes, active_modes, set_modes

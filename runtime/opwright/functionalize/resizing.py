@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.aten import aten
 from opwright.functionalize.interpreter import Functionalization, on_shadows
 from opwright.functionalize.memory import Layout, Memory, array_of
 from opwright.functionalize.views import Strided
+from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.layouts import count, is_contiguous
 from opwright_core.dispatch.call.operator import find_operator

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.aten import aten
 from opwright.functionalize.memory import Layout
+from opwright.namespaces import aten
 from opwright.view_layouts import view_strides
 from opwright_core.arrays.formats import MemoryFormat
 from opwright_core.arrays.layouts import span

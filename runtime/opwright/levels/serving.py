@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.aten import aten
 from opwright.levels.inside import InsideArray
 from opwright.levels.kernels import back_of, front_of
+from opwright.namespaces import aten
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright_core.arrays import dtypes
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.tensors.tensor import Tensor, install_methods

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.aten import aten
 from opwright.creation import dlpack
 from opwright.methods import pickling
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
 from opwright_core.hooks import hooks

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright.symbolic.numbers import SymInt
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import INTEGRAL, as_dtype, int64

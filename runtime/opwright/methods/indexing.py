@@ -16,8 +16,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from opwright.aten import aten
-from opwright.namespaces import ops
+from opwright.namespaces import aten, ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8

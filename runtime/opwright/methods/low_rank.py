@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import INEXACT, as_dtype, get_default_dtype
 
 __all__ = ["pca_lowrank", "svd_lowrank"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright_core.tensors.tensor import install_methods
 
 __all__ = ["Older"]

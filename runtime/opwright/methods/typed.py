@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.aten import aten
 from opwright.creation.construction import tensor
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import (
     SCALAR_TYPE_NAME,

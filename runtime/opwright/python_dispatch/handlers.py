@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright.python_dispatch.aliasing import link_views, written_arguments
 from opwright.python_dispatch.modes import ENTERED, WATCHER, Entered, current_modes, entered, leave
 from opwright.python_dispatch.rules import RULES

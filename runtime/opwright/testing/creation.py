@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import as_device
 from opwright_core.arrays.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
 from opwright_core.arrays.dtypes import INEXACT as FLOATING_OR_COMPLEX

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.aten import aten
 from opwright.autograd import no_grad
 from opwright.backends.numpy_fallback import NumpyFallback
 from opwright.backends.registered_backends import register_backend
 from opwright.creation.construction import tensor
+from opwright.namespaces import aten
 from opwright_core.arrays.devices import element_strides
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor

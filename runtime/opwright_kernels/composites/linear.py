@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.aten import aten
 from opwright.autograd.quick import is_unwatched
+from opwright.namespaces import aten
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, int64
 from opwright_core.arrays.sizes import holds

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.aten import aten as direct
 from opwright.autograd.quick import is_unwatched
+from opwright.namespaces import aten as direct
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright_core.arrays.sizes import holds

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.aten import aten as direct
 from opwright.autograd.quick import is_unwatched
+from opwright.namespaces import aten as direct
 from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import shape_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.aten import aten
+from opwright.namespaces import aten
 from opwright.view_layouts import infer_size, view_strides, with_own_version, without_base
 from opwright_core import rules
 from opwright_core.arrays import layouts

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.aten import aten
 from opwright.autograd import forward_ad
 from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
+from opwright.namespaces import aten
 from opwright_core.errors import GradcheckError
 from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.aten import aten
 from opwright.autograd.checking.first_order import passes
 from opwright.autograd.checking.options import Checks, Tolerances
 from opwright.autograd.checking.problem import Problem, is_complex, tensor_like
 from opwright.autograd.differentiate import grad
+from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["gradgradcheck"]

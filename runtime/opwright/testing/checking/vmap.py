@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from opwright.aten import aten
 from opwright.autograd import no_grad
 from opwright.batching.tables import REGISTERED
+from opwright.namespaces import aten
 from opwright.testing.checking.calls import Call
 from opwright.testing.closeness import assert_close
 from opwright_core.errors import ContractError
