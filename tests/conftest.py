@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -31,6 +32,8 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from looking at the tests themselves: there are 28,000, and many collect."""
     gc.freeze()
     gc.enable()
+    if torch := sys.modules.get("torch"):
+        torch.set_warn_always(True)  # what warns once a process would depend on the tests that ran before
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,7 +127,8 @@ def _imports(node: ast.AST, for_types: bool = False) -> Iterator[str]:
         yield from _imports(part, for_types)
 
 
-def _graph(for_types: bool = False) -> dict[str, set[str]]:
+@functools.cache
+def _graph(for_types: bool) -> dict[str, set[str]]:
     files = _files()
     graph = {}
     for module, path in files.items():
@@ -221,7 +223,7 @@ def _up(graph: dict[str, set[str]]) -> set[str]:
 
 
 def test_imports_go_down() -> None:
-    assert _up(_graph()) == set()
+    assert _up(_graph(for_types=False)) == set()
 
 
 def test_annotations_go_down_but_for_few() -> None:
@@ -249,7 +251,7 @@ def test_the_readme_says_how_large_the_roots_are(root: str) -> None:
 
 def test_what_generated_code_runs_on_imports_nothing_beside() -> None:
     """Interpreters are loaded by `abi`, by name, and the operators of these rooms' own by theirs."""
-    graph, core = _graph(), _core()
+    graph, core = _graph(for_types=False), _core()
     assert {f"{module} -> {target}" for module in core for target in graph[module] - core.keys()} == set()
 
 
@@ -267,7 +269,7 @@ def test_what_is_loaded_late_is_listed() -> None:
 
 @pytest.mark.parametrize(("for_types", "largest"), [(False, LARGEST_CIRCLE), (True, LARGEST_CIRCLE_OF_TYPES)])
 def test_circles_are_small_and_within_one_room(for_types: bool, largest: int) -> None:
-    graph = _graph(for_types)
+    graph = _graph(for_types=for_types)
     for arrow in ANNOTATED:
         module, _, target = arrow.partition(" -> ")
         graph[module].discard(target)
@@ -280,7 +282,7 @@ def test_circles_are_small_and_within_one_room(for_types: bool, largest: int) ->
 
 def test_the_table_of_rooms(capsys: pytest.CaptureFixture[str]) -> None:
     """Print what each room holds and imports: `pytest -s tests/test_rooms.py -k table`."""
-    graph, files = _graph(), _files()
+    graph, files = _graph(for_types=False), _files()
     rows = []
     for room in HEIGHTS:
         modules = [module for module in files if _room(module) == room]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import zlib
 from collections.abc import Iterator
@@ -58,6 +59,11 @@ def describe(value: Any) -> str:
 
 def make(shape: tuple[int, ...], dtype: np.dtype[Any], *, seed: int = 0, low: int = -5, high: int = 6) -> Array:
     """Small numbers, integers in integer dtypes; the same for the same arguments."""
+    return _made(shape, dtype, seed, low, high).copy()
+
+
+@functools.lru_cache(maxsize=4096)
+def _made(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int, low: int, high: int) -> Array:
     rng = seeds.numpy_generator(seed, zlib.crc32(repr((shape, str(dtype), low, high)).encode()))
     if dtype == BOOL:
         return np.asarray(rng.integers(0, 2, shape)).astype(bool)

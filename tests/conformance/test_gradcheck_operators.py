@@ -254,7 +254,7 @@ def names() -> list[str]:
     return [name for name in (*case_names(), *composites()) if inputs_of(name) and name not in NOT_CHECKED]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def double_precision() -> Iterator[None]:
     """Factories make what finite differences need."""
     before = opwright.get_default_dtype()

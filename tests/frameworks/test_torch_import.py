@@ -6,9 +6,12 @@ import contextlib
 import importlib
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -138,24 +141,28 @@ def test_the_written_tests_pass(folder: Path) -> None:
     assert "13 passed, 1 skipped" in run.stdout, run.stdout + run.stderr
 
 
-def test_a_call_that_ends_the_process() -> None:
-    import os
-    import signal
+def ends_after(value: int) -> Iterator[int]:
+    yield value
+    os.kill(os.getpid(), signal.SIGSEGV)
 
+
+def fails_after(value: int) -> Iterator[int]:
+    yield value
+    raise ValueError("no")
+
+
+def test_a_call_that_ends_the_process() -> None:
+    """What is yielded before, and how it ended, though this process has threads, which a copy of it would wait for."""
     from opwright.bindings.torch.crashing import apart
 
-    def calls() -> Iterator[int]:
-        yield 1
-        os.kill(os.getpid(), signal.SIGSEGV)
-
-    def failing() -> Iterator[int]:
-        yield 1
-        raise ValueError("no")
-
-    assert apart(calls) == ([1], f"signal {int(signal.SIGSEGV)}")
-    assert apart(lambda: iter([1, 2])) == ([1, 2], None)
-    with pytest.raises(RuntimeError, match="ValueError: no"):
-        apart(failing)
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(int).result()
+        assert apart(ends_after, 1, modules=["torch"]) == ([1], f"signal {int(signal.SIGSEGV)}")
+        assert apart(range, 3, modules=["torch"]) == ([0, 1, 2], None)
+        with pytest.raises(RuntimeError, match="ValueError: no"):
+            apart(fails_after, 1, modules=[])
+        with pytest.raises(RuntimeError, match="ModuleNotFoundError: No module named 'no_such_module'"):
+            apart(range, 3, modules=["no_such_module"])
 
 
 def test_a_namespace_that_nobody_registered(tmp_path: Path) -> None:
@@ -176,9 +183,9 @@ OF_ATEN = (
 )  # fmt: skip
 
 
-def test_operators_of_aten(tmp_path: Path) -> None:
+def test_operators_of_aten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are listed; one of each kind and 20 drawn ones are generated, and called."""
-    from opwright.bindings.torch.comparing import calls, operators_of
+    from opwright.bindings.torch.comparing import operators_of
     from opwright.bindings.torch.crashing import apart
     from opwright.bindings.torch.listing import listing
 
@@ -191,22 +198,23 @@ def test_operators_of_aten(tmp_path: Path) -> None:
     file, refused = written(tmp_path, chosen)
     assert refused == ()
     assert main(["generate", str(file), "-o", str(tmp_path / "drawn_aten")]) == 0
-    sys.path.insert(0, str(tmp_path))
-    try:
-        importlib.import_module("drawn_aten.kernels_cpu")
-    finally:
-        sys.path.remove(str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = "drawn_aten.kernels_cpu"
+    importlib.import_module(module)
     names = operators_of("drawn_aten")
     of_kinds = [name for name in names if name.removeprefix("drawn_aten::") in OF_ATEN]
-
-    def compared(names: list[str]) -> Iterator[Any]:
-        for name in names:
-            yield from calls(name, "aten", situations=("contiguous", "sliced"))
-
-    found, ended = apart(lambda: compared(of_kinds))
+    found, ended = apart(compared, of_kinds, modules=[module])
     assert ended is None and len(found) > 90
-    others, _ = apart(lambda: compared([name for name in names if name not in of_kinds]))  # a drawn one may end it
+    drawn = [name for name in names if name not in of_kinds]
+    others, _ = apart(compared, drawn, modules=[module])  # a drawn one may end it
     assert [call for call in (*found, *others) if call.difference] == []
+
+
+def compared(names: list[str]) -> Iterator[Any]:
+    from opwright.bindings.torch.comparing import calls
+
+    for name in names:
+        yield from calls(name, "aten", situations=("contiguous", "sliced"))
 
 
 def written(folder: Path, operators: list[Any]) -> tuple[Path, tuple[Hole, ...]]:

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from opwright.inspection.row_texts import is_expression, row_text
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy, LazyWrapper, Shim
+from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy, LazyWrapper, Registration, Shim
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ContractError
 from opwright_core.places import OURS
@@ -152,28 +152,35 @@ def gradient_text(kind: type) -> str:
 
 def _served_by(code: CodeType) -> Served | None:
     """Return what a generated function serves."""
-    for shim, served in _shims():
+    for shim, name, registration in _shims():
         functions = (shim.general, shim.dense, shim.arrays) if isinstance(shim, Shim) else (shim.function,)
         if any(getattr(inspect.unwrap(each), "__code__", None) is code for each in functions if each):
-            return served
+            return _served(name, registration)
     return None
 
 
 @functools.lru_cache(maxsize=64)  # every error asks, and all kernels are looked through
 def served_by_row(row: Row) -> Served | None:
     """Return what a row serves."""
-    return next((served for shim, served in _shims() if isinstance(shim, Shim) and shim.row is row), None)
+    found = ((name, made) for shim, name, made in _shims() if isinstance(shim, Shim) and shim.row is row)
+    return next((_served(*each) for each in found), None)
 
 
-def _shims() -> Iterator[tuple[Shim | Composite, Served]]:
-    """Yield the generated functions that are loaded, and what they serve."""
+def _shims() -> Iterator[tuple[Shim | Composite, str, Registration]]:
+    """Yield the generated functions that are loaded, with the operator's name."""
     for name, by_key in registry.kernels.copy().items():
-        for registration in [each for found in list(by_key.values()) for each in found]:
-            kernel = registration.kernel
-            shim = kernel.loaded if isinstance(kernel, Lazy) else kernel
-            if isinstance(shim, Shim | Composite) and name in registry.operators:
-                is_trusted = isinstance(kernel, Lazy) and kernel.is_trusted
-                yield shim, Served(registry.operators[name], registration.key_name, is_trusted)
+        for registrations in tuple(by_key.values()):
+            for registration in registrations:
+                kernel = registration.kernel
+                shim = kernel.loaded if isinstance(kernel, Lazy) else kernel
+                if isinstance(shim, Shim | Composite):
+                    yield shim, name, registration
+
+
+def _served(name: str, registration: Registration) -> Served | None:
+    operator, kernel = registry.operators.get(name), registration.kernel
+    is_trusted = isinstance(kernel, Lazy) and kernel.is_trusted
+    return None if operator is None else Served(operator, registration.key_name, is_trusted)
 
 
 @functools.lru_cache(maxsize=64)  # what draws arguments blindly meets the same error many times

@@ -74,6 +74,7 @@ def test_result_type_of_pairs(default: str) -> None:
         torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 def test_result_type_of_three_categories() -> None:
     names = [name for name in NAMES if name not in ("uint16", "uint32", "uint64")]
     for first, second, value in itertools.product(names, names, SCALARS):

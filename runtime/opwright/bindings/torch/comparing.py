@@ -17,7 +17,7 @@ import torch
 
 from opwright.bindings.torch.calls import has_known_layout, in_own_memory, overload_named, theirs_of
 from opwright.bindings.torch.differing import difference
-from opwright.testing import Sample, arguments, layouts, sampler
+from opwright.testing import Sample, arguments, sampler
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
@@ -40,18 +40,14 @@ class Call:
 def operators_of(namespace: str) -> list[str]:
     """Return the names of all operators of a namespace that are defined, `NAMESPACE::NAME.OVERLOAD`."""
     with registry.lock:
-        names = sorted(name for name in registry.operators if name.startswith(f"{namespace}::"))
-    layouts.make_tensor(
-        (1,), sampler.DTYPES[0], "contiguous", Random(0)
-    ).clone()  # what calls load is loaded once, and not in each process of `apart`
-    return names
+        return sorted(name for name in registry.operators if name.startswith(f"{namespace}::"))
 
 
 def calls(
     name: str,
     namespace: str,
-    *,
     samples: Sequence[Sample] = (),
+    *,
     dtypes: Sequence[object] = sampler.DTYPES[:4],
     situations: Sequence[str] = _SITUATIONS,
     seed: int = 0,

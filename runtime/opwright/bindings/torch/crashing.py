@@ -2,61 +2,72 @@
 
 from __future__ import annotations
 
+import importlib
+import multiprocessing
 import os
-import pickle
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 __all__ = ["apart"]
 
-_LENGTH: Final = 8
 
+def apart(function: Callable[..., Iterable[Any]], *args: Any, modules: Sequence[str]) -> tuple[list[Any], str | None]:
+    """Return what a module's function yields in a new process, and how that ended, None where it came to its end.
 
-def apart(yielding: Callable[[], Iterator[Any]]) -> tuple[list[Any], str | None]:
-    """Return what is yielded in a copy of this process, and how that ended, None where it came to its end.
-
-    Where a process cannot be copied (on Windows), it is this one.
+    `modules` are imported there first. The process is a copy of one that has only imported those of the first call:
+    not of this one, whose threads it would wait for (on Windows each starts afresh). Raises RuntimeError with the
+    function's own error.
     """
-    if not hasattr(os, "fork"):
-        return list(yielding()), None
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(read)
-        _send_all(yielding, write)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        found = list(_received(pipe))
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status < 0:
-        return found, f"signal {-status}"
+    context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+    context.set_forkserver_preload([function.__module__, *modules])
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_send_all, args=(sending, modules, function, args))
+    with _path_for_processes():
+        process.start()
+    sending.close()
+    found = list(iter(lambda: _received(receiving), None))
+    process.join()
+    status = process.exitcode
     if found and isinstance(found[-1], BaseException):
         raise found.pop()
-    return found, f"exit status {status}" if status else None
+    if status:
+        return found, f"signal {-status}" if status < 0 else f"exit status {status}"
+    return found, None
 
 
-def _send_all(yielding: Callable[[], Iterator[Any]], write: int) -> None:
-    """Write what is yielded, or the error, to the pipe, and end the process."""
-    status = 1
+@contextmanager
+def _path_for_processes() -> Iterator[None]:
+    """Let the process that others are copies of find modules where this one does: it gets no other path."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     try:
-        with os.fdopen(write, "wb") as pipe:
-            try:
-                for value in yielding():
-                    _send(value, pipe)
-            except Exception as error:
-                _send(RuntimeError(f"{type(error).__name__}: {error}"), pipe)
-        status = 0
+        yield
     finally:
-        os._exit(status)
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
 
 
-def _send(value: Any, pipe: Any) -> None:
-    data = pickle.dumps(value)
-    pipe.write(len(data).to_bytes(_LENGTH, "little") + data)
-    pipe.flush()
+def _send_all(
+    sending: Connection[Any, Any], modules: Sequence[str], function: Callable[..., Iterable[Any]], args: Sequence[Any]
+) -> None:
+    """Call the function, and send what it yields, or its error."""
+    try:
+        for module in modules:
+            importlib.import_module(module)
+        for value in function(*args):
+            sending.send(value)
+    except Exception as error:
+        sending.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
-def _received(pipe: Any) -> Iterator[Any]:
-    while len(head := pipe.read(_LENGTH)) == _LENGTH:
-        data = pipe.read(int.from_bytes(head, "little"))
-        yield pickle.loads(data)  # of our own child
+def _received(receiving: Connection[Any, Any]) -> Any:
+    try:
+        return receiving.recv()
+    except EOFError:
+        return None
