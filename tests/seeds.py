@@ -99,4 +99,4 @@ class _Seeding:
         np.random.seed(start)
         for name in ("torch", "opwright"):
             if (library := sys.modules.get(name)) is not None:
-                library.manual_seed(start)
+                library.default_generator.manual_seed(start)  # (torch.manual_seed keeps a stack for devices not here)

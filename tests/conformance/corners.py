@@ -81,7 +81,7 @@ class Run:
 
     def called(self, make_leaf: Any) -> Any:
         """The results with arguments made by this function, or the error. An in-place operator writes to a copy."""
-        self.library.manual_seed(7)
+        self.library.default_generator.manual_seed(7)
         function = overload(self.library, self.name)
         if self.is_inplace:
             operator = function

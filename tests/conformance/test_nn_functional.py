@@ -31,7 +31,7 @@ def test_values(name: str, dtype: np.dtype) -> None:
     found = []
     for one in FUNCTIONS[name](dtype=dtype):
         opwright.manual_seed(7)
-        torch.manual_seed(7)
+        torch.default_generator.manual_seed(7)
         mine = call(getattr(functional, name), own(one), to_opwright)
         other = call(theirs(name), own(one), to_torch)
         problem = difference(mine, other)
@@ -101,7 +101,7 @@ def test_random_slopes_are_written_into_the_noise(in_place: bool) -> None:
     mine, noise = opwright.from_numpy(array.copy()), opwright.zeros([3, 4])
     other, their_noise = torch.from_numpy(array.copy()), torch.zeros(3, 4)
     opwright.manual_seed(3)
-    torch.manual_seed(3)
+    torch.default_generator.manual_seed(3)
     found = getattr(opwright.ops.aten, name)(mine, noise, 0.1, 0.4, True)
     wanted = getattr(torch.ops.aten, name)(other, their_noise, 0.1, 0.4, True)
     assert difference([found, noise, mine], [wanted, their_noise, other]) is None

@@ -83,7 +83,7 @@ def compare(name: str, each: Callable[[Sample], str | None], step: int = 1) -> N
     found = []
     for one in thinned(samples_of(name), step):
         opwright.manual_seed(7)
-        torch.manual_seed(7)
+        torch.default_generator.manual_seed(7)
         problem = each(one)
         if problem is not None:
             found.append(f"{name}{one}: {problem}")
@@ -148,7 +148,7 @@ def test_out(name: str, filled: bool) -> None:
             )
         mine = call(lambda *args, **kwargs: ours(name)(*args, **kwargs, **mine_outs), one, to_opwright)
         opwright_result = list(mine) if isinstance(mine, tuple) else [mine]
-        torch.manual_seed(7)
+        torch.default_generator.manual_seed(7)
         other = call(lambda *args, **kwargs: theirs(name)(*args, **kwargs, **their_outs), one, to_torch)
         if not isinstance(mine, Exception) and any(
             a is not b for a, b in zip(opwright_result, mine_outs.values(), strict=True)
