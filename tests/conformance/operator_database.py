@@ -56,7 +56,7 @@ def entries() -> dict[str, Any]:
         warnings.simplefilter("ignore")
         from torch.testing._internal import common_utils
         from torch.testing._internal.common_methods_invocations import op_db
-    # For each sample these look through the stack: for a TestCase that asks, and for who seeds devices that are not here.
+    # For each sample these look through the stack: for a TestCase that asks, and for who seeds devices not here.
     common_utils.extract_test_fn = lambda: None
     common_utils.set_rng_seed = _seed
     return {name_of(entry): entry for entry in op_db}

@@ -14,7 +14,7 @@ import sys
 import textwrap
 import tokenize
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
@@ -159,22 +159,43 @@ def _served_by(code: CodeType) -> Served | None:
     return None
 
 
-@functools.lru_cache(maxsize=64)  # every error asks, and all kernels are looked through
+_names_of_rows: Final[dict[int, str]] = {}  # by `id`: looked at again before they count
+
+
 def served_by_row(row: Row) -> Served | None:
     """Return what a row serves."""
-    found = ((name, made) for shim, name, made in _shims() if isinstance(shim, Shim) and shim.row is row)
-    return next((_served(*each) for each in found), None)
+    found = _registered(row, _names_of_rows.get(id(row)))
+    if found is None:
+        rows = {id(shim.row): name for shim, name, _ in _shims() if isinstance(shim, Shim) and shim.row is not None}
+        _names_of_rows.clear()
+        _names_of_rows.update(rows)
+        found = _registered(row, rows.get(id(row)))
+    return found
+
+
+def _registered(row: Row, name: str | None) -> Served | None:
+    by_key = registry.kernels.get(name or "", {})
+    for shim, registration in _loaded(by_key):
+        if isinstance(shim, Shim) and shim.row is row:
+            return _served(name or "", registration)
+    return None
 
 
 def _shims() -> Iterator[tuple[Shim | Composite, str, Registration]]:
     """Yield the generated functions that are loaded, with the operator's name."""
     for name, by_key in registry.kernels.copy().items():
-        for registrations in tuple(by_key.values()):
-            for registration in registrations:
-                kernel = registration.kernel
-                shim = kernel.loaded if isinstance(kernel, Lazy) else kernel
-                if isinstance(shim, Shim | Composite):
-                    yield shim, name, registration
+        for shim, registration in _loaded(by_key):
+            yield shim, name, registration
+
+
+def _loaded(by_key: Mapping[Any, Iterable[Registration]]) -> Iterator[tuple[Shim | Composite, Registration]]:
+    """Yield the loaded ones of an operator's registrations."""
+    for registrations in tuple(by_key.values()):
+        for registration in registrations:
+            kernel = registration.kernel
+            shim = kernel.loaded if isinstance(kernel, Lazy) else kernel
+            if isinstance(shim, Shim | Composite):
+                yield shim, registration
 
 
 def _served(name: str, registration: Registration) -> Served | None:
