@@ -14,7 +14,8 @@ from typing import Final, NoReturn
 
 from opwright_codegen import VERSION
 from opwright_codegen.commands.config import find_config, is_name, read_config
-from opwright_codegen.commands.generate import check, generate, job_of
+from opwright_codegen.commands.generate import check, generate
+from opwright_codegen.commands.job import job_of
 from opwright_codegen.errors import SchemaError, SchemaErrors, UsageError, nearest
 
 __all__ = ["main"]

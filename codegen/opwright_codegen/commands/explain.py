@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import TextIO
 
 from opwright_codegen.commands.config import Config, read_config
-from opwright_codegen.commands.generate import check, job_of, read_operators
+from opwright_codegen.commands.generate import check, read_operators
+from opwright_codegen.commands.job import job_of
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.explanations import Explanation, explanations
 from opwright_codegen.read.advice import OF_ATEN

@@ -6,23 +6,15 @@ import os
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.commands.config import Config
+from opwright_codegen.commands.job import Job
 from opwright_codegen.errors import SchemaError, UsageError, nearest
-from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.output.editor_schema import editor_schema, editor_schemas, stale_editor_schemas
+from opwright_codegen.output.editor_schema import editor_schema, stale_editor_schemas
 from opwright_codegen.output.folders import check_folder
-from opwright_codegen.output.freshness import (
-    fresh_folders,
-    generator_files,
-    keep_stamp,
-    kernel_files,
-    named_files,
-    named_modules,
-)
+from opwright_codegen.output.freshness import fresh_folders, generator_files, keep_stamp
 from opwright_codegen.output.write import (
     MANIFEST,
     Changes,
@@ -42,136 +34,7 @@ if TYPE_CHECKING:
     from opwright_codegen.read.model import OperatorSet
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
-__all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The data of one run of the generator. `project` is the folder of the configuration that names its schemas,
-    `namespace` that of operators which are declared without one; `named` are the modules that schemas name by path,
-    `files` the CUDA sources, as far as they were read; `left_out` the operators that a framework of `bindings` cannot
-    take, and `targets` all files, as far as they were rendered."""
-
-    root: Path
-    schemas: tuple[Path, ...]
-    tags: Path | None
-    namespace: str | None
-    output: Path | dict[str, Path] | None
-    kernels: tuple[str, ...]
-    rules: tuple[str, ...]
-    strict: bool
-    only: tuple[str, ...] = ()
-    derivatives: Path | None = None
-    gradients: tuple[str, ...] = ()
-    uses: tuple[str, ...] = ()
-    project: Path | None = None
-    bindings: tuple[str, ...] = ()
-    trusted: bool = False
-    named: set[str] = field(default_factory=set)
-    files: set[str] = field(default_factory=set)
-    left_out: list[LeftOut] = field(default_factory=list)
-    targets: set[str] = field(default_factory=set)
-
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """Return where modules of kernels are looked for before the installed ones: the project, and beside schemas."""
-        return (self.root, self.root / "src", *dict.fromkeys(schema.parent for schema in self.schemas))
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Return what the settings name: a schema file may name functions of these by path, beside those of the
-        project."""
-        return (*self.kernels, *self.rules, *self.gradients, *self.uses)
-
-    @property
-    def base(self) -> Path:
-        """Return the folder that keeps the stamp of a run."""
-        if isinstance(self.output, Path):
-            return self.output
-        if not self.output:
-            raise UsageError("say where the output goes: -o FOLDER, or output = … in [tool.opwright]")
-        return next(iter(self.output.values()))
-
-    def folder(self, namespace: str, namespaces: Sequence[str]) -> Path:
-        """Return where the package of `namespace` goes: below the one folder, where there are several namespaces."""
-        if not isinstance(self.output, dict):
-            return self.base if len(namespaces) == 1 else self.base / namespace
-        if namespace not in self.output:
-            known = ", ".join(self.output)
-            raise UsageError(f"[tool.opwright.output] has no folder for the namespace {namespace!r}, only for {known}")
-        return self.output[namespace]
-
-    def recall(self) -> None:
-        """Add what the schemas of the last run name: which that is, is known when they are read."""
-        self.named.update(named_modules(self.base))
-        self.files.update(named_files(self.base))
-
-    def inputs(self) -> tuple[Path, ...]:
-        """Return all files that the output follows from, those of the generator aside."""
-        modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()), *sorted(self.named))
-        used = (path for package in self.used_packages() for path in package.files())
-        settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
-        sources = map(Path, sorted(self.files))
-        beside = editor_schemas(self.schemas)
-        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings, *sources, *beside)
-
-    @property
-    def data(self) -> tuple[Path, ...]:
-        """Return the files that declare something."""
-        return (*self.schemas, *(path for path in (self.tags, self.derivatives) if path is not None))
-
-    def used_packages(self) -> tuple[UsedPackage, ...]:
-        """Return the packages whose operators formulas may call. None builds upon itself."""
-        outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
-        own = {Path(os.path.realpath(folder)).name for folder in outputs if folder is not None}
-        return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
-
-    def options(self) -> str:
-        """Return all else that the output follows from."""
-        modules = (self.kernels, self.rules, self.gradients, self.uses)
-        return repr(
-            (str(self.output), *modules, self.strict, self.bindings, self.project is None, self.namespace, self.trusted)
-        )
-
-
-def job_of(config: Config, arguments: Namespace) -> Job:
-    """Return the configuration, with what the command line says in its place. Raises UsageError for too little.
-
-    The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
-    of `--kernels`: a name in a schema of C++ kernels that happens to be one of ours does not mean it.
-    """
-    schemas = tuple(Path(schema) for schema in arguments.schemas) or config.schemas
-    if not schemas:
-        raise UsageError('no schema file: name one, or set schemas = ["…"] in [tool.opwright] of pyproject.toml')
-    own = {schema.resolve() for schema in config.schemas}
-    chosen = {schema.resolve() for schema in schemas}
-    is_configured = chosen <= own
-    tags, kernels, strict = (config.tags, config.kernels, config.strict_kernels) if is_configured else (None, (), False)
-    namespace = arguments.namespace or (config.namespace if is_configured else None)
-    return Job(
-        config.root,
-        schemas,
-        Path(arguments.tags) if arguments.tags else tags,
-        namespace,
-        _output(arguments.output, config.output if chosen == own else None),
-        tuple(arguments.kernels) if arguments.kernels else kernels,
-        config.rules,
-        strict if arguments.strict_kernels is None else arguments.strict_kernels,
-        tuple(arguments.only or ()),
-        config.derivatives if chosen == own else None,
-        config.gradients,
-        config.uses,
-        config.root if is_configured else None,
-        config.bindings if chosen == own else (),
-        config.trusted and is_configured,
-    )
-
-
-def _output(given: str | None, configured: Path | dict[str, Path] | None) -> Path | dict[str, Path] | None:
-    """Return where output goes: as the command line says, or else the configuration. Raises UsageError for no name."""
-    if given == "":
-        raise UsageError("-o has no folder: name one, as in -o my_ops")
-    return configured if given is None else Path(given)
+__all__ = ["check", "generate", "read_job_derivatives", "read_operators", "render_namespace"]
 
 
 def generate(job: Job, arguments: Namespace, out: TextIO) -> int:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from opwright_codegen.commands.config import Config
-from opwright_codegen.commands.generate import Job, UsageError, job_of, render_namespace
+from opwright_codegen.commands.generate import render_namespace
+from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
-from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.importing.found import Findings
 from opwright_codegen.importing.registry import Listed, gradients_of, read_registry
 from opwright_codegen.importing.report import count_lines, page

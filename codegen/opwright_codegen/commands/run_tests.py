@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from opwright_codegen.commands.generate import Job, UsageError, read_operators
+from opwright_codegen.commands.generate import read_operators
+from opwright_codegen.commands.job import Job
+from opwright_codegen.errors import UsageError
 
 __all__ = ["run_tests"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.commands.generate import Job, read_job_derivatives, read_operators, render_namespace
+from opwright_codegen.commands.generate import read_job_derivatives, read_operators, render_namespace
+from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.declared import text_about

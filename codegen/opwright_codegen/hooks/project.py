@@ -14,8 +14,9 @@ from opwright_codegen.building.compiler import BuildError, ToolsMissing, find_co
 from opwright_codegen.building.library import Library
 from opwright_codegen.commands.build import cores, cuda_libraries, generated_folders, libraries, shims_of
 from opwright_codegen.commands.config import Config, read_config
-from opwright_codegen.commands.generate import Job, UsageError, generate, job_of
-from opwright_codegen.errors import SchemaError
+from opwright_codegen.commands.generate import generate
+from opwright_codegen.commands.job import Job, job_of
+from opwright_codegen.errors import SchemaError, UsageError
 from opwright_codegen.output.write import MANIFEST, manifest_names
 
 __all__ = ["ABI", "OF_C", "Project", "package_path"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.derivatives.model import Derivative, Differentiability, Saved
+from opwright_codegen.derivatives.model import Derivative, Differentiability
 from opwright_codegen.formula.ast import (
     Attribute,
     Call,
@@ -31,24 +31,14 @@ from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.targets.gradients.node_formulas import formula_texts
-from opwright_codegen.views.annotations import Tensors, tensors_in
+from opwright_codegen.targets.gradients.node_slots import Slot, SlotBuilder
+from opwright_codegen.views.annotations import Tensors
 from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
 __all__ = ["NodeBuilder", "NodeClass"]
 
-# What Node and MultipleOutputs have themselves.
-_MEMBERS = (
-    "apply", "counts", "dtype", "edges", "extra", "fields", "formulas", "is_recorded", "metadata", "more", "name",
-    "next_functions", "operands", "output", "outputs", "refused", "register_hook", "register_prehook", "release",
-    "results", "saved", "sequence", "shape", "shown", "takes_edges", "takes_undefined",
-)  # fmt: skip
-# Facts about one tensor that the runtime keeps, and the functions that say so in the body of a class.
-_FACTS = {
-    "shape": "kept_shape", "numel()": "kept_numel", "stride()": "kept_stride",
-    "storage_offset()": "kept_storage_offset",
-}  # fmt: skip
 _LOCALS = (
     "Any", "Edge", "Sequence", "adjoint_of", "any", "conjugate_of", "each", "edges", "expanded", "grad", "grads", "len",
     "mask", "not_implemented", "ops", "reshaped", "self", "split_edges", "swapped", "turned", "unpack", "unpack_all",
@@ -59,22 +49,6 @@ _QUICK = {
     "conj": ("conjugate_of", 0), "expand": ("expanded", 1), "new_zeros": ("zeros_for", 1), "reshape": ("reshaped", 1),
     "t": ("turned", 0), "transpose": ("swapped", 2),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A slot of a node: the thing or the fact it keeps, under which name, and the inputs whose gradients need it."""
-
-    name: str
-    saved: Saved
-    tensors: Tensors
-    is_result: bool
-    inputs: frozenset[str]
-
-    @property
-    def is_tensor(self) -> bool:
-        """Whether tensors are kept, which are saved, unpacked and freed."""
-        return self.saved.fact is None and self.tensors is not Tensors.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +98,15 @@ class NodeBuilder:
         self._functions = functions
         self._condition = condition
         self._arguments = [argument.name for argument in self.schema.arguments]
-        self._types = {a.name: a.type for a in self.schema.arguments}
-        self._types |= {
-            name: result.type for name, result in zip(self.schema.output_names, self.schema.returns, strict=True)
-        }
-        self.slots = self._slots()
+        self._saved = SlotBuilder(self.schema, entry)
+        self._is_list = self._saved.is_list
+        self.slots = self._saved.build()
         namer = Namer((*_LOCALS, *functions.values()))
         self._edges = {name: namer.claim(f"{name}_edge" + "s" * self._is_list(name)) for name in self.inputs}
         self._grads = {name: namer.claim(f"grad_{name}") for name in self.inputs}
         outputs = [self.schema.returns[place].name for place in entry.differentiable_outputs]
         self._own = {f"grad_{name}": namer.claim(f"grad_{name}") for name in outputs if name is not None}
-        self._own |= {name: namer.claim(name) for name in self._types}
+        self._own |= {name: namer.claim(name) for name in self._saved.types}
 
     # -- what is kept
 
@@ -149,78 +121,18 @@ class NodeBuilder:
         """Whether a node keeps how many tensors its lists have: from several, edges alone do not tell."""
         return sum(self._is_list(name) for name in self.inputs) > 1
 
-    def _is_list(self, name: str) -> bool:
-        return tensors_in(self._types[name]) not in (Tensors.ONE, Tensors.OPTIONAL)
-
-    def _slots(self) -> tuple[Slot, ...]:
-        namer = Namer(_MEMBERS)
-        needed: dict[str, set[str]] = {}
-        found: dict[str, tuple[Saved, bool]] = {}
-        for derivative in self.entry.derivatives:
-            for is_result, each in ((False, derivative.saved_inputs), (True, derivative.saved_outputs)):
-                for saved in each:
-                    found[saved.name] = saved, is_result
-                    needed.setdefault(saved.name, set()).update(derivative.inputs)
-        slots = []
-        for name, (saved, is_result) in found.items():
-            tensors = Tensors.NONE if saved.fact is not None else tensors_in(self._types[saved.of])
-            slots.append(
-                Slot(
-                    namer.claim(name),
-                    saved,
-                    tensors,
-                    is_result,
-                    frozenset(needed[name]),
-                )
-            )
-        return tuple(slots)
-
-    def _field(self, slot: Slot) -> str:
-        """Return what the body of the class says of a slot, `saved_tensor(1, needed_by=(0,))`; empty for a value that
-        a function computes."""
-        at = self._position(slot)
-        if isinstance(fact := slot.saved.fact, Formula):
-            word = "" if slot.is_result else self._fact(fact, slot.saved.of)
-            return f"{word}({at})" if word else ""
-        if slot.is_result:
-            return f"saved_result({at})"
-        if not slot.is_tensor:
-            return f"kept_argument({at})"
-        if slot.inputs.issuperset(self.inputs):
-            return f"saved_tensor({at})"
-        needing = [str(self._arguments.index(name)) for name in self.inputs if name in slot.inputs]
-        return f"saved_tensor({at}, needed_by={tuple_text(needing)})"
-
-    def _position(self, slot: Slot) -> str:
-        """Return where what is kept stands among the arguments, or the results; empty for the only result."""
-        if not slot.is_result:
-            return str(self._arguments.index(slot.saved.of))
-        results = self.schema.output_names
-        return str(results.index(slot.saved.of)) if len(results) > 1 else ""
-
-    def _fact(self, fact: Formula, of: str) -> str:
-        """Return the function for a fact that the runtime keeps; empty for another."""
-        match fact:
-            case Attribute(Reference(Kind.ARGUMENT, name), text) if name == of:
-                pass
-            case Call(Attribute(Reference(Kind.ARGUMENT, name), method), (), ()) if name == of:
-                text = f"{method}()"
-            case _:
-                return ""
-        return "" if self._is_list(of) else _FACTS.get(text, "")
-
     # -- the class
 
     def build(self) -> NodeClass:
         """Return the class as text."""
         parameters = ["self", "*grads: Any" if self.is_several else "grad: Any", "edges: Sequence[Edge] | None = None"]
-        fields = [f"{slot.name} = {field}" for slot in self.slots if (field := self._field(slot))]
+        fields = [f"{slot.name} = {field}" for slot in self.slots if (field := self._saved.field(slot))]
         if self.counts_inputs:
             fields.append("counts = kept_counts()")
         if texts := formula_texts(self._formulas(), self._plain_slots()):
             fields.append(_tuple_field("formulas", [quoted(text) for text in texts]))
         apply = NodeFunction("", signature("apply", parameters, "Sequence[Any]", 4), tuple(self._statements()))
-        values = [self._value(slot) for slot in self.slots if not self._field(slot)]
+        values = [self._value(slot) for slot in self.slots if not self._saved.field(slot)]
         return NodeClass(
             fill_comment(self._view.declaration),
             bracketed(f"class {self.name}(", self._facts(), "):"),
@@ -234,7 +146,7 @@ class NodeBuilder:
         word = "kept_result_value" if slot.is_result else "kept_value"
         head = signature(slot.name, [f"{self._own[slot.saved.of]}: Any"], "Any", 4)
         line = formula_lines(self.spelled(slot.saved.fact), self._spelling(), 8, "return ")
-        return NodeFunction(f"@{word}({self._position(slot)})", head, (line,))
+        return NodeFunction(f"@{word}({self._saved.position(slot)})", head, (line,))
 
     def _conditions(self) -> Iterator[NodeFunction]:
         """Yield the function that says whether a call is recorded, where there is a condition."""
@@ -345,7 +257,7 @@ class NodeBuilder:
         """Return the lines that unpack saved tensors and ask which gradients are wanted."""
         wanted = {saved.name for saved in (*derivative.saved_inputs, *derivative.saved_outputs)}
         statements = [
-            f"{self._own[slot.saved.of]} = {_unpacked(slot)}"
+            f"{self._own[slot.saved.of]} = {slot.unpacked}"
             for slot in self.slots
             if slot.is_tensor and slot.saved.name in wanted
         ]
@@ -422,16 +334,6 @@ def _tuple_field(name: str, items: Sequence[str]) -> str:
     """Return the line of a field that is a tuple."""
     head = f"{name} = ("
     return f"{name} = {tuple_text(items)}" if len(items) == 1 else bracketed(head, items, ")", 4)
-
-
-def _unpacked(slot: Slot) -> str:
-    match slot.tensors:
-        case Tensors.ONE:
-            return f"unpack(self.{slot.name}, self)"
-        case Tensors.OPTIONAL:
-            return f"unpack_optional(self.{slot.name}, self)"
-        case _:
-            return f"unpack_all(self.{slot.name}, self)"
 
 
 def _shortened(part: Formula) -> Formula | None:
