@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -99,6 +100,7 @@ def source_of(path: str) -> str:
 
 
 def test_everything_that_is_read_is_hashed(project: Path) -> None:
+    shutil.rmtree(project / "fresh_ops", ignore_errors=True)
     done = python(project, "-c", TRACED)
     assert done.stderr.startswith("{"), done.stdout + done.stderr
     found = json.loads(done.stderr)
@@ -142,7 +144,10 @@ def test_a_module_that_hides_another_is_seen(project: Path) -> None:
     hiding = project / "fresh_named"
     hiding.mkdir()
     (hiding / "__init__.py").write_text(FILES["fresh_named.py"])
-    assert "up to date" not in generate(project, "--check")
+    try:
+        assert "up to date" not in generate(project, "--check")
+    finally:
+        shutil.rmtree(hiding)
 
 
 def test_an_annotation_in_a_module_of_rules_is_seen(tmp_path: Path) -> None:

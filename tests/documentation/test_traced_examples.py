@@ -47,14 +47,17 @@ assert torch.allclose(trace(x), torch.ops.mylib.custom_nonzero(x))
 
 
 @pytest.fixture
-def as_torch() -> Iterator[None]:
-    with opwright.as_torch():
-        yield
-
-
-@pytest.mark.usefixtures("as_torch")
-def test_the_traced_custom_nonzero_runs_as_written(capsys: pytest.CaptureFixture[str]) -> None:
+def names(operators_are_dropped: None) -> Iterator[dict[str, object]]:
+    """The names of a module. Its operators hold it, since their kernels see them, and so themselves."""
     names: dict[str, object] = {"__name__": "example"}
+    with opwright.as_torch():
+        yield names
+    names.clear()
+
+
+def test_the_traced_custom_nonzero_runs_as_written(
+    names: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
     exec(compile(EXAMPLE, "example.py", "exec", dont_inherit=True), names)
     shown = capsys.readouterr().out
     assert 'custom_nonzero: "i64[u0, 1]" = opwright.ops.mylib.custom_nonzero.default(' in shown
