@@ -19,6 +19,8 @@ ORDER = [
     "targets.native", "targets.cuda", "targets.kernels", "targets.gradients", "targets.ops", "targets.bindings",
     "targets", "output", "building", "explanations", "importing", "commands", "hooks", "cli", "entry",
 ]  # fmt: skip
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
 PACKAGES = [name.replace(".", "/") for name in ORDER if (ROOT / name.replace(".", "/")).is_dir()]
 
 
@@ -120,3 +122,11 @@ def test_the_readme_of_a_package_has_a_line_for_each_file_in_import_order(packag
     order = [f"{package}/{name.removesuffix('.py')}".replace("/", ".") for name in listed]
     early = [(module, target) for at, module in enumerate(order) for target in order[at + 1 :] if module in graph()]
     assert [f"{module} imports {target}" for module, target in early if target in graph()[module]] == []
+
+
+def test_files_and_functions_are_short() -> None:
+    for path in ROOT.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
+        assert len(text.splitlines()) <= LONGEST_FILE, path
+        assert [each.name for each in functions if (each.end_lineno or 0) - each.lineno >= LONGEST_FUNCTION] == []

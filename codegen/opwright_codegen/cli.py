@@ -165,6 +165,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"opwright {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser)
     inputs = _inputs()
+    importing = argparse.ArgumentParser(add_help=False)
+    importing.add_argument(
+        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+    )
 
     command = commands.add_parser("new", help="write the folder of a project that works at once")
     command.add_argument("name", metavar="NAME", help="of the folder, the package and the namespace: demo_ops")
@@ -202,27 +206,24 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("code", nargs="?", metavar="CODE", help="what stands in brackets behind a message; else all")
     command.add_argument("--markdown", action="store_true", help="as a page")
 
-    command = commands.add_parser("table", help="show the dispatch table of an operator of the installed runtime")
+    command = commands.add_parser(
+        "table", parents=[importing], help="show the dispatch table of an operator of the installed runtime"
+    )
     command.add_argument("operator", metavar="OPERATOR")
-    command.add_argument(
-        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
-    )
 
-    command = commands.add_parser("backend", help="show what a backend has kernels for, and what is missing")
-    command.add_argument("name", metavar="NAME", help="of its device")
-    command.add_argument(
-        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+    command = commands.add_parser(
+        "backend", parents=[importing], help="show what a backend has kernels for, and what is missing"
     )
+    command.add_argument("name", metavar="NAME", help="of its device")
 
     command = commands.add_parser("import", help="write schema files of operators that exist already")
     _add_sources(command.add_subparsers(dest="source", metavar="SOURCE", required=True))
 
-    command = commands.add_parser("test", help="test operators with arguments drawn from their schemas")
-    command.add_argument(
-        "namespaces", nargs="*", metavar="NAMESPACE", help="whose operators; else those of [tool.opwright]"
+    command = commands.add_parser(
+        "test", parents=[importing], help="test operators with arguments drawn from their schemas"
     )
     command.add_argument(
-        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+        "namespaces", nargs="*", metavar="NAMESPACE", help="whose operators; else those of [tool.opwright]"
     )
     command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
     command.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="tests whose names match, as pytest's -k")

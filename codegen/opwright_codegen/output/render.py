@@ -79,13 +79,7 @@ def render(
     (namespace,) = operators.namespaces
     view = namespace_view(operators, namespace, package, project, used, trusted)
     bindings = bind(view, operators, kernels, rules, strict=strict)
-    recordings: Sequence[autograd.Recording] = ()
-    skipped: Sequence[str] = ()
-    rules_found: Sequence[forward.Rule] = ()
-    if derivatives is not None:
-        recordings = autograd.recordings(view, operators, derivatives)
-        skipped = autograd.without_history(view, operators, derivatives, recordings)
-        rules_found = forward.rules(view, operators, derivatives)
+    recordings, skipped, rules_found = _recorded(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
     parts = parts_of(view, bindings, recordings, rules_found, found_families)
     call_types = cache(partial(calls.CallTypes, view))
@@ -114,6 +108,17 @@ def render(
         if _is_wanted(name.removeprefix("../"), only):
             found[name] = _module_of(framework, told, [] if left_out is None else left_out)
     return dict(sorted(found.items()))
+
+
+def _recorded(
+    view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet | None
+) -> tuple[Sequence[autograd.Recording], Sequence[str], Sequence[forward.Rule]]:
+    """Return what is recorded of operators, the names of those without a history, and the rules of tangents."""
+    if derivatives is None:
+        return (), (), ()
+    recordings = autograd.recordings(view, operators, derivatives)
+    skipped = autograd.without_history(view, operators, derivatives, recordings)
+    return recordings, skipped, forward.rules(view, operators, derivatives)
 
 
 def _told(
