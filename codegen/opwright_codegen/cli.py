@@ -165,10 +165,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"opwright {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser)
     inputs = _inputs()
-    importing = argparse.ArgumentParser(add_help=False)
-    importing.add_argument(
-        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
-    )
 
     command = commands.add_parser("new", help="write the folder of a project that works at once")
     command.add_argument("name", metavar="NAME", help="of the folder, the package and the namespace: demo_ops")
@@ -206,6 +202,20 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("code", nargs="?", metavar="CODE", help="what stands in brackets behind a message; else all")
     command.add_argument("--markdown", action="store_true", help="as a page")
 
+    command = commands.add_parser("import", help="write schema files of operators that exist already")
+    _add_sources(command.add_subparsers(dest="source", metavar="SOURCE", required=True))
+
+    _add_commands_of_the_runtime(commands)
+    return parser
+
+
+def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add those that ask the installed runtime."""
+    importing = argparse.ArgumentParser(add_help=False)
+    importing.add_argument(
+        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+    )
+
     command = commands.add_parser(
         "table", parents=[importing], help="show the dispatch table of an operator of the installed runtime"
     )
@@ -215,9 +225,6 @@ def _parser() -> argparse.ArgumentParser:
         "backend", parents=[importing], help="show what a backend has kernels for, and what is missing"
     )
     command.add_argument("name", metavar="NAME", help="of its device")
-
-    command = commands.add_parser("import", help="write schema files of operators that exist already")
-    _add_sources(command.add_subparsers(dest="source", metavar="SOURCE", required=True))
 
     command = commands.add_parser(
         "test", parents=[importing], help="test operators with arguments drawn from their schemas"
@@ -231,7 +238,6 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(
         schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
     )  # all from the configuration
-    return parser
 
 
 def _add_sources(sources: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
