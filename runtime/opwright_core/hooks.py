@@ -1,4 +1,4 @@
-"""The questions of the small runtime to the library on it: a typed table, which `opwright.served` fills.
+"""The questions of the small runtime to the library on it: a typed table, which `opwright.providers` fills.
 
 The first question imports that, and a room that is asked loads by its own first one: an import from below would make a
 circle of all rooms, and load them for who needs none.
@@ -155,7 +155,7 @@ class Hooks:
 
 def _first(room: str) -> Callable[[], Any]:
     def ask() -> Any:
-        import_late("opwright.served")
+        import_late("opwright.providers")
         return getattr(hooks, room)()
 
     return ask

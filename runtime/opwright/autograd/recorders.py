@@ -45,7 +45,7 @@ class Recorder:
     """The maker of the recording kernel of an operator, or of a variant of it, from the class of its nodes."""
 
     __slots__ = ("_make", "node")
-    is_for_any = True  # (`dispatch.kernel_forms.Wrapper`)
+    is_for_any = True  # (`dispatch.kernel_kinds.Wrapper`)
 
     def __init__(self, node: type, make: Callable[[Any, Operator, Kernel], Kernel]) -> None:
         self.node = node

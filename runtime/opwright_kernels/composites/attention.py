@@ -57,7 +57,7 @@ def scaled_dot_product_attention(
 def _attention_of_arrays(
     query: Operand, key: Operand, value: Operand, mask: Operand | None, is_causal: bool, scale: float | None
 ) -> Operand | None:
-    """Return the attention where nobody looks at the steps to it and the operands are of the simple kind."""
+    """Return the attention of dense operands on the fast path: its steps are not recorded."""
     found = arrays_of(query, key, value, mask)
     if found is None:
         return None

@@ -18,10 +18,10 @@ from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import general_shim, name_error
-from opwright_core.keys import DENSE_CPU, ODD
+from opwright_core.keys import DENSE_CPU, NONDENSE
 from opwright_core.names.late_imports import import_late
-from opwright_core.plans.plan_cache import KnownViews, PlanCache
-from opwright_core.tensors.results import known_result
+from opwright_core.plans.plan_cache import PlanCache, ViewCache
+from opwright_core.tensors.results import planned_result
 from opwright_core.tensors.tensor import wrap_view
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if fast is not None:
 
 
 def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | None, Function | None]:
-    """Return what serves the operator of a row: all calls, those of simple tensors, and those of plain arrays; None
+    """Return what serves the operator of a row: all calls, those of dense tensors, and those of plain arrays; None
     where the first does. What a kernel that `is_trusted` returned once lies so each time."""
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
@@ -75,7 +75,7 @@ def _native_shims(row: Row) -> tuple[Function, Function | None, Function | None]
 def _planned(row: Row, general: Function) -> Function:
     """Return what serves in the place of a row's general shim in the compiled core."""
     cache = row.cache
-    if cache is None or not cache.is_served:
+    if cache is None or not cache.runs_in_core:
         return general
     # (what a kernel of ours does not take, Python computes; that of a user is called once)
     note = None if cache.is_trusted else partial(_note, row)
@@ -97,7 +97,7 @@ def _compiled(
 ) -> Function:
     """Return a kernel with a plan cache in C. `xp` is what it gets at place -1."""
     try:
-        made: Any = fast.Planned(general, kinds, kernel, places, xp, cache.of_call, known_result, cache.writes, note)
+        made: Any = fast.Planned(general, kinds, kernel, places, xp, cache.of_call, planned_result, cache.writes, note)
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)
@@ -105,14 +105,14 @@ def _compiled(
     return served
 
 
-def with_plans(general: Function, forms: Any) -> Function:
+def with_plans(general: Function, cache: Any) -> Function:
     """Return what serves in the place of a general kernel, by what is known of its plans or views."""
-    if fast is not None and isinstance(forms, KnownViews):
-        viewed: Function = fast.ViewCache(general, forms.kinds, wrap_view, ODD, forms.is_list, False)
+    if fast is not None and isinstance(cache, ViewCache):
+        viewed: Function = fast.ViewCache(general, cache.kinds, wrap_view, NONDENSE, cache.is_list, False)
         return viewed
-    if fast is None or isinstance(forms, KnownViews) or forms.kernel is None:
+    if fast is None or isinstance(cache, ViewCache) or cache.kernel is None:
         return general
-    return _compiled(general, forms.kinds, forms.kernel, forms.places, forms)
+    return _compiled(general, cache.kinds, cache.kernel, cache.places, cache)
 
 
 def indexing(method: F) -> F:
@@ -120,7 +120,7 @@ def indexing(method: F) -> F:
     tensors and in calls that nobody looks at."""
     if fast is None:
         return method
-    served: F = fast.ViewCache(method, "TX", wrap_view, ODD, False, True)
+    served: F = fast.ViewCache(method, "TX", wrap_view, NONDENSE, False, True)
     return served
 
 
@@ -129,10 +129,10 @@ def with_views(composite: Function, signature: Signature, keys: int) -> Function
     alone, in calls that nobody looks at: where its views lie is kept."""
     letters = ["T", *[_LETTERS.get(text, "") for text in signature.types[1:]]]
     is_view = signature.types[:1] == ("Tensor",) and signature.aliases == (0,) and not signature.written
-    if fast is None or keys & ~(DENSE_CPU | ODD) or not is_view or "" in letters:
+    if fast is None or keys & ~(DENSE_CPU | NONDENSE) or not is_view or "" in letters:
         return composite
     is_list = signature.returns == ("Tensor[]",)
-    viewed: Function = fast.ViewCache(composite, "".join(letters), wrap_view, ODD, is_list, False)
+    viewed: Function = fast.ViewCache(composite, "".join(letters), wrap_view, NONDENSE, is_list, False)
     if not is_list:
         return viewed
 
