@@ -27,7 +27,7 @@ from opwright.autograd.recording import (
     refuse_recording,
 )
 from opwright.autograd.recording_plans import RecordingPlan, fill
-from opwright.autograd.refreshing import rebase_history
+from opwright.autograd.regenerating import rebase_history
 from opwright.autograd.straight_inplace import straight_inplace
 from opwright.autograd.straight_lists import straight_list_recorder
 from opwright.autograd.straight_recorders import straight_recorder

@@ -248,7 +248,7 @@ def move_history(tensor: Tensor, node: Node) -> Tensor:
 
 
 def refresh(view: Tensor) -> None:
-    """Bring the history of a view up to date (Note [Histories of views]).
+    """Regenerate the grad_fn of a view whose memory was written to since (Note [Histories of views]).
 
     Raises RuntimeError for a view made in a block in which nothing was recorded, whose memory was written to since.
     """

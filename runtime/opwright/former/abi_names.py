@@ -22,7 +22,7 @@ _FORMER: Final = {
         "record",
         "record_several",
     ),
-    "opwright.autograd.refreshing": ("mark_view", "mark_views", "rebase_history"),
+    "opwright.autograd.regenerating": ("mark_view", "mark_views", "rebase_history"),
     "opwright.autograd.saved": (
         "Saved",
         "save",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.autograd.quick import is_unwatched
+from opwright.autograd.quick import is_fast_path
 from opwright_core import rules
 from opwright_core.arrays.devices import Device, as_device, backend_of
 from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
@@ -154,7 +154,7 @@ def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
 def _is_fast_path(self: Operand, dtype: Any, device: Any, memory_format: Any) -> bool:
     """Whether a tensor like this one is dense on the CPU, and how it is made is not recorded."""
     is_asked = dtype is not None or device is not None or memory_format is not None
-    return not is_asked and is_unwatched(self) and not self.keys & NONDENSE
+    return not is_asked and is_fast_path(self) and not self.keys & NONDENSE
 
 
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:

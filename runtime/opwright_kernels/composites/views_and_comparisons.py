@@ -71,7 +71,7 @@ def reshape(self: Operand, shape: Sequence[int]) -> Operand:
     if view_strides(tuple(self.shape), _strides(self), new, 1) is not None:
         return aten["view.default"](self, new)
     found = arrays_of(self)
-    if found is not None:  # nobody looks at the steps
+    if found is not None:  # the fast path
         return wrap(np.ascontiguousarray(found[0]).reshape(new))
     return aten["_unsafe_view.default"](aten["clone.default"](self, memory_format=opwright.contiguous_format), new)
 

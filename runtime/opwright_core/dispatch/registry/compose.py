@@ -204,7 +204,7 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:
-        made = hooks.gradients().refreshing(made, below, operator.signature)
+        made = hooks.gradients().regenerating(made, below, operator.signature)
     return hooks.gradients().noting(made) if keys & ANOMALY else made
 
 
