@@ -56,7 +56,7 @@ TABLES = [
 # The modules whose numbers the core goes by, too, by what their names in C begin with.
 NUMBERS = {
     "CORE": RUNTIME / "opwright_core" / "core.py",
-    "KIND": RUNTIME / "opwright_core" / "dispatch" / "compiled" / "forms.py",
+    "KIND": RUNTIME / "opwright_core" / "dispatch" / "compiled" / "signature_keys.py",
     "SAVE": RUNTIME / "opwright" / "autograd" / "fields.py",
     "STEP": RUNTIME / "opwright" / "autograd" / "formulas.py",
 }

@@ -52,7 +52,7 @@ BASE = (
     "view_layouts",
 )
 TOOLS = ("_subclasses", "cuda", "fake_profile", "random", "serialization", "testing", "utils")
-FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "served", "signal", "special", "whole")
+FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "providers", "signal", "special", "whole")
 LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted
 # What type checkers see of rooms above: typing alone, which nothing at run time needs.
@@ -79,7 +79,7 @@ LATE = {
     "opwright_core.dispatch.call.conversion -> opwright.generators.generator",
     "opwright_core.dispatch.call.introspection -> opwright.inspection.signatures",
     "opwright_core.dispatch.call.operator -> opwright.inspection.overload_facts",
-    "opwright_core.hooks -> opwright.served",
+    "opwright_core.hooks -> opwright.providers",
     "opwright_core.dispatch.call.signature -> opwright.inspection.signature_errors",
     "opwright_core.dispatch.package.stub_rows -> opwright.generators.generator",
 }

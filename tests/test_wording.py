@@ -96,6 +96,7 @@ VERBS = [
     "Record",
     "Reduce",
     "Refuse",
+    "Regenerate",
     "Register",
     "Remember",
     "Remove",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from opwright_core.dispatch.compiled.forms import operator_stub
+from opwright_core.dispatch.compiled.signature_keys import operator_stub
 from opwright_core.names.late_imports import import_late
 from opwright_core.tensors.methods import NotInstalled
 

@@ -10,8 +10,8 @@ from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.sizes import guard_or_false
 from opwright_core.hooks import hooks
 from opwright_core.keys import WATCHED
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor
 
@@ -65,4 +65,4 @@ def write_self(self: Tensor, result: Tensor) -> Tensor:
 
 def _plan(result: Tensor) -> Plan:
     shape = result.shape  # as torchgen's variants, an `out` that is resized becomes row-major
-    return Plan(Form(shape, contiguous_strides(shape), result.dtype), (result.array,))
+    return Plan(TensorSpec(shape, contiguous_strides(shape), result.dtype), (result.array,))

@@ -32,7 +32,7 @@ from opwright_core.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
 from opwright_core.names.late_imports import import_late
 from opwright_core.places import where_declared
 from opwright_core.plans.alike import alike
-from opwright_core.plans.plan_cache import KnownViews
+from opwright_core.plans.plan_cache import ViewCache
 from opwright_core.state import active_modes
 from opwright_core.tensors.results import (
     new_result,
@@ -134,20 +134,20 @@ _MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwri
 __all__ = [
     "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "INTS", "NOT_GIVEN", "VERSION", "Along", "ByHand", "CudaHostKernel",
     "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter", "DType", "Declarations", "Device", "Edge",
-    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "KnownViews", "LaunchRule", "Layout",
-    "Leading", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
-    "RecordedSeveral", "Reducing", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
-    "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper", "conjugate_of",
-    "copy_written", "cuda_kernel", "dtypes", "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3",
-    "find_items", "find_list", "find_some", "function_of", "functions_of", "gradients_of", "inplace_recorder",
-    "inplace_variant", "install", "install_methods", "is_array", "is_dtype", "is_int_list", "kept_argument",
-    "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value",
-    "kernel", "name_kernel", "native_kernel", "new_fake", "new_place", "new_result", "new_results", "not_implemented",
-    "number_of", "or_zeros", "out_recorder", "out_variant", "place_of", "place_of_first", "plan_of", "plans_of",
-    "recorded_if", "recorder", "refuse_recording", "reshaped", "result_class", "results_of", "rules", "saved_result",
-    "saved_tensor", "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all",
-    "unpack_optional", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out",
-    "write_outs", "write_self", "zeros_for",
+    "Elementwise", "Everything", "Family", "Folded", "ForwardRule", "Generator", "LaunchRule", "Layout", "Leading",
+    "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded", "RecordedSeveral",
+    "Reducing", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor", "ViewCache", "active_modes",
+    "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper", "conjugate_of", "copy_written",
+    "cuda_kernel", "dtypes", "expanded", "fake", "fake_kernel", "find0", "find1", "find2", "find3", "find_items",
+    "find_list", "find_some", "function_of", "functions_of", "gradients_of", "inplace_recorder", "inplace_variant",
+    "install", "install_methods", "is_array", "is_dtype", "is_int_list", "kept_argument", "kept_counts", "kept_numel",
+    "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "kernel", "name_kernel",
+    "native_kernel", "new_fake", "new_place", "new_result", "new_results", "not_implemented", "number_of", "or_zeros",
+    "out_recorder", "out_variant", "place_of", "place_of_first", "plan_of", "plans_of", "recorded_if", "recorder",
+    "refuse_recording", "reshaped", "result_class", "results_of", "rules", "saved_result", "saved_tensor",
+    "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional",
+    "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
+    "write_self", "zeros_for",
 ]  # fmt: skip
 
 

@@ -20,12 +20,12 @@ __all__ = [
 # and an int of two digits takes a call some ns more: so what ordinary tensors carry lies below 2**30, and what few
 # calls use above. Private bits are the lowest, so that `keys & (key - 1)` keeps them.
 
-# Of a tensor: it requires grad; it is a view; it is not the simple case (strides other than exactly the contiguous
+# Of a tensor: it requires grad; it is a view; it is not dense (strides other than exactly the contiguous
 # ones, no dimension, or a dtype that computes in a wider one). Of a call: `no_grad`, inference mode, anomaly mode or
 # the Python dispatcher is on. Of both: the tensor has a tangent; some tensor may have one.
 GRAD: Final = 1 << 0
 VIEW: Final = 1 << 1
-ODD: Final = 1 << 2
+NONDENSE: Final = 1 << 2
 TANGENT: Final = 1 << 3
 NO_GRAD: Final = 1 << 4
 INFERENCE: Final = 1 << 5
@@ -57,7 +57,7 @@ AUTOCAST: Final = 1 << 41
 BATCHED: Final = 1 << 42
 FRONT_MODE: Final = 1 << 43
 
-PRIVATE: Final = GRAD | VIEW | ODD | TANGENT | NO_GRAD | INFERENCE | ANOMALY | PYTHON_DISPATCHER
+PRIVATE: Final = GRAD | VIEW | NONDENSE | TANGENT | NO_GRAD | INFERENCE | ANOMALY | PYTHON_DISPATCHER
 BACKENDS: Final = CPU | CUDA | PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3 | META
 AUTOGRAD: Final = (
     AUTOGRAD_CPU | AUTOGRAD_CUDA | AUTOGRAD_META
@@ -81,7 +81,7 @@ DENSE_PRIVATEUSE2: Final = PRIVATEUSE2 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE2
 DENSE_PRIVATEUSE3: Final = PRIVATEUSE3 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE3
 
 # All that a call may carry for which nobody but a CPU kernel does anything.
-CPU_ALONE: Final = DENSE_CPU | VIEW | ODD | NO_GRAD
+CPU_ALONE: Final = DENSE_CPU | VIEW | NONDENSE | NO_GRAD
 
 # Not a keyset: the table entry for plain NumPy arrays alone, with no mode switched on.
 ARRAYS: Final = -1

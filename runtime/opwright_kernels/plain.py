@@ -1,7 +1,7 @@
-"""Calls that nobody looks at: composites and backward functions of them may compute on arrays at once.
+"""The fast-path test of composites and backward functions: no mode, no autograd, all operands NumPy.
 
-What an operator that is made of others does inside shows to modes, to what records gradients and to other devices.
-Where there are none, one function on arrays gives the same values in a fraction of the calls.
+The operators that a composite calls are seen by modes, by autograd and by backends of other devices. Where there are
+none of these, one function on arrays gives the same values in a fraction of the calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opwright_core.tensors.tensor import Tensor
 
 Array = Any
 
-_SERVED = frozenset((dtype("float32"), dtype("float64")))
+_DTYPES = frozenset((dtype("float32"), dtype("float64")))
 
 
 def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | None:
@@ -27,14 +27,14 @@ def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | No
     Return None if a mode is on, a gradient or tangent would be recorded, or a tensor is of another dtype, of a subclass
     or on another device.
     """
-    if type(first) is not Tensor or first.array.dtype not in _SERVED:
+    if type(first) is not Tensor or first.array.dtype not in _DTYPES:
         return None
-    kept = first.array.dtype
+    common = first.array.dtype
     keys, arrays = first.keys, [first.array]
     for each in others:
         if each is None:
             arrays.append(None)
-        elif type(each) is Tensor and each.array.dtype == kept:
+        elif type(each) is Tensor and each.array.dtype == common:
             keys |= each.keys
             arrays.append(each.array)
         else:

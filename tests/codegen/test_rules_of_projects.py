@@ -25,7 +25,7 @@ from opwright_core.plans.plan import Plan
 
 
 def start_of(self: Any, count: int) -> Plan:
-    return Plan(rules.like(self[:count]).form, (self,))
+    return Plan(rules.like(self[:count]).spec, (self,))
 """
 SETTINGS = """\
 [tool.opwright]

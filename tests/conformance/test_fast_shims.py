@@ -20,10 +20,10 @@ from opwright import Tensor
 from opwright.testing.closeness import TOLERANCES
 from opwright_core.arrays.dtypes import CANONICAL
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import Lazy
+from opwright_core.dispatch.registry.kernel_kinds import Lazy
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
-from opwright_core.plans.plan_cache import KnownViews, PlanCache
+from opwright_core.plans.plan_cache import PlanCache, ViewCache
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 NUMBERS = (2, 0.5, -1, True, 2**62, -0.0)
@@ -47,8 +47,8 @@ def loaded_kernels() -> Iterator[tuple[Operator, Lazy]]:
                 yield operator, kernel
 
 
-def views_of(kernel: Lazy) -> KnownViews | None:
-    found: KnownViews | None = getattr(sys.modules[kernel.module], f"{kernel.general}_forms", None)
+def views_of(kernel: Lazy) -> ViewCache | None:
+    found: ViewCache | None = getattr(sys.modules[kernel.module], f"{kernel.general}_cache", None)
     return found
 
 

@@ -31,7 +31,7 @@ FUNCTIONAL = [name for name in sampled(SchemaKind.FUNCTIONAL) if name in SAMPLES
 UNINITIALISED = (
     "empty.memory_format", "empty_strided", "empty_permuted", "empty_like", "new_empty", "new_empty_strided",
 )  # fmt: skip
-# On arrays where nobody looks at the steps, and by operators else: sums are taken in another order.
+# On arrays on the fast path, and by operators else: sums are taken in another order.
 ROUNDED = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
 # Where the functional call says or does something else, and why; `described` says how what is written to lies.
 KNOWN = Table(

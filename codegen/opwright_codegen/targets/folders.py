@@ -10,7 +10,7 @@ __all__ = ["TEMPLATE", "context"]
 TEMPLATE = "folder.py.j2"
 _SHIMS = """
 `NAME` serves every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
-serves calls in which every tensor is simple: row-major, with elements and dimensions, of a dtype that computes in
+handles calls in which every tensor is dense: row-major, with elements and dimensions, of a dtype that computes in
 itself. The library's own result is what the plan would say there, so that no plan is made. """
 _HELD: Final[Mapping[str, str]] = {
     "kernels_cpu": f"""Kernels for CPU: Tensors in, the arrays of NumPy to the kernel, Tensors out.

@@ -21,7 +21,7 @@ _MODULES = {
     "opwright_core.abi": (
         "ARRAYS", "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource",
         "CudaWriter", "DENSE_CPU", "DENSE_CUDA", "DType", "Declarations", "Device", "Edge", "Elementwise", "Everything",
-        "Family", "Folded", "ForwardRule", "Generator", "INTS", "KnownViews", "LaunchRule", "Layout", "Leading",
+        "Family", "Folded", "ForwardRule", "Generator", "INTS", "ViewCache", "LaunchRule", "Layout", "Leading",
         "MemoryFormat", "NOT_GIVEN", "NativeLibrary", "Operator", "Overloaded", "Packet", "Product", "Recorded",
         "RecordedSeveral", "Reducing", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
         "active_modes", "adjoint_of", "alike", "array_module", "as_tuple", "autocast_wrapper", "conjugate_of",

@@ -3,8 +3,8 @@
 from typing import Any
 
 from opwright import rules
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 
 
 def row_of(x: Any) -> Plan:
@@ -61,10 +61,10 @@ def _like(x: Any, *others: Any) -> Plan:
 
 def _with(plan: Plan, *operands: Any) -> Plan:
     """The plan for all operands: those of floats are computed in the dtype that the first one is computed in."""
-    form, compute = plan.form, plan.compute
+    spec, compute = plan.spec, plan.compute
     casts = tuple(each is not None and each.dtype.kind == "f" and each.dtype != compute for each in operands)
-    form = Form(form.shape, form.strides, form.dtype, form.common, compute, form.produces, casts, dims=form.dims)
-    return Plan(form, operands)
+    spec = TensorSpec(spec.shape, spec.strides, spec.dtype, spec.common, compute, spec.produces, casts, dims=spec.dims)
+    return Plan(spec, operands)
 
 
 def _same(name: str, shape: Any, wanted: Any) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright_core.abi import DType, KnownViews, Tensor, wrap_view, wrap_views
+from opwright_core.abi import DType, Tensor, ViewCache, wrap_view, wrap_views
 from opwright_kernels.moving import shapes as shapes_kernels
 from opwright_kernels.moving import views as views_kernels
 
-alias_forms = KnownViews("T")
+alias_cache = ViewCache("T")
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -21,7 +21,7 @@ def alias(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.alias(np, self.array))
 
 
-detach_forms = KnownViews("T")
+detach_cache = ViewCache("T")
 
 
 # detach(Tensor(a) self) -> Tensor(a)
@@ -29,7 +29,7 @@ def detach(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.alias(np, self.array))
 
 
-view_default_forms = KnownViews("TI")
+view_default_cache = ViewCache("TI")
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
@@ -37,7 +37,7 @@ def view_default(self: Tensor, size: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.view(np, self.array, size))
 
 
-transpose_int_forms = KnownViews("TVV")
+transpose_int_cache = ViewCache("TVV")
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
@@ -45,7 +45,7 @@ def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return wrap_view(self, shapes_kernels.transpose(np, self.array, dim0, dim1))
 
 
-t_forms = KnownViews("T")
+t_cache = ViewCache("T")
 
 
 # t(Tensor(a) self) -> Tensor(a)
@@ -53,7 +53,7 @@ def t(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.matrix_transpose(np, self.array))
 
 
-numpy_T_forms = KnownViews("T")
+numpy_T_cache = ViewCache("T")
 
 
 # numpy_T(Tensor(a) self) -> Tensor(a)
@@ -61,7 +61,7 @@ def numpy_T(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.reversed_dims(np, self.array))
 
 
-permute_forms = KnownViews("TI")
+permute_cache = ViewCache("TI")
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
@@ -69,7 +69,7 @@ def permute(self: Tensor, dims: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.permute(np, self.array, dims))
 
 
-expand_forms = KnownViews("TIV")
+expand_cache = ViewCache("TIV")
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
@@ -77,7 +77,7 @@ def expand(self: Tensor, size: list[int], implicit: bool) -> Tensor:
     return wrap_view(self, shapes_kernels.expand(np, self.array, size, implicit))
 
 
-select_int_forms = KnownViews("TVV")
+select_int_cache = ViewCache("TVV")
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
@@ -85,7 +85,7 @@ def select_int(self: Tensor, dim: int, index: int) -> Tensor:
     return wrap_view(self, shapes_kernels.select(np, self.array, dim, index))
 
 
-slice_Tensor_forms = KnownViews("TVVVV")
+slice_Tensor_cache = ViewCache("TVVVV")
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
@@ -93,7 +93,7 @@ def slice_Tensor(self: Tensor, dim: int, start: int | None, end: int | None, ste
     return wrap_view(self, shapes_kernels.take_slice(np, self.array, dim, start, end, step))
 
 
-unsqueeze_forms = KnownViews("TV")
+unsqueeze_cache = ViewCache("TV")
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
@@ -101,7 +101,7 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
     return wrap_view(self, shapes_kernels.unsqueeze(np, self.array, dim))
 
 
-squeeze_default_forms = KnownViews("T")
+squeeze_default_cache = ViewCache("T")
 
 
 # squeeze(Tensor(a) self) -> Tensor(a)
@@ -109,7 +109,7 @@ def squeeze_default(self: Tensor) -> Tensor:
     return wrap_view(self, shapes_kernels.squeeze(np, self.array))
 
 
-squeeze_dim_forms = KnownViews("TV")
+squeeze_dim_cache = ViewCache("TV")
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
@@ -117,7 +117,7 @@ def squeeze_dim(self: Tensor, dim: int) -> Tensor:
     return wrap_view(self, shapes_kernels.squeeze_dims(np, self.array, dim))
 
 
-squeeze_dims_forms = KnownViews("TI")
+squeeze_dims_cache = ViewCache("TI")
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
@@ -125,7 +125,7 @@ def squeeze_dims(self: Tensor, dim: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.squeeze_dims(np, self.array, dim))
 
 
-diagonal_forms = KnownViews("TVVV")
+diagonal_cache = ViewCache("TVVV")
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
@@ -133,7 +133,7 @@ def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return wrap_view(self, shapes_kernels.diagonal(np, self.array, offset, dim1, dim2))
 
 
-split_Tensor_forms = KnownViews("TVV", is_list=True)
+split_Tensor_cache = ViewCache("TVV", is_list=True)
 
 
 # split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
@@ -141,7 +141,7 @@ def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.split(np, self.array, split_size, dim))
 
 
-split_with_sizes_default_forms = KnownViews("TIV", is_list=True)
+split_with_sizes_default_cache = ViewCache("TIV", is_list=True)
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
@@ -149,7 +149,7 @@ def split_with_sizes_default(self: Tensor, split_sizes: list[int], dim: int) -> 
     return wrap_views(self, shapes_kernels.split_sizes(np, self.array, split_sizes, dim))
 
 
-unbind_int_forms = KnownViews("TV", is_list=True)
+unbind_int_cache = ViewCache("TV", is_list=True)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
@@ -157,7 +157,7 @@ def unbind_int(self: Tensor, dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.unbind(np, self.array, dim))
 
 
-unfold_forms = KnownViews("TVVV")
+unfold_cache = ViewCache("TVVV")
 
 
 # unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
@@ -165,7 +165,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return wrap_view(self, views_kernels.unfold(np, self.array, dimension, size, step))
 
 
-view_dtype_forms = KnownViews("TV")
+view_dtype_cache = ViewCache("TV")
 
 
 # view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
@@ -173,7 +173,7 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     return wrap_view(self, views_kernels.view_dtype(np, self.array, dtype))
 
 
-view_as_real_forms = KnownViews("T")
+view_as_real_cache = ViewCache("T")
 
 
 # view_as_real(Tensor(a) self) -> Tensor(a)
@@ -181,7 +181,7 @@ def view_as_real(self: Tensor) -> Tensor:
     return wrap_view(self, views_kernels.view_as_real(np, self.array))
 
 
-view_as_complex_forms = KnownViews("T")
+view_as_complex_cache = ViewCache("T")
 
 
 # view_as_complex(Tensor(a) self) -> Tensor(a)

@@ -20,7 +20,7 @@ from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright_core.arrays.storage import Extra
-from opwright_core.keys import GRAD, ODD, VIEW, WATCHED
+from opwright_core.keys import GRAD, NONDENSE, VIEW, WATCHED
 from opwright_core.locks.forks import ForkLock
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -126,10 +126,10 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
     array = grad.array
     if type(array) is not np.ndarray:
         return _copied(variable, grad)
-    if not (variable.keys | grad.keys) & ODD and is_ours and array.base is None and sys.getrefcount(array) <= 3:
+    if not (variable.keys | grad.keys) & NONDENSE and is_ours and array.base is None and sys.getrefcount(array) <= 3:
         if not grad.keys & GRAD and grad.extra is None:
             return grad  # both are row-major
-    elif not variable.keys & ODD and not with_modes(grad.keys) & (GRAD | WATCHED):
+    elif not variable.keys & NONDENSE and not with_modes(grad.keys) & (GRAD | WATCHED):
         return wrap(np.array(array, order="C"))
     wanted = _strides(variable)
     if is_ours and array.base is None and sys.getrefcount(array) <= 3 and _lies(grad, wanted):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright.view_layouts import without_base
-from opwright_core.dispatch.registry.kernel_forms import Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import Wrapper
 from opwright_core.dispatch.registry.registering import register
 from opwright_core.tensors.tensor import Tensor
 

@@ -108,17 +108,17 @@ class _Pass:
         "leaves",
         "needed",
         "number",
+        "queue",
         "roots",
         "targets",
         "uses",
-        "waiting",
     )
 
     def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None, accumulates: bool) -> None:
         self.number = _next_number()
         self.roots: Sequence[Edge] = ()
         self.keep_graph = keep_graph
-        self.waiting: dict[int, list[Any]] = {}  # by sequence: a node and what arrived, a list for several outputs
+        self.queue: dict[int, list[Any]] = {}  # by sequence: a node and what arrived, a list for several outputs
         self.heap: list[int] = []
         self.leaves: dict[AccumulateGrad, Any] = {}
         self.complete: list[AccumulateGrad] = []  # those whose gradient is whole while nodes still wait
@@ -157,13 +157,13 @@ class _Pass:
             self.deliver_to_leaf(edge, grad)
             return
         node = edge[0] if type(edge) is tuple else edge
-        found = self.waiting.get(node.sequence)
+        found = self.queue.get(node.sequence)
         if found is None:
             heapq.heappush(self.heap, -node.sequence)
             if node is edge:
-                self.waiting[node.sequence] = [node, grad]
+                self.queue[node.sequence] = [node, grad]
                 return
-            found = self.waiting[node.sequence] = [node, [None] * len(node.outputs)]
+            found = self.queue[node.sequence] = [node, [None] * len(node.outputs)]
         if node is edge:
             found[1] = add(found[1], grad)
         else:
@@ -227,14 +227,14 @@ class _Pass:
 
     def run(self) -> None:
         """Take nodes until none waits."""
-        waiting, heap = self.waiting, self.heap
+        queue, heap = self.queue, self.heap
         is_plain = self.uses is None and self.needed is None and not self.is_careful
         last: float = math.inf  # nodes come in descending order, as edges lead to older ones
         while heap:
             while self.complete:
                 self.finish_leaf(self.complete.pop(0))
             number = -heapq.heappop(heap)
-            node, grad = waiting.pop(number)
+            node, grad = queue.pop(number)
             if number >= last:
                 raise error_of_circle(node)
             last = number

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from opwright.autograd.nodes import Node
 
 __all__ = [
-    "Field", "NodeType", "Way", "kept_argument", "kept_counts", "kept_numel",
-    "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "recorded_if",
-    "saved_result", "saved_tensor",
+    "Field", "NodeType", "Way", "kept_argument", "kept_counts", "kept_numel", "kept_result_value", "kept_shape",
+    "kept_storage_offset", "kept_stride", "kept_value", "recorded_if", "saved_result", "saved_tensor",
 ]  # fmt: skip
 
 

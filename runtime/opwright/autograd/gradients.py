@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
-from opwright.autograd.quick import is_array_alone, is_unwatched
+from opwright.autograd.quick import is_array_alone, is_fast_path
 from opwright.inspection.kernel_sources import recorded_by
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device
@@ -33,7 +33,7 @@ def zeros(shape: Shape, dtype: DType, device: Device) -> Tensor:
 
 def ones_like(tensor: Tensor) -> Tensor:
     """Return the ones that a backward of a scalar begins with."""
-    if is_unwatched(tensor):
+    if is_fast_path(tensor):
         array = np.empty(tensor.array.shape, tensor.array.dtype)
         array.fill(1)
         return wrap(array)

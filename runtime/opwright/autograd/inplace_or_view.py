@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.autograd.recording import check_writable, increment_version
-from opwright.autograd.refreshing import mark_view, mark_views
+from opwright.autograd.regenerating import mark_view, mark_views
 from opwright_core.arrays.storage import storage_of
 from opwright_core.core import fast
 from opwright_core.keys import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral",
-    "gradients_of", "next_sequence", "node_of", "split_edges",
+    "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral", "gradients_of",
+    "next_sequence", "node_of", "split_edges",
 ]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__ if fast is None else fast.next_sequence

@@ -1,6 +1,6 @@
-"""Functions for what formulas of gradients are full of, as generated nodes call them: methods of tensors, which go to
-the array at once where nobody would see an operator. Their results are nobody's views: what has a history, or a mode,
-has the method."""
+"""Methods of tensors that formulas of gradients use often, as functions with a fast path: they compute on the array
+where no mode and no autograd would see an operator, and call the method elsewhere. Results on the fast path are no
+views."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from opwright_core.tensors.tensor import Tensor, wrap
 
 
 def is_array_alone(value: Any) -> bool:
-    """Whether nobody sees what is done with a tensor's array: it is NumPy's, and no call with it is recorded."""
+    """Whether a tensor is a NumPy array alone: no mode is on, and no call with it is recorded by autograd."""
     return type(value) is Tensor and type(value.array) is np.ndarray and not with_modes(value.keys) & ~CPU_ALONE
 
 
-def is_unwatched(*tensors: Any) -> bool:
-    """Whether a call with these tensors comes to a CPU kernel and nobody else sees it: what records their gradients may
-    see fewer steps."""
+def is_fast_path(*tensors: Any) -> bool:
+    """Whether a call may take the fast path: no mode is on, and all operands are NumPy arrays. Autograd may record
+    it in fewer steps."""
     keys = 0
     for tensor in tensors:
         if type(tensor) is not Tensor or type(tensor.array) is not np.ndarray:

@@ -27,7 +27,7 @@ from opwright.autograd.recording import (
     refuse_recording,
 )
 from opwright.autograd.recording_plans import RecordingPlan, fill
-from opwright.autograd.refreshing import rebase_history
+from opwright.autograd.regenerating import rebase_history
 from opwright.autograd.straight_inplace import straight_inplace
 from opwright.autograd.straight_lists import straight_list_recorder
 from opwright.autograd.straight_recorders import straight_recorder
@@ -45,7 +45,7 @@ class Recorder:
     """The maker of the recording kernel of an operator, or of a variant of it, from the class of its nodes."""
 
     __slots__ = ("_make", "node")
-    is_for_any = True  # (`dispatch.kernel_forms.Wrapper`)
+    is_for_any = True  # (`dispatch.kernel_kinds.Wrapper`)
 
     def __init__(self, node: type, make: Callable[[Any, Operator, Kernel], Kernel]) -> None:
         self.node = node

@@ -31,9 +31,9 @@ from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of",
-    "increment_version", "leave_graph", "make_leaf", "mark_view", "mark_views", "move_history", "not_implemented",
-    "rebase_history", "record", "record_several", "refresh", "refuse_recording",
+    "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",
+    "leave_graph", "make_leaf", "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history",
+    "record", "record_several", "refresh", "refuse_recording",
 ]  # fmt: skip
 
 Kernel = Callable[..., Any]
@@ -248,7 +248,7 @@ def move_history(tensor: Tensor, node: Node) -> Tensor:
 
 
 def refresh(view: Tensor) -> None:
-    """Bring the history of a view up to date (Note [Histories of views]).
+    """Regenerate the grad_fn of a view whose memory was written to since (Note [Histories of views]).
 
     Raises RuntimeError for a view made in a block in which nothing was recorded, whose memory was written to since.
     """

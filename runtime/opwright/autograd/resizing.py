@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright_core.dispatch.registry.kernel_forms import Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import Wrapper
 from opwright_core.dispatch.registry.registering import register
 from opwright_core.tensors.tensor import Tensor
 

@@ -24,8 +24,7 @@ from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "Saved", "disable_saved_tensors_hooks", "note_detached", "note_tangent", "save", "save_all", "save_optional",
-    "save_original", "save_result", "save_results", "saved_tensors_hooks", "unpack", "unpack_all",
-    "unpack_optional",
+    "save_original", "save_result", "save_results", "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
 ]  # fmt: skip
 
 Saved = Any  # what `save` and its like return: opaque to those who call them

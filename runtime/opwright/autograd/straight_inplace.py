@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from opwright.autograd.recording import Kernel, check_inplace
-from opwright.autograd.refreshing import rebase_history
+from opwright.autograd.regenerating import rebase_history
 from opwright.autograd.saved import save, save_original, save_result
 from opwright.autograd.straight_recorders import Kept, Make, made_of_kind
 from opwright_core.tensors.tensor import Tensor

@@ -65,7 +65,7 @@ class Placed(NamedTuple):
         return aten["view_as_complex.default"](found) if self.is_paired else found
 
     def put(self, flat: Tensor, values: Tensor) -> Tensor:
-        """Return the buffer with other values in these places; the values of one place are added up."""
+        """Return the buffer with other values at these elements; the values of one element are added up."""
         if self.is_paired:
             values = aten["view_as_real.default"](values)
         shape, strides, offset = self.layout()
@@ -79,8 +79,8 @@ class Placed(NamedTuple):
         return added
 
 
-class _Window(NamedTuple):
-    """A base and a view in one buffer. The compiled core makes others, of row-major views
+class _ViewSpec(NamedTuple):
+    """The layouts of a view and of its base in one buffer. The compiled core has its own, for row-major views
     (`runtime/opwright_core/fast/rebase_history.c`)."""
 
     base: Placed
@@ -88,7 +88,7 @@ class _Window(NamedTuple):
     length: int
 
     @classmethod
-    def of(cls, view: Tensor, base: Tensor) -> _Window:
+    def of(cls, view: Tensor, base: Tensor) -> _ViewSpec:
         start, own = base.storage_offset(), view.storage_offset()
         if view.dtype != base.dtype:
             return cls._of_parts(view, base, start, own)
@@ -98,8 +98,8 @@ class _Window(NamedTuple):
         return cls(first, second, max(first.length(), second.length()))
 
     @classmethod
-    def _of_parts(cls, view: Tensor, base: Tensor, start: int, own: int) -> _Window:
-        """Return the window between complex numbers and their parts. Raises AutogradError for other dtypes."""
+    def _of_parts(cls, view: Tensor, base: Tensor, start: int, own: int) -> _ViewSpec:
+        """Return the spec of a real view of complex numbers, or the reverse. Raises AutogradError for other dtypes."""
         if to_real(base.dtype) is not view.dtype and to_real(view.dtype) is not base.dtype:
             raise AutogradError(
                 f"a recorded write to a view of another dtype ({view.dtype}) than its base's ({base.dtype}) has no "
@@ -136,31 +136,31 @@ class _Window(NamedTuple):
         return made
 
 
-def _serves_arrays(window: Any, grad: Any) -> bool:
-    """Whether arrays serve a window, and nobody but NumPy is to see what is done with this gradient."""
-    return is_array_alone(grad) and (type(window) is not _Window or window.is_of_rows)
+def _is_on_arrays(spec: Any, grad: Any) -> bool:
+    """Whether the gradient of a view is computed on arrays: no mode is on, and no call with it is recorded."""
+    return is_array_alone(grad) and (type(spec) is not _ViewSpec or spec.is_of_rows)
 
 
-def _whole(window: Any) -> _Window:
-    """Return a window of the compiled core's as one that is seen here."""
-    if type(window) is _Window:
-        return window
-    shape, *of_view = window.described()
-    return _Window(Placed(shape, contiguous_strides(shape), 0), Placed(*of_view), count(shape))
+def _whole(spec: Any) -> _ViewSpec:
+    """Return a ViewSpec of the compiled core as one of these."""
+    if type(spec) is _ViewSpec:
+        return spec
+    shape, *of_view = spec.described()
+    return _ViewSpec(Placed(shape, contiguous_strides(shape), 0), Placed(*of_view), count(shape))
 
 
 class ViewOfBase(Node):
-    """The node of a view: its gradient is put where its elements lie in the base."""
+    """The node of a view: its gradient is scattered into zeros of the base's shape."""
 
-    __slots__ = ("window",)
-    window: Any  # a _Window, or the core's
+    __slots__ = ("spec",)
+    spec: Any  # a _ViewSpec, or one of the core
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor) -> ViewOfBase:
         """Return the node of a view of this base."""
         made = cls()
         made.edges = (base.edge,)
-        made.window = _Window.of(view, base)
+        made.spec = _ViewSpec.of(view, base)
         return made
 
     @classmethod
@@ -168,10 +168,10 @@ class ViewOfBase(Node):
         """Return the node of the view that was written to."""
         made = cls()
         made.edges = (write,)
-        made.window = write.window
+        made.spec = write.spec
         made.sequence = next_sequence()
         made.extra = None
-        made.shape = _whole(write.window).view.shape
+        made.shape = _whole(write.spec).view.shape
         made.dtype = write.dtype
         return made
 
@@ -181,12 +181,12 @@ class ViewOfBase(Node):
 
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return the gradient of the base."""
-        window = _whole(self.window)
-        if _serves_arrays(window, grad):
-            array = np.zeros(window.base.shape, grad.array.dtype)
-            window.part(array)[...] = grad.array
+        spec = _whole(self.spec)
+        if _is_on_arrays(spec, grad):
+            array = np.zeros(spec.base.shape, grad.array.dtype)
+            spec.part(array)[...] = grad.array
             return (wrap(array),)
-        return (window.base.within(window.view.put(window.buffer(grad), grad)),)
+        return (spec.base.within(spec.view.put(spec.buffer(grad), grad)),)
 
 
 class WriteToView(Node):
@@ -195,9 +195,9 @@ class WriteToView(Node):
     `fn` recorded the write; its first edge was the view's.
     """
 
-    __slots__ = ("__weakref__", "fn", "window")
+    __slots__ = ("__weakref__", "fn", "spec")
     fn: Node | None
-    window: Any  # a _Window, or the core's
+    spec: Any  # a _ViewSpec, or one of the core
     saved = ("fn",)
 
     @classmethod
@@ -207,7 +207,7 @@ class WriteToView(Node):
         first: Edge = base.edge
         made.edges = (first, *fn.edges[1:])
         made.fn = fn
-        made.window = _Window.of(view, base)
+        made.spec = _ViewSpec.of(view, base)
         made.sequence = next_sequence()
         made.extra = None
         made.shape = base.shape
@@ -226,11 +226,11 @@ class WriteToView(Node):
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return the gradients of the base before the write, and of the write's other operands."""
         assert self.fn is not None
-        if _serves_arrays(self.window, grad):
+        if _is_on_arrays(self.spec, grad):
             return self._apply_to_array(grad.array, self.fn)
-        window = _whole(self.window)
-        base, view, _ = window
-        flat = base.put(window.buffer(grad), grad)
+        spec = _whole(self.spec)
+        base, view, _ = spec
+        flat = base.put(spec.buffer(grad), grad)
         written, *others = self.fn.apply(aten["clone.default"](view.within(flat)))
         if self.edges[0] is None:
             return (None, *others)
@@ -241,7 +241,7 @@ class WriteToView(Node):
     def _apply_to_array(self, grad: NDArray[Any], fn: Node) -> Sequence[Any]:
         """Do what `apply` does in one copy of the gradient."""
         array = grad.copy()
-        part = self.window.part(array)
+        part = self.spec.part(array)
         written, *others = fn.apply(wrap(part.copy()))
         if self.edges[0] is None:
             return (None, *others)
@@ -250,6 +250,6 @@ class WriteToView(Node):
         elif type(written) is Tensor and type(written.array) is np.ndarray:
             part[...] = written.array
         else:
-            base, view, _ = _whole(self.window)
+            base, view, _ = _whole(self.spec)
             return (base.within(view.put(wrap(array.reshape(-1)), written)), *others)
         return (wrap(array), *others)

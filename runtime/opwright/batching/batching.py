@@ -10,7 +10,7 @@ from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
-from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, ODD
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, NONDENSE
 from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 
@@ -49,7 +49,7 @@ class Batching(Interpreter):
     @classmethod
     def serving(cls, operator: Operator) -> Serve:
         """Return what serves an operator's calls by its rule."""
-        from opwright.batching.serving import serving
+        from opwright.batching.provider import serving
 
         return serving(operator)
 
@@ -121,7 +121,7 @@ class Batching(Interpreter):
         array.dim = dim
         made = Tensor()
         made.array = array
-        made.keys = value.keys & _SHOWN | BATCHED | FRONT_MODE | ODD  # (a sample may have any strides)
+        made.keys = value.keys & _SHOWN | BATCHED | FRONT_MODE | NONDENSE  # (a sample may have any strides)
         made.edge = None
         made.extra = None
         return made

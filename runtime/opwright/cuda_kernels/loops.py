@@ -47,11 +47,11 @@ class CudaLoop(CudaKernel):
     def __call__(self, plan: Plan | Sequence[Plan], *given: Any, out: Any = None) -> Any:
         """Return the result, laid out as the plan says where the operands are, or `out`, where that is an array which
         the kernel may write to."""
-        form = (plan[0] if isinstance(plan, Sequence) else plan).form
+        spec = (plan[0] if isinstance(plan, Sequence) else plan).spec
         arrays, numbers = given[: self._count], given[self._count :]
-        order = sorted(range(len(form.shape)), key=lambda dim: -form.strides[dim])
+        order = sorted(range(len(spec.shape)), key=lambda dim: -spec.strides[dim])
         is_in_order = all(dim == place for place, dim in enumerate(order))
-        if out is not None or is_in_order or any(getattr(array, "shape", None) != form.shape for array in arrays):
+        if out is not None or is_in_order or any(getattr(array, "shape", None) != spec.shape for array in arrays):
             return self.fast(*given, out)
         result = self.fast(*(array.transpose(order) for array in arrays), *numbers, None)
         if result is NotImplemented:

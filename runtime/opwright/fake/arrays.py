@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from opwright_core import keys
 from opwright_core.arrays import devices, layouts
+from opwright_core.arrays.dense import nondense_bit_of
 from opwright_core.arrays.devices import Backend, Device, backend_named, element_strides
 from opwright_core.arrays.dtypes import DType, int64
 from opwright_core.arrays.layouts import Shape
-from opwright_core.arrays.simple import odd_bit_of
 from opwright_core.arrays.sizes import from_front, guard_or_false
 from opwright_core.errors import DataDependentOutputError, FakeKernelError
 from opwright_core.tensors.tensor import Tensor
@@ -31,7 +31,7 @@ class Place:
     """The place that an array without data claims: a device, and the mode whose tensors it belongs to.
 
     Without a mode it is the meta device's. There is one Place for each mode and device, so that one comparison by
-    identity checks both. `keys` is what a simple tensor there carries.
+    identity checks both. `keys` is what a dense tensor there carries.
     """
 
     __slots__ = ("device", "keys", "mode")
@@ -299,7 +299,7 @@ def wrap_meta(array: MetaArray) -> Tensor:
     """Return a new tensor on an array without data."""
     made = Tensor()
     made.array = array
-    made.keys = array.place.keys | odd_bit_of(array.shape, array.strides, array.dtype, array.itemsize)
+    made.keys = array.place.keys | nondense_bit_of(array.shape, array.strides, array.dtype, array.itemsize)
     made.edge = None
     made.extra = None
     return made
@@ -314,7 +314,7 @@ class _MetaBackend(Backend):
         return array.place.device
 
     def keys_of(self, array: MetaArray) -> int:
-        """Return the keys that a simple tensor on the array carries."""
+        """Return the keys that a dense tensor on the array carries."""
         return array.place.keys
 
 

@@ -6,8 +6,8 @@ from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.modes import OTHER_MODE, new_place
 from opwright_core.arrays.dtypes import DType
 from opwright_core.errors import FakeKernelError
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first"]
@@ -55,17 +55,17 @@ def _common(first: MetaArray, second: MetaArray) -> MetaArray:
 
 def fake(place: Place, plan: Plan) -> Tensor:
     """Return a new tensor as the plan says."""
-    form: Form = plan.form
+    spec: TensorSpec = plan.spec
     array = MetaArray()
-    array.shape = form.shape
-    array.strides = form.steps
-    array.dtype = form.dtype
+    array.shape = spec.shape
+    array.strides = spec.steps
+    array.dtype = spec.dtype
     array.place = place
     array.offset = 0
     array.base = None
     made = Tensor()
     made.array = array
-    made.keys = place.keys | form.odd
+    made.keys = place.keys | spec.nondense
     made.edge = None
     made.extra = None
     return made
@@ -77,7 +77,7 @@ def new_fake(plan: Plan) -> Tensor:
 
 
 def fake_like(array: MetaArray, dtype: DType) -> Tensor:
-    """Return a new tensor of the layout of a row-major array, of its dtype or bool, as simple pointwise calls do."""
+    """Return a new tensor laid out as a row-major array, of its dtype or bool: a pointwise result of dense operands."""
     result = MetaArray()
     result.shape = array.shape
     result.strides = array.strides if dtype is array.dtype else tuple([s // array.itemsize for s in array.strides])

@@ -23,7 +23,7 @@ Maker = Callable[[Function], Function]
 
 
 def rule_kernel(operator: Operator, meta: Function) -> tuple[Function, Function | None]:
-    """Return what serves all calls of an operator on fakes, and what serves those of simple tensors, if anything.
+    """Return what serves all calls of an operator on fakes, and what serves those of dense tensors, if anything.
 
     `meta` takes the arguments of its parameters' names, arrays for Tensors, and returns a plan, or one for each result.
     """
@@ -205,7 +205,7 @@ def _placed(args: Sequence[Any], tensors: Sequence[TensorArgument]) -> tuple[Any
     return place_of(*arrays), given
 
 
-# -- kernels for simple tensors
+# -- kernels for dense tensors
 
 
 def _alike_unary(facts: Alike, signature: Signature, general: Function) -> Function:

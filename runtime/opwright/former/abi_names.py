@@ -22,7 +22,7 @@ _FORMER: Final = {
         "record",
         "record_several",
     ),
-    "opwright.autograd.refreshing": ("mark_view", "mark_views", "rebase_history"),
+    "opwright.autograd.regenerating": ("mark_view", "mark_views", "rebase_history"),
     "opwright.autograd.saved": (
         "Saved",
         "save",
@@ -35,9 +35,8 @@ _FORMER: Final = {
     "opwright_core.dispatch.compiled.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
     "opwright.fake.results": ("fake_like",),
     "opwright_core.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
-    "opwright.former.plans": ("KnownForms",),
+    "opwright.former.plans": ("KnownForms", "KnownViews", "known_result"),
     "opwright_core.plans.plan": ("cast_operands",),
     "opwright_core.plans.writing": ("Plan",),
-    "opwright_core.tensors.results": ("known_result",),
 }
 HOMES: Final = {name: module for module, names in _FORMER.items() for name in names}

@@ -55,7 +55,7 @@ _MOVED: Final = {
     ("arrays", "backends"): "cuda_arrays registered_backends",
     ("arrays", "generators"): "generator twister",
     ("arrays", "symbolic"): "numbers=symbolic_numbers",
-    ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
+    ("dispatch", "backends"): "mixed_devices numpy_fallback provider=serving",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants overload_facts row_texts schema table_calculator",
     ("dispatch", "user_kernels"): "adapters registering=user_kernels returns",
@@ -80,6 +80,8 @@ _ON: Final = {
     "dispatch.part_methods": "part_methods",
     "dispatch.variants": "variants",
     "names.numpy_names": "numpy_names",
+    "arrays.simple": "arrays.dense",
+    "plans.forms": "plans.specs",
     "plans.known": "former.plans",
 }
 # What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
@@ -89,10 +91,10 @@ _CORE: Final = (
 )  # fmt: skip
 _DISPATCH: Final = {
     "call": "conversion introspection keywords lookup operator packets plain_arrays signature wrapped_numbers",
-    "compiled": "forms planned_kernels ufunc_kernels ufunc_shims",
+    "compiled": "planned_kernels signature_keys=forms ufunc_kernels ufunc_shims",
     "package": "declarations generated kernel_rows out_calls parts "
     "row_arrays row_calls row_native row_shims row_writes stub_rows stub_shapes",
-    "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
+    "registry": "compose entries fallbacks forward_rules kernel_kinds=kernel_forms lost precedence registering "
     "tables=registry removing rule_table ",
 }
 _PARTS: Final = {
@@ -109,10 +111,14 @@ def _in_its_root(name: str) -> str:
 
 # What the core had.
 _LATELY: Final = {
+    "opwright_core.arrays.simple": "opwright_core.arrays.dense",
     "opwright_core.dispatch.call.aten": "opwright.namespaces",
     "opwright_core.dispatch.call.namespaces": "opwright.namespaces",
     "opwright_core.dispatch.call.overload_facts": "opwright.inspection.overload_facts",
+    "opwright_core.dispatch.compiled.forms": "opwright_core.dispatch.compiled.signature_keys",
     "opwright_core.dispatch.package.variants": "opwright.variants",
+    "opwright_core.dispatch.registry.kernel_forms": "opwright_core.dispatch.registry.kernel_kinds",
+    "opwright_core.plans.forms": "opwright_core.plans.specs",
 }
 _CURRENT: Final = (
     {
@@ -132,8 +138,9 @@ _KERNELS: Final = "opwright.kernels"
 _LEFT: Final = {
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
-    "opwright_core.arrays.storage": "opwright.view_layouts",
+    "opwright_core.arrays.storage": "opwright.former.predicates opwright.view_layouts",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
+    "opwright_core.plans.specs": "opwright.former.plans",
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",

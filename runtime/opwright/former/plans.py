@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright_core.plans.plan_cache import PlanCache
+from opwright_core.plans.plan_cache import PlanCache, ViewCache
+from opwright_core.plans.specs import SpecCache, TensorSpec
+from opwright_core.tensors.results import planned_result
 
-__all__ = ["KnownForms"]
+__all__ = ["Form", "Forms", "KnownForms", "KnownViews", "known_result"]
+
+Form, Forms, KnownViews, known_result = TensorSpec, SpecCache, ViewCache, planned_result
 
 
 class KnownForms(PlanCache):
@@ -24,9 +28,11 @@ class KnownForms(PlanCache):
         operands: tuple[int, ...] = (),
         writes: int = -1,
     ) -> None:
-        super().__init__(kinds, self._key, operands, writes, is_served=kernel is not None)
+        super().__init__(kinds, self._key, operands, writes, runs_in_core=kernel is not None)
         self.kernel = kernel
         self.places = places
+
+    learn, learn_plan = PlanCache.fill, PlanCache.fill_from_plan
 
     def _key(self, *values: Any) -> Any:
         """Return the key of a call, as the shim makes it."""

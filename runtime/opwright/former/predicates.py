@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-__all__ = ["is_bool_list", "is_float_list", "is_scalar_list"]
+from opwright_core.arrays.dense import nondense_bit as odd_bit
+
+__all__ = ["is_bool_list", "is_float_list", "is_scalar_list", "odd_bit"]
 
 
 def _is_list_of(kinds: tuple[type, ...], value: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright_core import plugins
-from opwright_core.dispatch.registry.kernel_forms import Registration, Unbound
+from opwright_core.dispatch.registry.kernel_kinds import Registration, Unbound
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other

@@ -8,7 +8,7 @@ from typing import Any
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors
 from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded_below
-from opwright_core.dispatch.registry.kernel_forms import BackendSelect, Registration
+from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Registration
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from opwright.inspection.row_texts import is_expression, row_text
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy, LazyWrapper, Registration, Shim
+from opwright_core.dispatch.registry.kernel_kinds import Composite, Lazy, LazyWrapper, Registration, Shim
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ContractError
 from opwright_core.places import OURS
@@ -40,8 +40,8 @@ class Served(NamedTuple):
 
 _DEEPEST: Final = 8  # shims are called from checks, and these from little
 _CHECKS: Final = (
-    "known_result", "new_result", "new_results", "number_of", "plan_of", "plans_of", "results_of", "store", "wrap_list",
-    "wrap_result", "wrap_view", "wrap_views",
+    "new_result", "new_results", "number_of", "plan_of", "planned_result", "plans_of", "results_of", "store",
+    "wrap_list", "wrap_result", "wrap_view", "wrap_views",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
 from opwright_core.dispatch.registry.entries import QualifiedName
-from opwright_core.dispatch.registry.kernel_forms import Registration, UserKernel, as_key
+from opwright_core.dispatch.registry.kernel_kinds import Registration, UserKernel, as_key
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey, KeySet

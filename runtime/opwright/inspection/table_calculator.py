@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright_core.dispatch.registry.kernel_forms import Key, Registration, UserKernel, as_key, fallthrough_kernel
+from opwright_core.dispatch.registry.kernel_kinds import Key, Registration, UserKernel, as_key, fallthrough_kernel
 from opwright_core.dispatch.registry.precedence import compute_entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from opwright_core import plugins
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.packets import Packet
-from opwright_core.dispatch.registry.kernel_forms import Registration, Unbound
+from opwright_core.dispatch.registry.kernel_kinds import Registration, Unbound
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError

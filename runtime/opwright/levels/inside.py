@@ -8,7 +8,7 @@ from opwright.fake.arrays import MetaArray, Place, place_on
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.storage import Extra, Storage
-from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META, ODD
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META, NONDENSE
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -105,10 +105,10 @@ def put_inside(value: Tensor, level: Interpreter, dim: int | None = None, *, key
 
 def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
     """Return a tensor of a level on an array whose value has the keys `shown`. `keys` are added to what it takes over
-    of these. It never says that it is the simple case: that may change with its value."""
+    of these. It always has NONDENSE: whether its value is dense may change."""
     made = Tensor()
     made.array = array
-    made.keys = shown & _SHOWN | FRONT_MODE | ODD | keys
+    made.keys = shown & _SHOWN | FRONT_MODE | NONDENSE | keys
     made.edge = None
     if keys & BACK_MODE:  # kernels of Autograd look at views and count writes
         made.keys &= ~BACKENDS

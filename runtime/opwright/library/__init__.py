@@ -15,7 +15,7 @@ from opwright.library.libraries import Library, lasting_library, scoped_library,
 from opwright.library.schema_inference import infer_schema
 from opwright.user_kernels.registering import key_of_device, register_array_kernel
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import Key, as_key, fallthrough_kernel
+from opwright_core.dispatch.registry.kernel_kinds import Key, as_key, fallthrough_kernel
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.hooks import hooks

@@ -16,7 +16,7 @@ from opwright.library.schema_tags import check_tagged
 from opwright.tags import as_tags
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
+from opwright_core.dispatch.registry.kernel_kinds import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
 from opwright_core.dispatch.registry.registering import as_key, register
 from opwright_core.dispatch.registry.removing import Making, Removable, remove_all
 from opwright_core.dispatch.registry.tables import registry

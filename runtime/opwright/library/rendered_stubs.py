@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.compiled import forms
+from opwright_core.dispatch.compiled import signature_keys
 
 __all__ = ["rendered_stub"]
 
@@ -21,4 +21,4 @@ def rendered_stub(operator: Operator) -> Callable[..., Any]:
     for name, default in (stub.__kwdefaults__ or {}).items():
         if type(default) is float or default is None:
             stub.__kwdefaults__[name] = signature.defaults[signature.positions[name]]  # adapters know it by identity
-    return forms.stub(stub, operator)
+    return signature_keys.stub(stub, operator)

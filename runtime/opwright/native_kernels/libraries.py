@@ -95,12 +95,12 @@ class NativeLoop:
         """Return the result, laid out as the plan says, or `out` where that is an array which C may write to."""
         if out is not None and self.fast(*given, out) is not NotImplemented:
             return out
-        form = plan.form
+        spec = plan.spec
         if self.fast is _serve_nothing or type(given[0]) is not np.ndarray:
             return NotImplemented
-        made = np.empty(form.shape, form.produces)
-        if form.dtype is form.produces and made.strides != form.steps:
-            made = new_array(form.shape, form.strides, form.dtype, made)
+        made = np.empty(spec.shape, spec.produces)
+        if spec.dtype is spec.produces and made.strides != spec.steps:
+            made = new_array(spec.shape, spec.strides, spec.dtype, made)
         return self.fast(*given, made)
 
 

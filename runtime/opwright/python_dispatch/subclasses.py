@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from opwright_core.arrays import layouts
+from opwright_core.arrays.dense import nondense_bit
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import as_dtype, get_default_dtype
-from opwright_core.arrays.simple import odd_bit
 from opwright_core.arrays.storage import Extra, storage_of
 from opwright_core.hooks import hooks
 from opwright_core.keys import GRAD, PYTHON, VIEW
@@ -56,7 +56,7 @@ def make_wrapper(
     place = fakes.place_on(as_device("cpu" if device is None else device))
     array = fakes.meta_array(shape, steps, get_default_dtype() if dtype is None else as_dtype(dtype), place)
     array.offset = (storage_offset or 0) * array.itemsize
-    made = _bare(cls, array, place.keys | odd_bit(array) | handled, None)
+    made = _bare(cls, array, place.keys | nondense_bit(array) | handled, None)
     if requires_grad:
         made.requires_grad_()
     return made

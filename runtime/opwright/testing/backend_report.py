@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from opwright_core import plugins
 from opwright_core.arrays.devices import Backend, backend_named, backend_names
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import Taking
+from opwright_core.dispatch.registry.kernel_kinds import Taking
 from opwright_core.dispatch.registry.precedence import MISSING
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError

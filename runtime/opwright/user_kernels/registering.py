@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from opwright_core.arrays.devices import backend_named
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import ArrayKernel, Boxed, Kernel, Registration, UserKernel, as_key
+from opwright_core.dispatch.registry.kernel_kinds import ArrayKernel, Boxed, Kernel, Registration, UserKernel, as_key
 from opwright_core.dispatch.registry.registering import Handle, add, as_kernel, register
 from opwright_core.dispatch.registry.removing import Removable
 from opwright_core.dispatch.registry.tables import registry

@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from opwright_core.arrays.dense import nondense_bit
 from opwright_core.arrays.devices import Array, backend_named, backend_of
 from opwright_core.arrays.dtypes import bfloat16, uint8
 from opwright_core.arrays.layouts import Shape, span, surely_empty
-from opwright_core.arrays.simple import odd_bit
 from opwright_core.arrays.sizes import guard_or_true, holds
 from opwright_core.core import TensorBase
-from opwright_core.keys import META, ODD
+from opwright_core.keys import META, NONDENSE
 
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
 
@@ -206,7 +206,7 @@ def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
 def set_array(tensor: TensorBase, array: Array) -> None:
     """Give a tensor another array, and the private bit that follows from it."""
     tensor.array = array
-    tensor.keys = tensor.keys & ~ODD | odd_bit(array)
+    tensor.keys = tensor.keys & ~NONDENSE | nondense_bit(array)
 
 
 def resize(tensor: TensorBase, shape: Shape, strides: Shape) -> None:

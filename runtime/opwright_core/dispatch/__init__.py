@@ -10,8 +10,8 @@ from opwright_core.core import Core, core
 from opwright_core.dispatch.call.operator import Operator as Operator
 from opwright_core.dispatch.call.operator import find_operator as find_operator
 from opwright_core.dispatch.call.packets import Packet as Packet
-from opwright_core.dispatch.registry.kernel_forms import Registration as Registration
-from opwright_core.dispatch.registry.kernel_forms import fallthrough_kernel
+from opwright_core.dispatch.registry.kernel_kinds import Registration as Registration
+from opwright_core.dispatch.registry.kernel_kinds import fallthrough_kernel
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry as _registry  # `dispatch.registry` is the module
 from opwright_core.keys import DispatchKey, KeySet
@@ -32,7 +32,7 @@ __all__ = [
 _TABLES: Final = frozenset(("dump", "keys", "redispatch", "registrations", "table"))
 # What modules had, and an attribute of `registry` is now.
 _FORMER: Final = {
-    "registry.kernel_forms": "fallbacks kernels lock",
+    "registry.kernel_kinds": "fallbacks kernels lock",
     "registry.lost": "lost_definitions lost_kernels lost_operators why_lost",
     "call.operator": "operators",
     "registry.registering": "generated_namespaces",

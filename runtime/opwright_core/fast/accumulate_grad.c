@@ -50,7 +50,7 @@ static int is_plain(PyObject *grad) {
     }
     PyObject *array = ((Tensor *)grad)->array;
     int64_t keys = bits_of(grad);
-    return array != NULL && Py_TYPE(array) == core.array && keys != -1 && !(keys & ~(core.dense_cpu_bits | core.odd_bits | core.view_bits | core.grad_bits));
+    return array != NULL && Py_TYPE(array) == core.array && keys != -1 && !(keys & ~(core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits));
 }
 
 /* Return the memory of a gradient that is the only view of an array by columns, turned: borrowed. NULL where somebody
@@ -68,7 +68,7 @@ static PyObject *memory_of_view(Tensor *grad) {
     return array_whole_base(grad->array, ((Tensor *)base)->array);
 }
 
-/* Store the first gradient: itself where nobody else has it, else a copy. Returns whether that was done, or -1. */
+/* Store the first gradient: itself if this is its only reference, else a copy. Returns whether that was done, or -1. */
 static int store(PyObject *extra, PyObject *grad) {
     Tensor *given = (Tensor *)grad;
     int is_ours = Py_REFCNT(grad) == 1 && given->keys == core.dense_cpu && given->extra == Py_None;
@@ -119,7 +119,7 @@ static int add_to(Tensor *existing, Tensor *grad) {
 static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     Tensor *tensor = (Tensor *)variable;
     int64_t keys = bits_of(variable);
-    if (keys == -1 || (keys & (core.odd_bits | core.view_bits)) || tensor->edge != leaf || !(keys & core.grad_bits) || tensor->array == NULL ||
+    if (keys == -1 || (keys & (core.nondense_bits | core.view_bits)) || tensor->edge != leaf || !(keys & core.grad_bits) || tensor->array == NULL ||
         Py_TYPE(tensor->array) != core.array ||
         !array_fits(tensor->array, ((Node *)leaf)->dtype, ((Node *)leaf)->shape) ||
         !arrays_are_alike(tensor->array, ((Tensor *)grad)->array)) {

@@ -99,12 +99,12 @@ int array_is_dense(PyObject *object) {
     return PyArray_NDIM(array) > 0;
 }
 
-/* Whether an array lies in the memory of something else. */
+/* Whether an array uses memory of another object. */
 int array_has_base(PyObject *array) {
     return PyArray_BASE((PyArrayObject *)array) != NULL;
 }
 
-/* Whether nobody else has the array or its memory. */
+/* Whether no other reference to the array or its memory exists. */
 int array_is_free(PyObject *array) {
     return Py_REFCNT(array) == 1 && PyArray_BASE((PyArrayObject *)array) == NULL;
 }

@@ -40,7 +40,7 @@ static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
 static PyObject *first_gradient(Tensor *tensor, PyObject *given) {
     if (given == Py_None) {
         PyObject *one = array_of_one(tensor->array);
-        return one == NULL ? NULL : wrap_with_keys(one, core.dense_cpu_odd);
+        return one == NULL ? NULL : wrap_with_keys(one, core.dense_cpu_nondense);
     }
     int is_plain = Py_TYPE(given) == core.tensor && ((Tensor *)given)->array != NULL &&
                    Py_TYPE(((Tensor *)given)->array) == core.array;
@@ -56,7 +56,7 @@ static int is_common_root(Tensor *tensor) {
     }
     int overflow;
     int64_t keys = PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
-    if (overflow || !(keys & core.grad_bits) || (keys & ~(core.dense_cpu_bits | core.odd_bits | core.view_bits | core.grad_bits))) {
+    if (overflow || !(keys & core.grad_bits) || (keys & ~(core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits))) {
         return 0;
     }
     PyObject *modes;

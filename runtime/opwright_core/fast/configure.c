@@ -35,7 +35,7 @@ const Setting core_settings[] = {
     {"DENSE_CPU", SETTING_INT, &core.dense_cpu, NULL, take_dense_cpu},
     {"GRAD", SETTING_INT, &core.grad, NULL, take_grad},
     {"VIEW", SETTING_BITS, &core.view_bits, NULL, NULL},
-    {"ODD", SETTING_BITS, &core.odd_bits, NULL, NULL},
+    {"NONDENSE", SETTING_BITS, &core.nondense_bits, NULL, NULL},
     {"AUTOGRAD", SETTING_BITS, &core.autograd_bits, NULL, NULL},
     {"INFERENCE", SETTING_BITS, &core.inference_bits, NULL, NULL},
     {"TRACKED", SETTING_BITS, &core.tracked_bits, NULL, NULL},
@@ -51,9 +51,9 @@ static const Setting *const tables[] = {
 /* Make the ints of keys that follow from others. Returns -1 with an exception. */
 static int derive_keys(void) {
     core.dense_cpu_grad = PyLong_FromLongLong(core.dense_cpu_bits | core.grad_bits);
-    core.dense_cpu_odd = PyLong_FromLongLong(core.dense_cpu_bits | core.odd_bits);
+    core.dense_cpu_nondense = PyLong_FromLongLong(core.dense_cpu_bits | core.nondense_bits);
     core.dense_cpu_view = PyLong_FromLongLong(core.dense_cpu_bits | core.view_bits);
-    core.dense_cpu_odd_view = PyLong_FromLongLong(core.dense_cpu_bits | core.odd_bits | core.view_bits);
+    core.dense_cpu_nondense_view = PyLong_FromLongLong(core.dense_cpu_bits | core.nondense_bits | core.view_bits);
     return PyErr_Occurred() ? -1 : 0;
 }
 

@@ -21,10 +21,10 @@ typedef struct {
     PyObject *arrays;     /* the entry of tables for plain arrays alone */
     /* Keys of tensors in NumPy's memory, as the ints that such tensors have: dense ones; with a history; that lie
      * otherwise; of views, dense and not. All but the first follow from the bits below. */
-    PyObject *dense_cpu, *dense_cpu_grad, *dense_cpu_odd, *dense_cpu_view, *dense_cpu_odd_view;
+    PyObject *dense_cpu, *dense_cpu_grad, *dense_cpu_nondense, *dense_cpu_view, *dense_cpu_nondense_view;
     PyObject *grad; /* the key GRAD as an int */
     int64_t dense_cpu_bits;
-    int64_t grad_bits, view_bits, odd_bits, autograd_bits, inference_bits; /* keys, by their names */
+    int64_t grad_bits, view_bits, nondense_bits, autograd_bits, inference_bits; /* keys, by their names */
     int64_t tracked_bits;   /* those of which tensors with a history have any */
     int64_t cpu_alone_bits; /* those of a call that comes to kernels of NumPy's alone */
 } Core;

@@ -59,7 +59,7 @@ static int step(Walk *walk) {
     return failed ? -1 : 0;
 }
 
-/* Count the gradients of the leaves that a root leads to, if any of these has hooks: else `uses` is NULL. Returns -1 with
+/* Count the gradients of the leaves that a root leads to, if any of these has hooks: else `dependencies` is NULL. Returns -1 with
  * an exception. */
 int count_dependencies(PyObject *root, PyObject **dependencies) {
     Walk walk = {PySet_New(NULL), PyList_New(0), PyDict_New(), 0};

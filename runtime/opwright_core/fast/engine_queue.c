@@ -43,7 +43,7 @@ static int grow(EngineQueue *queue) {
         table[i].sequence = -1;
     }
     queue->heap = heap;
-    queue->room = (Py_ssize_t)(size / 2);
+    queue->capacity = (Py_ssize_t)(size / 2);
     queue->table = table;
     queue->mask = size - 1;
     for (size_t i = 0; i < old_size; i++) {
@@ -57,7 +57,7 @@ static int grow(EngineQueue *queue) {
 
 /* Add a node, for which nothing arrived yet. Returns NULL with MemoryError. */
 QueuedNode *queue_add(EngineQueue *queue, int64_t sequence, PyObject *node) {
-    if (queue->count == queue->room && grow(queue) < 0) {
+    if (queue->count == queue->capacity && grow(queue) < 0) {
         return NULL;
     }
     Py_ssize_t index = queue->count++;
@@ -89,7 +89,7 @@ static int64_t take_greatest(EngineQueue *queue) {
     return greatest;
 }
 
-/* Empty an entry of the table, and move up what was put behind it for want of room. */
+/* Empty an entry of the table, and move up what was put behind it because its own entry was taken. */
 static void empty(EngineQueue *queue, QueuedNode *found) {
     size_t hole = (size_t)(found - queue->table), index = hole;
     for (;;) {

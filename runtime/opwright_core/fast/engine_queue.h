@@ -15,7 +15,7 @@ typedef struct {
 /* A heap of sequences, and a table with open addressing from these to what arrived. */
 typedef struct {
     int64_t *heap;
-    Py_ssize_t count, room;
+    Py_ssize_t count, capacity;
     QueuedNode *table;
     size_t mask; /* of the table's size, a power of two; 0: there is no table yet */
 } EngineQueue;

@@ -33,7 +33,7 @@ static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
 static int execute(PyObject *module) {
     static int was_executed = 0;
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "opwright_core._fast serves the main interpreter alone");
+        PyErr_SetString(PyExc_ImportError, "opwright_core._fast works in the main interpreter only");
         return -1;
     }
     if (was_executed) {

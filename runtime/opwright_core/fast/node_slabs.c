@@ -13,12 +13,12 @@
 typedef struct Slab Slab;
 
 struct Slab {
-    Slab *next_open, *previous_open; /* among those of its size that have room */
+    Slab *next_open, *previous_open; /* among those of its size with free cells */
     Slab *next_hidden, *previous_hidden; /* among those with hidden cells, or some that were */
     int is_listed;                       /* there */
     char *free;                      /* cells that were used before, linked by their first word */
     size_t size;                     /* of a cell, in bytes */
-    size_t used, touched, room;      /* cells: that are used; that ever were; that there are */
+    size_t used, touched, capacity;  /* cells: that are used; that ever were; that there are */
     size_t hidden;                   /* cells whose objects the collector does not know */
 };
 
@@ -44,7 +44,7 @@ static Slab **open_list(const Slab *slab) {
     return &open_slabs[slab->size / sizeof(void *)];
 }
 
-/* Put a slab among those that have room. */
+/* Put a slab among those with free cells. */
 static void open_slab(Slab *slab) {
     Slab **list = open_list(slab);
     slab->previous_open = NULL;
@@ -55,7 +55,7 @@ static void open_slab(Slab *slab) {
     *list = slab;
 }
 
-/* Take a slab from those that have room. */
+/* Take a slab from those with free cells. */
 static void close_slab(Slab *slab) {
     if (slab->next_open != NULL) {
         slab->next_open->previous_open = slab->previous_open;
@@ -105,7 +105,7 @@ static Slab *begin_slab(size_t size) {
     } else if ((slab = aligned_alloc(SLAB_BYTES, SLAB_BYTES)) == NULL) {
         return NULL;
     }
-    *slab = (Slab){.size = size, .room = (SLAB_BYTES - FIRST_CELL) / size};
+    *slab = (Slab){.size = size, .capacity = (SLAB_BYTES - FIRST_CELL) / size};
     open_slab(slab);
     return slab;
 }
@@ -141,7 +141,7 @@ PyObject *cell_take(size_t size) {
     } else {
         cell = cell_at(slab, slab->touched++);
     }
-    if (++slab->used == slab->room) {
+    if (++slab->used == slab->capacity) {
         close_slab(slab);
     }
     memset(cell, 0, size);
@@ -155,7 +155,7 @@ void cell_give_back(PyObject *object) {
     Py_SET_REFCNT(object, 0);
     *(char **)cell = slab->free;
     slab->free = cell;
-    if (slab->used-- == slab->room) {
+    if (slab->used-- == slab->capacity) {
         open_slab(slab);
     }
     if (slab->used == 0 && (slab->next_open != NULL || slab->previous_open != NULL)) {

@@ -11,7 +11,7 @@ static PyObject *constants = NULL; /* a tuple of classes: `configure` is told */
 /* Words that say of what kind the next are. */
 enum Mark { MARK_NONE = 1, MARK_FALSE, MARK_TRUE, MARK_INT, MARK_FLOAT, MARK_OBJECT, MARK_LIST, MARK_SLICE, MARK_REST };
 
-/* Add a word. Returns 1, or 0 if there is no room. */
+/* Add a word. Returns 1, or 0 if the key is full. */
 static int put(PlanKey *key, int64_t word) {
     if (key->count == MOST_WORDS) {
         return 0;
@@ -20,7 +20,7 @@ static int put(PlanKey *key, int64_t word) {
     return 1;
 }
 
-/* Add what a plan reads of an array. Returns 1, or 0 if the array is not NumPy's own or there is no room. */
+/* Add what a plan reads of an array. Returns 1, or 0 if the array is not NumPy's own or the key is full. */
 static int put_array(PlanKey *key, PyObject *value) {
     if (value == NULL || Py_TYPE(value) != core.array) {
         return 0;
@@ -223,8 +223,8 @@ int64_t plan_key_hash(const PlanKey *key) {
 }
 
 /* Read a tuple of ints. Returns how many there are, or -1 with an exception. */
-static int read_sizes(PyObject *form, const char *name, Py_ssize_t *sizes) {
-    PyObject *found = PyObject_GetAttrString(form, name);
+static int read_sizes(PyObject *spec, const char *name, Py_ssize_t *sizes) {
+    PyObject *found = PyObject_GetAttrString(spec, name);
     Py_ssize_t count = -1;
     if (found != NULL && PyTuple_CheckExact(found) && PyTuple_GET_SIZE(found) <= MOST_DIMS) {
         count = PyTuple_GET_SIZE(found);
@@ -238,20 +238,20 @@ static int read_sizes(PyObject *form, const char *name, Py_ssize_t *sizes) {
     return PyErr_Occurred() ? -1 : (int)count;
 }
 
-/* Read a tensor spec, `opwright_core.plans.forms.Form`. Returns -1 with an exception if it is none for the core. */
-static int read_form(PlannedResult *result, PyObject *form) {
-    result->form = Py_NewRef(form);
-    result->ndim = read_sizes(form, "shape", result->dims);
-    if (result->ndim < 0 || read_sizes(form, "steps", result->steps) < 0) {
+/* Read a tensor spec, `opwright_core.plans.specs.TensorSpec`. Returns -1 with an exception if it is none for the core. */
+static int read_spec(PlannedResult *result, PyObject *spec) {
+    result->spec = Py_NewRef(spec);
+    result->ndim = read_sizes(spec, "shape", result->dims);
+    if (result->ndim < 0 || read_sizes(spec, "steps", result->steps) < 0) {
         return -1;
     }
-    result->dtype = PyObject_GetAttrString(form, "dtype");
-    PyObject *odd = PyObject_GetAttrString(form, "odd");
-    if (result->dtype != NULL && odd != NULL) {
-        result->keys = PyNumber_Or(core.dense_cpu, odd);
+    result->dtype = PyObject_GetAttrString(spec, "dtype");
+    PyObject *nondense = PyObject_GetAttrString(spec, "nondense");
+    if (result->dtype != NULL && nondense != NULL) {
+        result->keys = PyNumber_Or(core.dense_cpu, nondense);
     }
-    int is_dense = odd != NULL && PyLong_CheckExact(odd) && PyLong_AsLong(odd) == 0;
-    Py_XDECREF(odd);
+    int is_dense = nondense != NULL && PyLong_CheckExact(nondense) && PyLong_AsLong(nondense) == 0;
+    Py_XDECREF(nondense);
     if (result->keys == NULL) {
         return -1;
     }
@@ -269,7 +269,7 @@ PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
         PyErr_NoMemory();
         return NULL;
     }
-    entry->uses = 1;
+    entry->references = 1;
     entry->hash = hash;
     entry->count = key->count;
     entry->words = PyMem_Malloc(size > 0 ? size : 1);
@@ -288,22 +288,22 @@ PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
 
 /* Read `(tensor specs, cast)`, or None. Returns -1 with an exception. */
 int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
-    PyObject *forms, *cast;
+    PyObject *specs, *cast;
     if (found == Py_None) {
         return 0;
     }
-    if (!PyArg_ParseTuple(found, "O!O", &PyTuple_Type, &forms, &cast)) {
+    if (!PyArg_ParseTuple(found, "O!O", &PyTuple_Type, &specs, &cast)) {
         return -1;
     }
     int is_tuple = PyTuple_CheckExact(cast) && PyTuple_GET_SIZE(cast) == total;
-    if (PyTuple_GET_SIZE(forms) > MOST_RESULTS || (cast != Py_None && !is_tuple)) {
+    if (PyTuple_GET_SIZE(specs) > MOST_RESULTS || (cast != Py_None && !is_tuple)) {
         PyErr_SetString(PyExc_TypeError, "the core takes a tuple of few tensor specs, and casts of all arguments");
         return -1;
     }
     entry->cast = cast == Py_None ? NULL : Py_NewRef(cast);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(forms); i++) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(specs); i++) {
         entry->results_count++;
-        if (read_form(&entry->results[i], PyTuple_GET_ITEM(forms, i)) < 0) {
+        if (read_spec(&entry->results[i], PyTuple_GET_ITEM(specs, i)) < 0) {
             return -1;
         }
     }
@@ -314,7 +314,7 @@ int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
 void plan_entry_forget(PlanEntry *entry) {
     while (entry->results_count > 0) {
         PlannedResult *result = &entry->results[--entry->results_count];
-        Py_XDECREF(result->form);
+        Py_XDECREF(result->spec);
         Py_XDECREF(result->dtype);
         Py_XDECREF(result->keys);
     }
@@ -322,7 +322,7 @@ void plan_entry_forget(PlanEntry *entry) {
 
 /* Drop a use of an entry, and free it with the last one. */
 void plan_entry_release(PlanEntry *entry) {
-    if (--entry->uses > 0) {
+    if (--entry->references > 0) {
         return;
     }
     plan_entry_forget(entry);

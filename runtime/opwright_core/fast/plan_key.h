@@ -27,12 +27,12 @@ typedef struct {
     Py_ssize_t offset; /* of a view: the bytes before it */
     PyObject *dtype;
     PyObject *keys; /* those of its tensor */
-    PyObject *form;
+    PyObject *spec;
 } PlannedResult;
 
 /* What is remembered of calls with a key. Without results these are the Python's. */
 typedef struct {
-    int uses; /* of the table, and of calls under way */
+    int references; /* by the table, and by calls under way */
     int64_t hash;
     int count;
     int64_t *words;

@@ -8,7 +8,7 @@
 #include "array_pool.h"
 #include "tensor.h"
 
-#define MOST_COPIED 4096 /* elements of an answer that is copied here */
+#define MOST_COPIED 4096 /* elements of an output that is copied here */
 
 /* Whether an output is one of the arrays that the kernel got; returns 1 or 0. */
 static int is_given(PyObject *output, PyObject *const *values, int count) {
@@ -159,7 +159,7 @@ int write_output(PyObject *target, PyObject *output) {
         return 0;
     }
     if (Py_TYPE(output) != core.array || !arrays_are_alike(output, target)) {
-        PyErr_SetString(PyExc_TypeError, "a kernel that writes its answer must return what it wrote");
+        PyErr_SetString(PyExc_TypeError, "a kernel that writes its output must return what it wrote");
         return -1;
     }
     return PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)output);

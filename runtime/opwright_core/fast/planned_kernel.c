@@ -28,22 +28,22 @@ typedef struct {
 /* Cache the plan that Python made for a call. Returns -1 for an interrupt: after any other error Python handles calls
  * of this key. */
 static int fill_cache(Planned *planned, PyObject *const *args, const PlanKey *key, int64_t hash) {
-    PyObject *given = PyTuple_New(planned->total), *forms = NULL;
+    PyObject *given = PyTuple_New(planned->total), *specs = NULL;
     PlanEntry *entry = NULL;
     if (given != NULL) {
         for (Py_ssize_t i = 0; i < planned->total; i++) {
             PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
         }
-        forms = PyObject_CallOneArg(planned->fill, given);
+        specs = PyObject_CallOneArg(planned->fill, given);
         Py_DECREF(given);
     }
-    if (forms != NULL) {
+    if (specs != NULL) {
         entry = plan_entry_new(key, hash);
-        if (entry != NULL && plan_entry_read(entry, forms, planned->total) < 0) {
+        if (entry != NULL && plan_entry_read(entry, specs, planned->total) < 0) {
             plan_entry_release(entry);
             entry = NULL;
         }
-        Py_DECREF(forms);
+        Py_DECREF(specs);
     }
     if (entry == NULL) {
         if (!PyErr_ExceptionMatches(PyExc_Exception)) {
@@ -108,7 +108,7 @@ static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const 
 /* Have Python lay out an output that does not match the plan. Returns a new reference. */
 static PyObject *lay_out(const Planned *planned, const PlannedResult *result, PyObject *output, PyObject **values, int count) {
     PyObject *given = PyList_New(0), *made = NULL, *args = NULL;
-    if (given == NULL || PyList_Append(given, result->form) < 0 || PyList_Append(given, output) < 0) {
+    if (given == NULL || PyList_Append(given, result->spec) < 0 || PyList_Append(given, output) < 0) {
         goto done;
     }
     for (int i = 0; i < count; i++) {
@@ -273,7 +273,7 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
         return result;
     }
     if (entry->results_count > 0) {
-        entry->uses++;
+        entry->references++;
         int is_write = planned->written >= 0, by_kernel = 0;
         PyObject *result = (is_write ? call_writing : call_planned)(planned, entry, args, &by_kernel);
         plan_entry_release(entry);
@@ -333,7 +333,7 @@ static PyObject *planned_forget(PyObject *self, PyObject *unused) {
 static const Field planned_fields[] = {
     {"kinds", FIELD_LETTERS, offsetof(Planned, kinds)},
     {"kernel", FIELD_OBJECT, offsetof(Planned, kernel)},
-    {"places", FIELD_TUPLE, 0},
+    {"positions", FIELD_TUPLE, 0},
     {"first", FIELD_OBJECT, offsetof(Planned, first)},
     {"fill", FIELD_OBJECT, offsetof(Planned, fill)},
     {"wrap", FIELD_OBJECT, offsetof(Planned, wrap)},
@@ -349,7 +349,7 @@ static PyMethodDef planned_methods[] = {
 };
 
 static const PyMemberDef planned_members[] = {
-    {"known", T_INT, offsetof(Planned, table.used), READONLY, NULL},
+    {"cached", T_INT, offsetof(Planned, table.used), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -21,7 +21,7 @@ static PyTypeObject *view_spec_type = NULL;
 static struct {
     PyObject *rebase;
     PyTypeObject *write, *after;
-    Py_ssize_t write_fn, write_window, after_window;
+    Py_ssize_t write_fn, write_spec, after_spec;
 } told = {0};
 
 /* Return the view's shape. */
@@ -185,7 +185,7 @@ static PyObject *make_write(const Tensor *base, PyObject *fn, PyObject *spec) {
             items[i] = Py_NewRef(i == 0 ? base->edge : edges.items[i]);
         }
         replace_slot(made, told.write_fn, Py_NewRef(fn));
-        replace_slot(made, told.write_window, Py_NewRef(spec));
+        replace_slot(made, told.write_spec, Py_NewRef(spec));
         if (items == NULL) {
             Py_CLEAR(made);
         }
@@ -199,7 +199,7 @@ static PyObject *make_after(PyObject *write, PyObject *spec) {
     PyObject *made = told.after->tp_alloc(told.after, 0);
     if (made != NULL) {
         ((Node *)made)->few[0] = Py_NewRef(write);
-        replace_slot(made, told.after_window, Py_NewRef(spec));
+        replace_slot(made, told.after_spec, Py_NewRef(spec));
     }
     return made;
 }
@@ -246,12 +246,12 @@ PyObject *rebase_history(PyObject *module, PyObject *const *args, Py_ssize_t cou
 
 static const SettingSlot write_slots[] = {
     {"fn", &told.write_fn},
-    {"window", &told.write_window},
+    {"spec", &told.write_spec},
     {NULL, NULL},
 };
 
 static const SettingSlot after_slots[] = {
-    {"window", &told.after_window},
+    {"spec", &told.after_spec},
     {NULL, NULL},
 };
 

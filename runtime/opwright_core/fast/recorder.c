@@ -14,7 +14,7 @@ typedef struct {
     PyTypeObject *node_type;
     Py_ssize_t total;                  /* how many arguments the kernel takes */
     int edges_count;
-    unsigned char edges[MOST_ARGUMENTS]; /* the places of the operands that may get a gradient */
+    unsigned char edges[MOST_ARGUMENTS]; /* positions of the operands that may get a gradient */
     int savings_count;
     SavedValue savings[MOST_SAVED];
     uint32_t refused; /* a bit for each argument that may have no gradient: the Python says so */

@@ -1,12 +1,12 @@
 /* Signature keys: the exact types by which a call gives its arguments, for which nothing has to be converted, and how
  * the kernel is then called.
  *
- * Python makes a key (`opwright_core.dispatch.compiled.forms`) once it handled such a call. The key never changes. */
+ * Python makes a key (`opwright_core.dispatch.compiled.signature_keys`) once it handled such a call. The key never changes. */
 
 #include "signature_key.h"
 #include "tensor.h"
 
-/* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.forms`: exactly a Tensor, an array, an int of 64
+/* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.signature_keys`: exactly a Tensor, an array, an int of 64
  * bits, a float, a bool; KIND_SAME the very object; KIND_INTS a list, or what is made one; KIND_TENSORS a list; KIND_REST
  * one of the ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
 #include "numbers.h"

@@ -156,7 +156,7 @@ static const Field stub_fields[] = {
 };
 
 static const PyMemberDef stub_members[] = {
-    {"forms", T_INT, offsetof(Stub, signatures_count), READONLY, NULL},
+    {"signatures", T_INT, offsetof(Stub, signatures_count), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

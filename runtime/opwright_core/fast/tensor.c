@@ -38,7 +38,7 @@ static int tensor_clear(PyObject *self) {
     return 0;
 }
 
-/* Whether memory that is free may serve the next Tensor: no finalizer may have marked it. */
+/* Whether freed memory may be used for the next Tensor: no finalizer may have marked it. */
 static int may_be_kept(PyTypeObject *type) {
     return type == core.tensor && type->tp_finalize == NULL && free_count < MOST_FREE;
 }
@@ -98,7 +98,7 @@ PyObject *wrap_dense(PyObject *array) {
 int adopt_tensor(PyObject *class) {
     PyTypeObject *type = (PyTypeObject *)class, *base = type->tp_base;
     if (core.tensor != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "opwright_core._fast serves one Tensor class, and has it already");
+        PyErr_SetString(PyExc_RuntimeError, "opwright_core._fast has one Tensor class, which is set already");
         return -1;
     }
     if (base->tp_dealloc != tensor_dealloc || type->tp_basicsize != base->tp_basicsize || type->tp_dictoffset != base->tp_dictoffset) {

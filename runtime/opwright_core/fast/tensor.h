@@ -39,7 +39,7 @@ PyObject *wrap_with_keys(PyObject *array, PyObject *keys);
 /* wrapping.c */
 PyObject *wrap_reduced(PyObject *array);
 PyObject *wrap(PyObject *module, PyObject *array);
-PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd);
+PyObject *view_tensor(PyObject *base, PyObject *array, int is_nondense);
 PyObject *wrap_view(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* tensor_properties.c */

@@ -191,7 +191,7 @@ static const Row elements[] = {
     {"__bool__", 0, read_truth},
 };
 
-/* Put a property or method in the place of what the class has by its name. Returns -1 with an exception. */
+/* Replace the property or method that the class has by that name. Returns -1 with an exception. */
 static int install(PyObject *tensor, const Row *row, int is_of_elements) {
     PyObject *function = PyObject_GetAttrString(tensor, row->name);
     const CallableType *how = row->is_property ? &tensor_property_type : &tensor_method_type;
@@ -207,7 +207,7 @@ static int install(PyObject *tensor, const Row *row, int is_of_elements) {
     return result;
 }
 
-/* Put each of a few in the place of what a class has by its name. Returns None. */
+/* Replace each of a few that a class has by their names. Returns None. */
 static PyObject *install_all(PyObject *tensor, const Row *row, size_t count, int is_of_elements) {
     for (size_t i = 0; i < count; i++) {
         if (install(tensor, &row[i], is_of_elements) < 0) {

@@ -170,7 +170,7 @@ static int kernel_init(PyObject *self, PyObject *const *args) {
 
 static const Field kernel_fields[] = {
     {"ufunc", FIELD_OBJECT, offsetof(UfuncKernel, loops.ufunc)},
-    {"places", FIELD_TUPLE, 0},
+    {"positions", FIELD_TUPLE, 0},
     {"total", FIELD_SIZE, offsetof(UfuncKernel, total)},
     {"kinds", FIELD_LETTERS, 0},
     {"takes", FIELD_LETTERS, 0},

@@ -11,8 +11,8 @@
 
 typedef struct {
     Callable base;
-    PyObject *wrap; /* `wrap(base, array, odd)` */
-    PyObject *odd;  /* the key ODD, of tensors that are not dense */
+    PyObject *wrap; /* `wrap(base, array, nondense)` */
+    PyObject *nondense;  /* the key NONDENSE, of tensors that are not dense */
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
     int is_list; /* of views */
@@ -44,7 +44,7 @@ static int note(const ViewCache *cache, PlanEntry *entry, PyArrayObject *array, 
     }
     found->offset = PyArray_BYTES(view) - PyArray_BYTES(array);
     found->dtype = Py_NewRef((PyObject *)PyArray_DESCR(view));
-    found->keys = PyNumber_And(((Tensor *)result)->keys, cache->odd);
+    found->keys = PyNumber_And(((Tensor *)result)->keys, cache->nondense);
     return found->keys == NULL ? -1 : 1;
 }
 
@@ -130,7 +130,7 @@ static int takes_fast_path(const ViewCache *cache, PyObject *tensor) {
         return 0;
     }
     int64_t keys = PyLong_AsLongLongAndOverflow(own, &overflow);
-    if (overflow || (keys & ~(core.dense_cpu_bits | PyLong_AsLongLong(cache->odd)))) {
+    if (overflow || (keys & ~(core.dense_cpu_bits | PyLong_AsLongLong(cache->nondense)))) {
         return 0;
     }
     return apply_modes(&keys, &is_mode_on) < 0 ? -1 : !is_mode_on;
@@ -150,7 +150,7 @@ static PyObject *view_cache_call(PyObject *self, PyObject *const *args, size_t f
     }
     PlanEntry *entry = plan_table_find(&cache->table, &key, plan_key_hash(&key));
     if (entry != NULL && entry->results_count > 0) {
-        entry->uses++;
+        entry->references++;
         PyObject *result = make_views(cache, entry, args[0]);
         plan_entry_release(entry);
         return result;
@@ -190,7 +190,7 @@ static int view_cache_clear(PyObject *self) {
 static const Field view_cache_fields[] = {
     {"kinds", FIELD_LETTERS, offsetof(ViewCache, kinds)},
     {"wrap", FIELD_OBJECT, offsetof(ViewCache, wrap)},
-    {"odd", FIELD_INT, offsetof(ViewCache, odd)},
+    {"nondense", FIELD_INT, offsetof(ViewCache, nondense)},
     {"is_list", FIELD_TRUTH, offsetof(ViewCache, is_list)},
     {"is_method", FIELD_TRUTH, offsetof(ViewCache, is_method)},
     {NULL, FIELD_OBJECT, 0},

@@ -175,7 +175,7 @@ static int view_recorder_init(PyObject *self, PyObject *const *args) {
         long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
         if (position < 0 || position > SCHAR_MAX) {
             if (!PyErr_Occurred()) {
-                PyErr_Format(PyExc_ValueError, "no argument has place %ld", position);
+                PyErr_Format(PyExc_ValueError, "no argument has position %ld", position);
             }
             return -1;
         }
@@ -187,7 +187,7 @@ static int view_recorder_init(PyObject *self, PyObject *const *args) {
 static const Field view_recorder_fields[] = {
     {"kernel", FIELD_OBJECT, offsetof(ViewRecorder, kernel)},
     {"below", FIELD_OBJECT, offsetof(ViewRecorder, below)},
-    {"places", FIELD_TUPLE, 0},
+    {"positions", FIELD_TUPLE, 0},
     {NULL, FIELD_OBJECT, 0},
 };
 

@@ -29,7 +29,7 @@ PyObject *wrap(PyObject *module, PyObject *object) {
             return wrap_dense(Py_NewRef(object));
         }
         if (PyArray_NDIM(array) == 0 || !PyArray_IS_C_CONTIGUOUS(array)) {
-            return wrap_with_keys(Py_NewRef(object), core.dense_cpu_odd);
+            return wrap_with_keys(Py_NewRef(object), core.dense_cpu_nondense);
         }
     }
     return PyObject_CallOneArg(wrapping.wrap, object);
@@ -37,20 +37,20 @@ PyObject *wrap(PyObject *module, PyObject *object) {
 
 /* Return the tensor of a row-major array of a reduced dtype or of bool. Takes the reference. */
 PyObject *wrap_reduced(PyObject *array) {
-    return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_dense(array) : wrap_with_keys(array, core.dense_cpu_odd);
+    return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_dense(array) : wrap_with_keys(array, core.dense_cpu_nondense);
 }
 
 /* Return the keys of a view: a new reference, or NULL. What is not tracked, an inference tensor, is no view. */
-static PyObject *view_keys(PyObject *keys, int is_odd, int *is_tracked) {
+static PyObject *view_keys(PyObject *keys, int is_nondense, int *is_tracked) {
     if (keys == core.dense_cpu || keys == core.dense_cpu_grad) {
         *is_tracked = 1;
-        return Py_NewRef(is_odd ? core.dense_cpu_odd_view : core.dense_cpu_view);
+        return Py_NewRef(is_nondense ? core.dense_cpu_nondense_view : core.dense_cpu_view);
     }
     int overflow;
     int64_t bits = PyLong_AsLongLongAndOverflow(keys, &overflow);
     *is_tracked = (bits & core.tracked_bits) != 0;
     int64_t view = *is_tracked ? core.view_bits : 0;
-    return PyLong_FromLongLong((bits & wrapping.mask) | view | (is_odd ? core.odd_bits : 0));
+    return PyLong_FromLongLong((bits & wrapping.mask) | view | (is_nondense ? core.nondense_bits : 0));
 }
 
 /* Return what a view says of its storage and base, a new reference; NULL without an exception if Python has to make it.
@@ -76,13 +76,13 @@ static PyObject *make_extra(PyObject *base, int is_tracked) {
 }
 
 /* Return a new tensor on a view of a Tensor's array; NULL without an exception if Python has to make it. */
-PyObject *view_tensor(PyObject *base, PyObject *array, int is_odd) {
+PyObject *view_tensor(PyObject *base, PyObject *array, int is_nondense) {
     PyObject *own = ((Tensor *)base)->keys, *made = NULL;
     if (own == NULL || !PyLong_CheckExact(own) || ((Tensor *)base)->array == NULL) {
         return NULL;
     }
     int is_tracked = 0;
-    PyObject *keys = view_keys(own, is_odd, &is_tracked), *extra = keys == NULL ? NULL : make_extra(base, is_tracked);
+    PyObject *keys = view_keys(own, is_nondense, &is_tracked), *extra = keys == NULL ? NULL : make_extra(base, is_tracked);
     if (extra != NULL) {
         made = wrap_with_keys(Py_NewRef(array), keys);
     }

@@ -11,7 +11,7 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *form;
+    PyObject *spec;
     PyObject *given; /* a tuple */
     PyObject *plan;  /* the Plan that handles the rest; NULL while there is none */
     int is_shared;   /* whether the target is an operand that is not read in the order it is written in */
@@ -20,7 +20,7 @@ typedef struct {
 /* What `configure` is told: the Plan, what casts operands, and where the slots of a tensor spec are. */
 static struct {
     PyObject *plan, *cast;
-    PyTypeObject *form;
+    PyTypeObject *spec;
     Py_ssize_t shape, dtype, produces, casts, pointwise;
 } writing = {0};
 
@@ -29,7 +29,7 @@ static PyTypeObject *writing_type = NULL;
 /* Visit what a plan holds. Returns what `visit` returns. */
 static int writing_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(((WritingPlan *)self)->form);
+    Py_VISIT(((WritingPlan *)self)->spec);
     Py_VISIT(((WritingPlan *)self)->given);
     Py_VISIT(((WritingPlan *)self)->plan);
     return 0;
@@ -40,7 +40,7 @@ static void writing_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     WritingPlan *plan = (WritingPlan *)self;
     PyObject_GC_UnTrack(self);
-    Py_CLEAR(plan->form);
+    Py_CLEAR(plan->spec);
     Py_CLEAR(plan->given);
     Py_CLEAR(plan->plan);
     type->tp_free(self);
@@ -50,14 +50,14 @@ static void writing_dealloc(PyObject *self) {
 /* Return the Plan, borrowed, or NULL with an exception. */
 static PyObject *plan_of(WritingPlan *self) {
     if (self->plan == NULL) {
-        self->plan = PyObject_CallFunctionObjArgs(writing.plan, self->form, self->given, NULL);
+        self->plan = PyObject_CallFunctionObjArgs(writing.plan, self->spec, self->given, NULL);
     }
     return self->plan;
 }
 
 /* Whether a target matches the plan and lies apart from all operands, or is one; returns 1 or 0. */
 static int matches_plan(WritingPlan *self, PyObject *target) {
-    PyObject *dtype = slot_at(self->form, writing.dtype), *shape = slot_at(self->form, writing.shape);
+    PyObject *dtype = slot_at(self->spec, writing.dtype), *shape = slot_at(self->spec, writing.shape);
     if (target == NULL || Py_TYPE(target) != core.array || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)target) ||
         !array_fits(target, dtype, shape)) {
         return 0;
@@ -65,7 +65,7 @@ static int matches_plan(WritingPlan *self, PyObject *target) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->given); i++) {
         PyObject *each = PyTuple_GET_ITEM(self->given, i);
         if (each == target) {
-            self->is_shared |= slot_at(self->form, writing.pointwise) != Py_True;
+            self->is_shared |= slot_at(self->spec, writing.pointwise) != Py_True;
         } else if (Py_TYPE(each) == core.array) {
             if (!arrays_are_apart(target, each)) {
                 return 0;
@@ -80,12 +80,12 @@ static int matches_plan(WritingPlan *self, PyObject *target) {
 /* Return the operands for the kernel, cast as the plan says: a new reference. */
 static PyObject *get_operands(PyObject *object, void *closure) {
     WritingPlan *self = (WritingPlan *)object;
-    PyObject *casts = slot_at(self->form, writing.casts);
+    PyObject *casts = slot_at(self->spec, writing.casts);
     (void)closure;
     if (casts != NULL && PyTuple_CheckExact(casts) && PyTuple_GET_SIZE(casts) == 0) {
         return Py_NewRef(self->given);
     }
-    return PyObject_CallFunctionObjArgs(writing.cast, self->form, self->given, NULL);
+    return PyObject_CallFunctionObjArgs(writing.cast, self->spec, self->given, NULL);
 }
 
 /* Return the array of a tensor that the operator writes to, as the method of Plan with this name does. */
@@ -115,7 +115,7 @@ static PyObject *out(PyObject *object, PyObject *array) {
     if (self->plan != NULL) {
         return PyObject_CallMethod(self->plan, "out", "O", array);
     }
-    int is_written = !self->is_shared && slot_at(self->form, writing.dtype) == slot_at(self->form, writing.produces);
+    int is_written = !self->is_shared && slot_at(self->spec, writing.dtype) == slot_at(self->spec, writing.produces);
     return Py_NewRef(is_written ? array : Py_None);
 }
 
@@ -130,21 +130,21 @@ static PyObject *store(PyObject *object, PyObject *const *args, Py_ssize_t count
     return result;
 }
 
-/* Make a plan: `WritingPlan(form, operands)`. Returns a new reference. */
+/* Make a plan: `WritingPlan(spec, operands)`. Returns a new reference. */
 static PyObject *writing_call(PyObject *type, PyObject *const *args, size_t flagged, PyObject *names) {
-    if (names != NULL || PyVectorcall_NARGS(flagged) != 2 || writing.form == NULL ||
-        !Py_IS_TYPE(args[0], writing.form) || !PyTuple_CheckExact(args[1])) {
+    if (names != NULL || PyVectorcall_NARGS(flagged) != 2 || writing.spec == NULL ||
+        !Py_IS_TYPE(args[0], writing.spec) || !PyTuple_CheckExact(args[1])) {
         return PyObject_Vectorcall(writing.plan, args, flagged, names);
     }
     WritingPlan *made = (WritingPlan *)writing_type->tp_alloc((PyTypeObject *)type, 0);
     if (made != NULL) {
-        made->form = Py_NewRef(args[0]);
+        made->spec = Py_NewRef(args[0]);
         made->given = Py_NewRef(args[1]);
     }
     return (PyObject *)made;
 }
 
-static const SettingSlot form_slots[] = {
+static const SettingSlot spec_slots[] = {
     {"shape", &writing.shape},
     {"dtype", &writing.dtype},
     {"produces", &writing.produces},
@@ -156,7 +156,7 @@ static const SettingSlot form_slots[] = {
 const Setting writing_settings[] = {
     {"Plan", SETTING_OBJECT, &writing.plan, NULL, NULL},
     {"cast_operands", SETTING_OBJECT, &writing.cast, NULL, NULL},
-    {"Form", SETTING_CLASS, &writing.form, form_slots, NULL},
+    {"TensorSpec", SETTING_CLASS, &writing.spec, spec_slots, NULL},
     NO_SETTING,
 };
 

@@ -1,4 +1,4 @@
-"""Rules of pointwise operators, marked: where operands are simple and alike, the result looks as they do."""
+"""Rules of pointwise operators, marked: where operands are dense and alike, the result looks as they do."""
 
 from __future__ import annotations
 

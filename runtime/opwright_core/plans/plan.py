@@ -28,8 +28,8 @@ from opwright_core.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright_core.arrays.promotion import castable
 from opwright_core.arrays.storage import new_array, resize, stride_over
 from opwright_core.core import TensorBase, compiled
-from opwright_core.plans.forms import Form
 from opwright_core.plans.kernel_errors import shown, wrong_result
+from opwright_core.plans.specs import TensorSpec
 
 INTERNAL_OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -45,17 +45,17 @@ _EXACT = frozenset((source, to) for source in CANONICAL for to in CANONICAL if n
 class Plan:
     """The plan of an output, for one call."""
 
-    __slots__ = ("_device", "_given", "_shared", "form")
+    __slots__ = ("_device", "_given", "_shared", "spec")
 
-    def __init__(self, form: Form, given: Sequence[Any] = (), device: Device | None = None) -> None:
-        self.form = form
+    def __init__(self, spec: TensorSpec, given: Sequence[Any] = (), device: Device | None = None) -> None:
+        self.spec = spec
         self._given = given
         self._device = device
         self._shared = False
 
     def __repr__(self) -> str:
-        form = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
-        return f"Plan({form}, device={self.device})"
+        spec = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
+        return f"Plan({spec}, device={self.device})"
 
     @property
     def given(self) -> Sequence[Any]:
@@ -70,27 +70,27 @@ class Plan:
     @property
     def shape(self) -> Shape:
         """Return the result's sizes."""
-        return self.form.shape
+        return self.spec.shape
 
     @property
     def strides(self) -> Shape:
         """Return the result's strides, in elements."""
-        return self.form.strides
+        return self.spec.strides
 
     @property
     def dtype(self) -> DType:
         """Return the result's dtype."""
-        return self.form.dtype
+        return self.spec.dtype
 
     @property
     def compute(self) -> DType:
         """Return the dtype that the kernel computes in: float32 for half and bfloat16 operands, else the promoted."""
-        return self.form.compute
+        return self.spec.compute
 
     @property
     def dims(self) -> Shape:
         """Return the normalised dimensions of a reduction, `()` elsewhere."""
-        return self.form.dims
+        return self.spec.dims
 
     @property
     def device(self) -> Device:
@@ -112,21 +112,21 @@ class Plan:
     @property
     def operands(self) -> Any:
         """Return operands for the kernel, as `cast_operands` does."""
-        return cast_operands(self.form, self._given) if self.form.casts else self._given
+        return cast_operands(self.spec, self._given) if self.spec.casts else self._given
 
     def lay_out(self, result: Any) -> Array:
         """Lay out the kernel's answer as a new array of exactly this dtype and strides, copied only if it must be.
 
         Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
         """
-        form = self.form
+        spec = self.spec
         if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
             result = _as_array(result)
-        if result.shape != form.shape:
+        if result.shape != spec.shape:
             raise self._wrong_shape(result)
-        if result.dtype is not form.dtype:
+        if result.dtype is not spec.dtype:
             result = self._converted(result)
-        if result.strides != form.steps:
+        if result.strides != spec.steps:
             return self._restride(result)
         if self._is_fresh(result):
             return result
@@ -134,15 +134,15 @@ class Plan:
 
     def _converted(self, result: Array) -> Array:
         """Return the kernel's answer in the result's dtype."""
-        form = self.form
-        if result.dtype is not form.produces and not form.converts:
+        spec = self.spec
+        if result.dtype is not spec.produces and not spec.converts:
             known = CANONICAL.get(result.dtype)
-            if known is None or not castable(known, form.dtype):
-                raise wrong_result(f"returned dtype {result.dtype}, but {dtype_name(form.dtype)} is declared")
-        return cast_array(result, form.dtype)
+            if known is None or not castable(known, spec.dtype):
+                raise wrong_result(f"returned dtype {result.dtype}, but {dtype_name(spec.dtype)} is declared")
+        return cast_array(result, spec.dtype)
 
     def _wrong_shape(self, result: Array) -> RuntimeError:
-        return wrong_result(f"returned shape {list(result.shape)}, but {list(self.form.shape)} is declared")
+        return wrong_result(f"returned shape {list(result.shape)}, but {list(self.spec.shape)} is declared")
 
     def _is_fresh(self, result: Array) -> bool:
         # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
@@ -156,19 +156,19 @@ class Plan:
         return not any(result is given or may_share(result, given) for given in self._given)
 
     def _restride(self, result: Array) -> Array:
-        form = self.form
+        spec = self.spec
         moved = any(
-            size > 1 and have != want for size, have, want in zip(form.shape, result.strides, form.steps, strict=True)
+            size > 1 and have != want for size, have, want in zip(spec.shape, result.strides, spec.steps, strict=True)
         )
-        if not moved and 0 not in form.shape and self._is_fresh(result):
-            return stride_over(result, form.shape, form.strides)  # only dimensions of size 1 differ: no element moves
+        if not moved and 0 not in spec.shape and self._is_fresh(result):
+            return stride_over(result, spec.shape, spec.strides)  # only dimensions of size 1 differ: no element moves
         return self._copied(result)
 
     def _copied(self, result: Array) -> Array:
-        form = self.form
-        copy = np.empty(form.shape, form.dtype) if type(result) is np.ndarray else None
-        if copy is None or copy.strides != form.steps:
-            copy = new_array(form.shape, form.strides, form.dtype, result)
+        spec = self.spec
+        copy = np.empty(spec.shape, spec.dtype) if type(result) is np.ndarray else None
+        if copy is None or copy.strides != spec.steps:
+            copy = new_array(spec.shape, spec.strides, spec.dtype, result)
         copy[...] = result
         return copy
 
@@ -178,18 +178,18 @@ class Plan:
         Raises RuntimeError if the dtype cannot be cast to its, the device differs, it overlaps itself or partially an
         operand, or its memory belongs to the caller and is of another shape.
         """
-        form = self.form
+        spec = self.spec
         array = out.array
-        if not castable(form.dtype, as_dtype(array.dtype)):
-            raise RuntimeError(_cannot_cast(form.dtype, array))
+        if not castable(spec.dtype, as_dtype(array.dtype)):
+            raise RuntimeError(_cannot_cast(spec.dtype, array))
         if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
-        if not layouts.same_shape(array.shape, form.shape):
-            if form.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes
+        if not layouts.same_shape(array.shape, spec.shape):
+            if spec.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes
                 self._check_own_overlap(array)
-            resize(out, form.shape, form.strides)
+            resize(out, spec.shape, spec.strides)
             if array.size:
-                _warn_of_resize(form.shape, array.shape)
+                _warn_of_resize(spec.shape, array.shape)
             array = out.array
         self._check_overlap(array)
         return array
@@ -200,19 +200,19 @@ class Plan:
         Raises RuntimeError if the result's shape or dtype does not fit it, or it overlaps itself or partially another
         operand.
         """
-        form = self.form
+        spec = self.spec
         array = self_.array
-        if array.shape != form.shape:
+        if array.shape != spec.shape:
             raise RuntimeError(
-                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(form.shape)}"
+                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(spec.shape)}"
             )
-        if array.dtype is not form.dtype and not castable(form.dtype, as_dtype(array.dtype)):
-            raise RuntimeError(_cannot_cast(form.dtype, array))
+        if array.dtype is not spec.dtype and not castable(spec.dtype, as_dtype(array.dtype)):
+            raise RuntimeError(_cannot_cast(spec.dtype, array))
         self._check_overlap(array)
         return array
 
     def _check_own_overlap(self, target: Array) -> None:
-        is_plain = target.flags.c_contiguous or self.form.may_overlap
+        is_plain = target.flags.c_contiguous or self.spec.may_overlap
         if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
             raise RuntimeError(INTERNAL_OVERLAP)
 
@@ -220,7 +220,7 @@ class Plan:
         self._check_own_overlap(target)
         for given in self._given:
             if given is target:
-                self._shared = self._shared or not self.form.pointwise
+                self._shared = self._shared or not self.spec.pointwise
             elif may_share(target, given):
                 if overlaps_partially(target, given):
                     raise RuntimeError(_PARTIAL_OVERLAP)
@@ -229,19 +229,19 @@ class Plan:
     def may_write_straight(self, *, in_place: bool) -> bool:
         """Whether a kernel may write into a target that shares no memory with operands, but for the first, which it is
         where that is written in place."""
-        return self.form.dtype is self.form.produces and (self.form.pointwise or not in_place)
+        return self.spec.dtype is self.spec.produces and (self.spec.pointwise or not in_place)
 
     def out(self, target: Array, *, mixed: bool = False) -> Array | None:
         """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None.
 
         `mixed`: the kernel may compute with integers that have a sign, which NumPy casts to no bytes: `store` does.
         """
-        form = self.form
-        if mixed and form.dtype.kind == "u":
+        spec = self.spec
+        if mixed and spec.dtype.kind == "u":
             return None
-        if target.dtype is form.dtype is form.produces and not self._shared:
+        if target.dtype is spec.dtype is spec.produces and not self._shared:
             # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
-            is_own = len(self.operands) == 1 and self.operands[0] is target and not form.may_overlap
+            is_own = len(self.operands) == 1 and self.operands[0] is target and not spec.may_overlap
             if is_own and not target.flags.c_contiguous and any(abs(step) in (16, 64) for step in target.strides):
                 return None
             return target
@@ -251,36 +251,36 @@ class Plan:
         """Put the kernel's answer into `target`, by way of the result's dtype, unless it is there already."""
         if result is target:
             return
-        form = self.form
+        spec = self.spec
         if not hasattr(result, "astype"):
             result = _as_array(result)
-        if result.shape != form.shape:
+        if result.shape != spec.shape:
             raise self._wrong_shape(result)
-        if result.dtype is not form.dtype:
+        if result.dtype is not spec.dtype:
             result = self._converted(result)
         with np.errstate(all="ignore"):
             target[...] = result
 
 
-def cast_operands(form: Form, given: Sequence[Any]) -> Any:
+def cast_operands(spec: TensorSpec, given: Sequence[Any]) -> Any:
     """Return operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
 
     Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
     """
-    if form.numbers is not None:
-        return given[0], *form.numbers
-    return [_cast(form, each) if cast else each for each, cast in zip(given, form.casts, strict=True)]
+    if spec.numbers is not None:
+        return given[0], *spec.numbers
+    return [_cast(spec, each) if cast else each for each, cast in zip(given, spec.casts, strict=True)]
 
 
-def _cast(form: Form, operand: Any) -> Any:
+def _cast(spec: TensorSpec, operand: Any) -> Any:
     if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
-        if form.exact_scalars:
-            return wrapped_scalar(operand, form.compute)
-        rounded = wrapped_scalar(operand, form.common)
-        return rounded if form.common is form.compute else rounded.astype(form.compute)
-    if operand.dtype is not form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
-        operand = cast_array(operand, form.common)
-    return cast_array(operand, form.compute)
+        if spec.exact_scalars:
+            return wrapped_scalar(operand, spec.compute)
+        rounded = wrapped_scalar(operand, spec.common)
+        return rounded if spec.common is spec.compute else rounded.astype(spec.compute)
+    if operand.dtype is not spec.common is not spec.compute and not (spec.exact_scalars and operand.ndim == 0):
+        operand = cast_array(operand, spec.common)
+    return cast_array(operand, spec.compute)
 
 
 def _as_array(result: Any) -> Array:
@@ -298,9 +298,9 @@ class PlanApart(Plan):
     __slots__ = ("_apart", "_beside")
 
     def __init__(
-        self, form: Form, given: Sequence[Any], *, apart: Sequence[Any] = (), beside: Sequence[Any] = ()
+        self, spec: TensorSpec, given: Sequence[Any], *, apart: Sequence[Any] = (), beside: Sequence[Any] = ()
     ) -> None:
-        super().__init__(form, given)
+        super().__init__(spec, given)
         self._apart = apart
         self._beside = beside
 
@@ -318,7 +318,7 @@ class PlanApart(Plan):
             if each is not target and may_share(target, each) and overlaps_partially(target, each):
                 raise RuntimeError(_PARTIAL_OVERLAP)
         self._shared = any(
-            (each is not target or not self.form.pointwise) and may_share(target, each)
+            (each is not target or not self.spec.pointwise) and may_share(target, each)
             for each in (*self._apart, *self._beside)
         )
 

@@ -1,4 +1,4 @@
-"""`Plan` as generated shims make it of a form that is kept: what the compiled core has in its place, if it runs
+"""`Plan` as generated shims make it of a cached spec: what the compiled core has in its place, if it runs
 (`runtime/opwright_core/fast/write_plan.c`), does the same for targets that are as planned."""
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from opwright_core.core import fast
 from opwright_core.plans import plan
-from opwright_core.plans.forms import Form
+from opwright_core.plans.specs import TensorSpec
 
 __all__ = ["Plan"]
 
 if fast is not None:
-    fast.configure(Plan=plan.Plan, cast_operands=plan.cast_operands, Form=Form)
+    fast.configure(Plan=plan.Plan, cast_operands=plan.cast_operands, TensorSpec=TensorSpec)
 
 Plan: Final[Any] = plan.Plan if fast is None else fast.WritingPlan

@@ -11,7 +11,6 @@ from opwright_core.arrays.dtypes import as_dtype, get_default_dtype, opmath
 from opwright_core.arrays.layouts import contiguous_strides
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import SymbolicInt, holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import (
     NUMBERS,
     check_accepted,
@@ -21,11 +20,12 @@ from opwright_core.plans.operands import (
     needs_cast,
 )
 from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.plans.specs import SpecCache, TensorSpec
 
 _CPU = Device("cpu")
-_likes = Forms()
-_sized = Forms()
-_of_operands = Forms()
+_likes = SpecCache()
+_sized = SpecCache()
+_of_operands = SpecCache()
 
 
 def like(self: Elementwise, *, dtype: object = None, memory_format: object = None) -> Plan:
@@ -34,7 +34,7 @@ def like(self: Elementwise, *, dtype: object = None, memory_format: object = Non
 
     `memory_format`: None or `preserve_format`, `contiguous_format`, `channels_last`, `channels_last_3d`.
     """
-    return Plan(_like_form(self, dtype, memory_format, None, False, False), (self,))
+    return Plan(_like_spec(self, dtype, memory_format, None, False, False), (self,))
 
 
 def overwritten(
@@ -51,24 +51,24 @@ def overwritten(
     `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do. `reads`: another array
     that the kernel looks at, which may share no part of the memory alone.
     """
-    form = _like_form(self, None, memory_format, accepts, True, may_overlap)
-    return Plan(form, (self,)) if reads is None else PlanApart(form, (self,), beside=(self, reads))
+    spec = _like_spec(self, None, memory_format, accepts, True, may_overlap)
+    return Plan(spec, (self,)) if reads is None else PlanApart(spec, (self,), beside=(self, reads))
 
 
-def _like_form(
+def _like_spec(
     self: Any, dtype: object, memory_format: object, accepts: str | None, pointwise: bool, may_overlap: bool
-) -> Form:
+) -> TensorSpec:
     key = (self.shape, self.strides, self.dtype, dtype, memory_format, accepts, pointwise, may_overlap)
-    form = _likes.get(key)
-    if form is None:
+    spec = _likes.get(key)
+    if spec is None:
         kept = as_dtype(self.dtype)
         check_accepted(accepts, kept)
         chosen = memory_format_name(memory_format)
         is_kept = chosen in (None, "preserve_format")
         strides = kept_strides(self) if is_kept else formatted_strides(self.shape, chosen)
         result = kept if dtype is None else as_dtype(dtype)
-        form = _likes.keep(key, Form(self.shape, strides, result, pointwise=pointwise, may_overlap=may_overlap))
-    return form
+        spec = _likes.keep(key, TensorSpec(self.shape, strides, result, pointwise=pointwise, may_overlap=may_overlap))
+    return spec
 
 
 def empty(
@@ -85,14 +85,14 @@ def empty(
     """
     shape = (size,) if isinstance(size, int) else tuple(size)
     key = (shape, dtype, memory_format, None if stride is None else tuple(stride))
-    form = _sized.get(key)
-    if form is None:
+    spec = _sized.get(key)
+    if spec is None:
         for length in shape:
             if not holds(length >= 0):
                 raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
         strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
-        form = _sized.keep(key, Form(shape, strides, get_default_dtype() if dtype is None else as_dtype(dtype)))
-    return Plan(form, device=_CPU if device is None else as_device(device))
+        spec = _sized.keep(key, TensorSpec(shape, strides, get_default_dtype() if dtype is None else as_dtype(dtype)))
+    return Plan(spec, device=_CPU if device is None else as_device(device))
 
 
 def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accepts: DtypeKinds | None = None) -> Plan:
@@ -109,8 +109,8 @@ def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accep
         accepts,
         *[type(each) if isinstance(each, NUMBERS) else (each.ndim, each.dtype) for each in operands],
     )
-    form = _of_operands.get(key)
-    if form is None:
+    spec = _of_operands.get(key)
+    if spec is None:
         for length in shape:
             if not holds(length >= 0):
                 raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
@@ -119,6 +119,6 @@ def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accep
         compute = opmath(common)
         casts = tuple([needs_cast(each, compute) for each in operands])
         result = common if dtype is None else as_dtype(dtype)
-        made = Form(shape, contiguous_strides(shape), result, common, compute, None, casts)
-        form = _of_operands.keep(key, made)
-    return Plan(form, operands)
+        made = TensorSpec(shape, contiguous_strides(shape), result, common, compute, None, casts)
+        spec = _of_operands.keep(key, made)
+    return Plan(spec, operands)

@@ -21,11 +21,11 @@ from opwright_core.arrays.dtypes import (
     to_real,
 )
 from opwright_core.arrays.promotion import result_type
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 
-_known = Forms()
+_known = SpecCache()
 
 
 def pointwise(
@@ -64,21 +64,21 @@ def pointwise(
         elif operand is not None and not isinstance(operand, NUMBERS):
             key += (operand.shape, operand.strides, operand.dtype)
     found = tuple(key)
-    form = _known.get(found)
-    if form is None:
-        form = _pointwise_form(operands, kind, dtype, compute_dtype, exact_scalars)
-        check_accepted(accepts, form.common)
+    spec = _known.get(found)
+    if spec is None:
+        spec = _pointwise_spec(operands, kind, dtype, compute_dtype, exact_scalars)
+        check_accepted(accepts, spec.common)
         if accepts_operands is not None:
             check_accepted(accepts_operands, *(result_type(operand) for operand in operands if operand is not None))
-        _known.keep(found, form)
+        _known.keep(found, spec)
     if alpha != 1 or alpha is True:
-        _check_alpha(alpha, form.common)
-    return Plan(form, operands)
+        _check_alpha(alpha, spec.common)
+    return Plan(spec, operands)
 
 
-def _pointwise_form(
+def _pointwise_spec(
     operands: Sequence[Any], kind: str, dtype: object, compute_dtype: object, exact_scalars: bool
-) -> Form:
+) -> TensorSpec:
     given = [operand for operand in operands if operand is not None]
     common = result_type(*given) if compute_dtype is None else as_dtype(compute_dtype)
     if kind in ("int_to_float", "int_and_complex_to_float"):
@@ -90,8 +90,10 @@ def _pointwise_form(
     check_devices(given)
     strides = layouts.pointwise_strides(shape, [extent(operand, common) for operand in given])
     casts = tuple(operand is not None and needs_cast(operand, compute) for operand in operands)
-    form = Form(shape, strides, result, common, compute, produces, casts, pointwise=True, exact_scalars=exact_scalars)
-    return form if dtype is None else form.converted(as_dtype(dtype))
+    spec = TensorSpec(
+        shape, strides, result, common, compute, produces, casts, pointwise=True, exact_scalars=exact_scalars
+    )
+    return spec if dtype is None else spec.converted(as_dtype(dtype))
 
 
 def _check_alpha(alpha: complex, common: DType) -> None:

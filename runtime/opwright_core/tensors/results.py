@@ -9,96 +9,96 @@ from numpy import asarray, generic, ndarray
 
 from opwright_core.arrays.overlap import may_share
 from opwright_core.keys import DENSE_CPU
-from opwright_core.plans.forms import Form
 from opwright_core.plans.kernel_errors import shown, wrong_result
 from opwright_core.plans.plan import Plan
-from opwright_core.plans.plan_cache import KnownForm
+from opwright_core.plans.plan_cache import CachedSpec
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = [
-    "known_result", "new_result", "new_results", "plan_of", "plans_of", "results_of", "share_memory", "tensors_of",
+    "new_result", "new_results", "plan_of", "planned_result", "plans_of", "results_of", "share_memory", "tensors_of",
     "wrap_list", "wrap_result",
 ]  # fmt: skip
 
 
-def new_result(plan: Plan, answer: Any) -> Tensor:
+def new_result(plan: Plan, returned: Any) -> Tensor:
     """Return a new tensor of the answer as the plan says, whose keys need not be found out again.
 
     Raises RuntimeError if the answer has another shape.
     """
-    array = plan.lay_out(answer)
+    array = plan.lay_out(returned)
     if type(array) is not ndarray:
         return wrap(array)
     made = Tensor()
     made.array = array
-    made.keys = DENSE_CPU | plan.form.odd
+    made.keys = DENSE_CPU | plan.spec.nondense
     made.edge = None
     made.extra = None
     return made
 
 
-def known_result(
-    form: KnownForm, answer: Any, first: Any = None, second: Any = None, third: Any = None, *others: Any
+def planned_result(
+    spec: CachedSpec, returned: Any, first: Any = None, second: Any = None, third: Any = None, *others: Any
 ) -> Tensor:
     """Return a new tensor of the answer of a kernel that got these operands as they are, on the CPU.
 
-    Raises RuntimeError if the answer has another shape than the form.
+    Raises RuntimeError if the answer has another shape than the spec.
     """
-    if type(answer) is not ndarray and isinstance(answer, generic):
-        answer = asarray(answer)
+    if type(returned) is not ndarray and isinstance(returned, generic):
+        returned = asarray(returned)
     if (
-        type(answer) is ndarray
-        and answer.dtype is form.dtype
-        and answer.shape == form.shape
-        and (form.is_laid_out or form.lies_as_planned(answer))
-        and answer.base is None
-        and answer is not first
-        and answer is not second
-        and answer is not third
-        and not (others and _is_one_of(answer, others))
+        type(returned) is ndarray
+        and returned.dtype is spec.dtype
+        and returned.shape == spec.shape
+        and (spec.is_laid_out or spec.lies_as_planned(returned))
+        and returned.base is None
+        and returned is not first
+        and returned is not second
+        and returned is not third
+        and not (others and _is_one_of(returned, others))
     ):
         made = Tensor()
-        made.array = answer
-        made.keys = form.keys
+        made.array = returned
+        made.keys = spec.keys
         made.edge = None
         made.extra = None
         return made
     operands = [each for each in (first, second, third, *others) if each is not None]
-    return new_result(Plan(form, operands), answer)
+    return new_result(Plan(spec, operands), returned)
 
 
-def _is_one_of(answer: Any, operands: Sequence[Any]) -> bool:
-    return any(answer is each for each in operands)
+def _is_one_of(returned: Any, operands: Sequence[Any]) -> bool:
+    return any(returned is each for each in operands)
 
 
-def new_results(plans: Sequence[Plan], answers: Any) -> list[Tensor]:
+def new_results(plans: Sequence[Plan], returned: Any) -> list[Tensor]:
     """Return new tensors as the plans say. Raises ContractError where the answer is no list of as many."""
-    return [new_result(plan, answer) for plan, answer in zip(plans, results_of(answers, len(plans)), strict=True)]
+    return [new_result(plan, returned) for plan, returned in zip(plans, results_of(returned, len(plans)), strict=True)]
 
 
-def results_of(answer: Any, count: int) -> Sequence[Any]:
+def results_of(returned: Any, count: int) -> Sequence[Any]:
     """Return a kernel's answer that has to be several. Raises ContractError for what is no tuple or list of `count`."""
-    if not isinstance(answer, tuple | list):
-        raise wrong_result(f"must return {count} results in a tuple, but returned {shown(answer)}")
-    if len(answer) != count:
-        raise wrong_result(f"must return {count} results, but returned {len(answer)}")
-    return answer
+    if not isinstance(returned, tuple | list):
+        raise wrong_result(f"must return {count} results in a tuple, but returned {shown(returned)}")
+    if len(returned) != count:
+        raise wrong_result(f"must return {count} results, but returned {len(returned)}")
+    return returned
 
 
-def wrap_result(answer: Any) -> Tensor:
+def wrap_result(returned: Any) -> Tensor:
     """Return a new tensor on a kernel's array. Raises ContractError for what is none."""
     try:
-        return wrap(answer)
+        return wrap(returned)
     except TypeError:
         pass
-    raise wrong_result(f"must return an array, but returned {shown(answer)}")
+    raise wrong_result(f"must return an array, but returned {shown(returned)}")
 
 
-def wrap_list(answer: Any) -> list[Tensor]:
+def wrap_list(returned: Any) -> list[Tensor]:
     """Return new tensors on a kernel's arrays. Raises ContractError for what is no list of arrays."""
-    if not isinstance(answer, tuple | list):
-        raise wrong_result(f"must return a list of arrays, but returned {shown(answer)}")
-    return [wrap_result(item) for item in answer]
+    if not isinstance(returned, tuple | list):
+        raise wrong_result(f"must return a list of arrays, but returned {shown(returned)}")
+    return [wrap_result(item) for item in returned]
 
 
 def plan_of(found: Any, *operands: Any) -> Plan:
@@ -111,11 +111,13 @@ def plan_of(found: Any, *operands: Any) -> Plan:
 def _with_operands(plan: Plan, operands: Sequence[Any]) -> Plan:
     """Return the plan of a rule that planned with some of the operands, or with none: the others go to the kernel as
     they are, and the result is where all of them are."""
-    form = plan.form
-    casts = {id(each): cast for each, cast in zip(plan.given, form.casts or (False,) * len(plan.given), strict=True)}
+    spec = plan.spec
+    casts = {id(each): cast for each, cast in zip(plan.given, spec.casts or (False,) * len(plan.given), strict=True)}
     own = tuple([casts.get(id(each), False) for each in operands])
-    made = Form(form.shape, form.strides, form.dtype, form.common, form.compute, form.produces, own, dims=form.dims)
-    made.converts = form.converts
+    made = TensorSpec(
+        spec.shape, spec.strides, spec.dtype, spec.common, spec.compute, spec.produces, own, dims=spec.dims
+    )
+    made.converts = spec.converts
     return Plan(made, operands)
 
 

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from opwright_core.arrays import layouts
+from opwright_core.arrays.dense import nondense_bit
 from opwright_core.arrays.devices import Array, Device, backend_of, is_array, shape_of
 from opwright_core.arrays.dtypes import CANONICAL, REDUCED, DType
-from opwright_core.arrays.simple import odd_bit
 from opwright_core.arrays.size import Size, size_of
 from opwright_core.arrays.storage import Extra, Storage
-from opwright_core.keys import DENSE_CPU, GRAD, ODD, PYTHON, TANGENT, TRACKED, VIEW
+from opwright_core.keys import DENSE_CPU, GRAD, NONDENSE, PYTHON, TANGENT, TRACKED, VIEW
 from opwright_core.plans.kernel_errors import shown, wrong_result
 from opwright_core.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 from opwright_core.tensors.methods import TensorMethods, expect_methods
@@ -122,10 +122,10 @@ class Tensor(TensorMethods):
 
 expect_methods(Tensor)
 CPU_DEVICE: Device = Device("cpu")
-KEYS_OF_VIEWS: int = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
+KEYS_OF_VIEWS: int = ~(NONDENSE | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
-_KEYS_OF_DTYPE = {dtype: DENSE_CPU | ODD if dtype in REDUCED else DENSE_CPU for dtype in CANONICAL}
+_KEYS_OF_DTYPE = {dtype: DENSE_CPU | NONDENSE if dtype in REDUCED else DENSE_CPU for dtype in CANONICAL}
 _OF_CLASSES = {"__annotations__", "__dict__", "__doc__", "__module__", "__qualname__", "__slots__", "__weakref__"}
 _Holder = TypeVar("_Holder", bound=type)
 
@@ -149,12 +149,12 @@ def wrap(array: Array) -> Tensor:
     if keys is None:
         raise TypeError(unsupported_dtype(array))
     shape = array.shape
-    if shape and array.flags.c_contiguous:  # what `odd_bit` says, without the call
+    if shape and array.flags.c_contiguous:  # what `nondense_bit` says, without the call
         if 1 in shape or 0 in shape:
             array = with_strides(array)
-            keys = keys | ODD if odd_bit(array) else keys
+            keys = keys | NONDENSE if nondense_bit(array) else keys
     else:
-        keys |= ODD
+        keys |= NONDENSE
     out = Tensor()
     out.array = array
     out.keys = keys
@@ -171,15 +171,15 @@ def _wrap_other(array: Array) -> Tensor:
         array = with_strides(array, check_dtype=True)
     out = Tensor()
     out.array = array
-    out.keys = backend.keys_of(array) | odd_bit(array)
+    out.keys = backend.keys_of(array) | nondense_bit(array)
     out.edge = None
     out.extra = None
     return out
 
 
-def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
+def wrap_view(base: Tensor, array: Array, nondense: int | None = None) -> Tensor:
     """Make a tensor on a view of the array of `base`, of its storage and root base; what is made of an inference tensor
-    has no base. `odd`: its `odd_bit`, if known."""
+    has no base. `nondense`: its `nondense_bit`, if known."""
     if (extra := base.extra) is None:
         extra = base.extra = Extra()
     storage = extra.storage
@@ -201,15 +201,15 @@ def wrap_view(base: Tensor, array: Array, odd: int | None = None) -> Tensor:
             own.creation = creation
     own.grad = None
     keys = base.keys & KEYS_OF_VIEWS | (VIEW if is_tracked else 0)
-    if odd is not None:
-        keys |= odd
-    elif type(array) is ndarray:  # what `odd_bit` says, without the call for most
+    if nondense is not None:
+        keys |= nondense
+    elif type(array) is ndarray:  # what `nondense_bit` says, without the call for most
         if not array.flags.c_contiguous or not (shape := array.shape):
-            keys |= ODD
+            keys |= NONDENSE
         elif 1 in shape or 0 in shape or array.itemsize == 2:
-            keys |= odd_bit(array)
+            keys |= nondense_bit(array)
     elif is_array(array):
-        keys |= odd_bit(array)
+        keys |= nondense_bit(array)
     else:
         raise wrong_result(f"must return a view, but returned {shown(array)}")
     out.keys = keys

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.autograd.quick import is_unwatched
+from opwright.autograd.quick import is_fast_path
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import REDUCED, as_dtype, bool_, float32
 from opwright_core.tensors.tensor import wrap
@@ -57,7 +57,7 @@ def scaled_dot_product_attention(
 def _attention_of_arrays(
     query: Operand, key: Operand, value: Operand, mask: Operand | None, is_causal: bool, scale: float | None
 ) -> Operand | None:
-    """Return the attention where nobody looks at the steps to it and the operands are of the simple kind."""
+    """Return the attention of dense operands on the fast path: its steps are not recorded."""
     found = arrays_of(query, key, value, mask)
     if found is None:
         return None
@@ -153,10 +153,10 @@ def _scaled_dot_product_attention_math(
 
 def _weights(query: Operand, key: Operand, scale: float | None) -> Operand:
     """Return the scaled products of each query and each key. Half of the scale goes to each factor, so that no product
-    overflows; all of it to one where it is small and nobody looks at the steps."""
+    overflows; all of it to one where it is small and on the fast path."""
     aten = opwright.ops.aten
     turned = aten.transpose(key, -2, -1)
-    if scale is None and query.shape[-1] and is_unwatched(query, key):
+    if scale is None and query.shape[-1] and is_fast_path(query, key):
         return aten.matmul(aten.mul(query, query.shape[-1] ** -0.5), turned)
     root = query.shape[-1] ** -0.25 if scale is None else abs(scale) ** 0.5
     scaled = aten.mul(query, -root if scale is not None and scale < 0 else root)

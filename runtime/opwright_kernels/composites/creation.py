@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.autograd.quick import is_unwatched
+from opwright.autograd.quick import is_fast_path
 from opwright_core import rules
 from opwright_core.arrays.devices import Device, as_device, backend_of
 from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright_core.arrays.layouts import broadcast_shapes, contiguous_strides
 from opwright_core.arrays.promotion import NUMBERS
-from opwright_core.keys import META, ODD
+from opwright_core.keys import META, NONDENSE
 from opwright_core.plans.plan import Plan, cast_array
 from opwright_core.state import active_modes, below_adinplaceorview
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -151,15 +151,15 @@ def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
     return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
 
 
-def _is_simple(self: Operand, dtype: Any, device: Any, memory_format: Any) -> bool:
-    """Whether a tensor like this one lies row by row on the CPU, and nobody looks at how it is made."""
+def _is_fast_path(self: Operand, dtype: Any, device: Any, memory_format: Any) -> bool:
+    """Whether a tensor like this one is dense on the CPU, and how it is made is not recorded."""
     is_asked = dtype is not None or device is not None or memory_format is not None
-    return not is_asked and is_unwatched(self) and not self.keys & ODD
+    return not is_asked and is_fast_path(self) and not self.keys & NONDENSE
 
 
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Return zeros in the shape and strides of another tensor."""
-    if _is_simple(self, dtype, device, memory_format):
+    if _is_fast_path(self, dtype, device, memory_format):
         return wrap(np.zeros(self.array.shape, self.array.dtype))
     plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
@@ -170,7 +170,7 @@ def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: 
 
 def ones_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Return ones in the shape and strides of another tensor."""
-    if _is_simple(self, dtype, device, memory_format):
+    if _is_fast_path(self, dtype, device, memory_format):
         return wrap(filled(np, self.array.shape, 1, self.array.dtype))
     return full_like(self, 1, dtype, layout, device, pin_memory, memory_format)
 

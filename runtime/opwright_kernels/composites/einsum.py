@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.autograd.quick import is_unwatched
+from opwright.autograd.quick import is_fast_path
 from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor
@@ -63,7 +63,7 @@ def _matrix_product(equation: str, first: Operand, second: Operand) -> Operand |
     """Return the result of an equation that is a product of matrices, or of batches of them, in one step; None for any
     other, and where somebody looks at the steps."""
     turns = _turns(equation)
-    if turns is None or not is_unwatched(first, second):
+    if turns is None or not is_fast_path(first, second):
         return None
     ndim, turn_first, turn_second = turns
     if len(first.shape) != ndim or len(second.shape) != ndim or first.dtype != second.dtype:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.autograd.quick import is_unwatched
+from opwright.autograd.quick import is_fast_path
 from opwright.namespaces import aten
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, int64
@@ -65,7 +65,7 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     """Return 1 at the place that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
     if as_dtype(self.dtype) is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
-    if num_classes > 0 and is_unwatched(self) and self.array.size:
+    if num_classes > 0 and is_fast_path(self) and self.array.size:
         largest = int(self.array.view("uint64").max())  # seen so, negative numbers are the largest
         if largest < num_classes < 2**31:  # (more is an error, which `arange` words)
             return wrap(_marks(self.array, num_classes))

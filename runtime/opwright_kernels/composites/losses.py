@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.autograd.quick import is_unwatched
+from opwright.autograd.quick import is_fast_path
 from opwright.namespaces import aten as direct
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype
@@ -146,7 +146,7 @@ def cross_entropy_loss(
     """Return minus the logarithm of the softmax of `self` at the target: classes, or probabilities where it has the
     shape of `self`."""
     is_of_rows = len(self.shape) == 2 and len(target.shape) == 1 and self.shape[0] == target.shape[0]
-    if is_of_rows and not label_smoothing and is_unwatched(self, target):
+    if is_of_rows and not label_smoothing and is_fast_path(self, target):
         logarithm = direct["_log_softmax.default"](self, 1, False)
         return direct["nll_loss_forward.default"](logarithm, target, weight, reduction, ignore_index)[0]
     aten = opwright.ops.aten

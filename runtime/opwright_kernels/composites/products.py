@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.autograd.quick import is_unwatched
+from opwright.autograd.quick import is_fast_path
 from opwright.namespaces import aten as direct
 from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
@@ -73,13 +73,13 @@ def _folded_product(self: Operand, other: Operand) -> Operand:
 
 def _batched_product(self: Operand, other: Operand) -> Operand:
     aten = opwright.ops.aten
-    if len(self.shape) == len(other.shape) == 3 and self.shape[0] == other.shape[0] and is_unwatched(self, other):
+    if len(self.shape) == len(other.shape) == 3 and self.shape[0] == other.shape[0] and is_fast_path(self, other):
         return aten.bmm(self, other)
     rows = [1, *self.shape] if len(self.shape) == 1 else list(self.shape)
     columns = [*other.shape, 1] if len(other.shape) == 1 else list(other.shape)
     batch = list(layouts.broadcast_shapes([tuple(rows[:-2]), tuple(columns[:-2])]))
     count = prod(batch)
-    is_plain = len(self.shape) > 1 < len(other.shape) and count and is_unwatched(self, other)
+    is_plain = len(self.shape) > 1 < len(other.shape) and count and is_fast_path(self, other)
     if is_plain and batch == rows[:-2] == columns[:-2]:
         matrices = direct["reshape.default"](self, [count, *rows[-2:]])
         product = direct["bmm.default"](matrices, direct["reshape.default"](other, [count, *columns[-2:]]))

@@ -18,7 +18,7 @@ from opwright_core.arrays.dtypes import INEXACT, as_dtype, bool_
 from opwright_core.arrays.sizes import check, from_front, guard_or_false, holds
 from opwright_core.arrays.storage import as_strided as stride_storage
 from opwright_core.arrays.storage import resize, storage_of
-from opwright_core.keys import ODD
+from opwright_core.keys import NONDENSE
 from opwright_core.tensors.tensor import wrap, wrap_view
 from opwright_kernels.plain import arrays_of
 
@@ -65,13 +65,13 @@ def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan:
 
 def reshape(self: Operand, shape: Sequence[int]) -> Operand:
     """Return the elements in another shape: a view where strides can say it, else a copy."""
-    if not self.keys & ODD:  # row-major: strides can always say it
+    if not self.keys & NONDENSE:  # row-major: strides can always say it
         return aten["view.default"](self, list(shape))
     new = infer_size(shape, prod(self.shape))
     if view_strides(tuple(self.shape), _strides(self), new, 1) is not None:
         return aten["view.default"](self, new)
     found = arrays_of(self)
-    if found is not None:  # nobody looks at the steps
+    if found is not None:  # the fast path
         return wrap(np.ascontiguousarray(found[0]).reshape(new))
     return aten["_unsafe_view.default"](aten["clone.default"](self, memory_format=opwright.contiguous_format), new)
 

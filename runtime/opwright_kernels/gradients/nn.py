@@ -32,8 +32,7 @@ def elu_backward(grad: Tensor, self: Tensor, alpha: Any, scale: Any, input_scale
 
 
 def _dense(grad: Tensor, like: Tensor, *others: Tensor | None) -> list[Any] | None:
-    """Return the arrays of tensors where nobody looks at what is done with them, and the second is contiguous and not
-    empty."""
+    """Return the arrays of tensors on the fast path, where the second is contiguous and not empty."""
     found = arrays_of(grad, like, *others)
     return found if found is not None and found[1].size and found[1].flags.c_contiguous else None
 

@@ -185,7 +185,7 @@ def _transposed_by_dimension(
 
 
 def _repeated_gradient(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor | None:
-    """Return the gradient where each element was repeated as often, of arrays that nobody looks at."""
+    """Return the gradient where each element was repeated as often, of arrays on the fast path."""
     sizes = zip(shape[2:], grad.shape[2:], scales, strict=True)
     if any(scale is not None and scale * size != wanted for size, wanted, scale in sizes):
         return None

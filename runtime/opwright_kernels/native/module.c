@@ -30,7 +30,7 @@ PyObject *wrap(PyObject *module, PyObject *array) {
 /* Fill in the module: NumPy's functions, the set of kernels, the version. Returns -1 with an exception. */
 static int execute(PyObject *module) {
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "opwright_kernels._native serves the main interpreter alone");
+        PyErr_SetString(PyExc_ImportError, "opwright_kernels._native works in the main interpreter only");
         return -1;
     }
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || products_ready() < 0) {

@@ -9,14 +9,14 @@ from opwright_core.arrays.annotations import Along, Dim, Elementwise
 from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.dtypes import FLOATING, as_dtype, opmath, uint8
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted, check_number
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_core.rules.pointwise import pointwise
 from opwright_kernels.rules.elementwise import pointwise_with
 
-_halves = Forms()
-_contiguous = Forms()
+_halves = SpecCache()
+_contiguous = SpecCache()
 
 
 def gelu(self: Elementwise, approximate: str) -> Plan:
@@ -69,13 +69,13 @@ def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
 def glu(self: Along, dim: Dim) -> Plan:
     """Plan half of `self` along `dim`. Raises RuntimeError for an odd size and for 0-dim arrays."""
     key = (self.shape, self.strides, self.dtype, dim)
-    form = _halves.get(key)
-    if form is None:
-        form = _halves.keep(key, _halved(self, dim))
-    return Plan(form, (self,))
+    spec = _halves.get(key)
+    if spec is None:
+        spec = _halves.keep(key, _halved(self, dim))
+    return Plan(spec, (self,))
 
 
-def _halved(self: Any, dim: int) -> Form:
+def _halved(self: Any, dim: int) -> TensorSpec:
     if not self.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     place = layouts.wrap_dim(dim, self.ndim)
@@ -88,18 +88,18 @@ def _halved(self: Any, dim: int) -> Form:
     shape = (*self.shape[:place], size // 2, *self.shape[place + 1 :])
     half = (shape, element_strides(self))
     strides = layouts.pointwise_strides(shape, [half, half])
-    return Form(shape, strides, given, given, compute, compute, (given is not compute,), dims=(place,))
+    return TensorSpec(shape, strides, given, given, compute, compute, (given is not compute,), dims=(place,))
 
 
 def like_contiguous(self: Elementwise) -> Plan:
     """Plan the shape and dtype of `self`, which is floating-point; contiguous."""
     key = (self.shape, self.dtype)
-    form = _contiguous.get(key)
-    if form is None:
+    spec = _contiguous.get(key)
+    if spec is None:
         given = as_dtype(self.dtype)
         check_accepted("floating", given)
         compute = opmath(given)
         strides = layouts.contiguous_strides(self.shape)
         casts = (given is not compute,)
-        form = _contiguous.keep(key, Form(self.shape, strides, given, given, compute, compute, casts))
-    return Plan(form, (self,))
+        spec = _contiguous.keep(key, TensorSpec(self.shape, strides, given, given, compute, compute, casts))
+    return Plan(spec, (self,))

@@ -10,8 +10,8 @@ from opwright_core.arrays.dtypes import FLOATING, DType, as_dtype, float32, floa
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds
 from opwright_core.errors import DispatchError
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_kernels.rules.embedding import check_indices
 
 
@@ -34,7 +34,7 @@ def bags(
     operands = (weight, indices, offsets, per_sample_weights)
 
     def plan(shape: Shape, dtype: DType) -> Plan:
-        return Plan(Form(shape, layouts.contiguous_strides(shape), dtype, given, given, dtype), operands)
+        return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), dtype, given, given, dtype), operands)
 
     most = (count, width) if mode == 2 else (count,)
     of_rows = (0,) if skips_places(weight, mode, per_sample_weights, padding_idx) else tuple(indices.shape)
@@ -80,7 +80,7 @@ def pair_distances(self: Any, p: float) -> Plan:
     if given not in (float32, float64):
         raise DispatchError(f"pdist: not implemented for {given}")
     count = self.shape[0]
-    return Plan(Form((count * (count - 1) // 2,), (1,), given), (self,))
+    return Plan(TensorSpec((count * (count - 1) // 2,), (1,), given), (self,))
 
 
 def alignments(
@@ -94,8 +94,8 @@ def alignments(
     table = (batch, steps, 2 * max(target_lengths, default=0) + 1)
     operands = (log_probs, targets)
     return (
-        Plan(Form((batch,), (1,), given, given, given), operands),
-        Plan(Form(table, layouts.contiguous_strides(table), given, given, given), operands),
+        Plan(TensorSpec((batch,), (1,), given, given, given), operands),
+        Plan(TensorSpec(table, layouts.contiguous_strides(table), given, given, given), operands),
     )
 
 
@@ -106,7 +106,7 @@ def alignment_gradients(
     write outside of its memory there."""
     _check_alignments(log_probs, targets, input_lengths, target_lengths, blank)
     given, shape = as_dtype(log_probs.dtype), log_probs.shape
-    return Plan(Form(shape, layouts.contiguous_strides(shape), given, given, given), (log_probs, targets))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), given, given, given), (log_probs, targets))
 
 
 def _check_alignments(

@@ -10,13 +10,13 @@ from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, DType, as_dtype, float64, opmath
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_kernels.rules.memory_formats import suggests_channels_last
 from opwright_kernels.rules.windows import check_at_least, per_dimension, window_count
 
-_convolved = Forms()
+_convolved = SpecCache()
 
 
 def convolution(
@@ -37,8 +37,8 @@ def convolution(
     operands = (input, weight, bias)
     seen = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in operands])
     options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
-    form = _convolved.get((seen, options))
-    if form is None:
+    spec = _convolved.get((seen, options))
+    if spec is None:
         _check_channels(input, weight, bias, transposed, groups)
         shape = _convolved_shape(input, weight, *options)
         given = as_dtype(input.dtype)
@@ -46,8 +46,8 @@ def convolution(
         compute = opmath(given)
         casts = tuple([each is not None and given is not compute for each in operands])
         strides = _convolved_strides(shape, input, weight, given)
-        form = _convolved.keep((seen, options), Form(shape, strides, given, given, compute, None, casts))
-    return Plan(form, operands)
+        spec = _convolved.keep((seen, options), TensorSpec(shape, strides, given, given, compute, None, casts))
+    return Plan(spec, operands)
 
 
 def _accepted(transposed: bool, dilation: Sequence[int]) -> str:

@@ -10,12 +10,12 @@ from opwright_core.arrays.annotations import DtypeKinds, Elementwise, Mask
 from opwright_core.arrays.dtypes import COMPLEX, INEXACT, as_dtype, bool_, to_complex, uint8
 from opwright_core.arrays.promotion import result_type, scalar_dtype
 from opwright_core.errors import DispatchError
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import NUMBERS, check_devices, check_number, extent, needs_cast
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_core.rules.pointwise import pointwise
 
-_choices = Forms()
+_choices = SpecCache()
 
 
 def pointwise_with(*operands: Elementwise | None, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
@@ -60,10 +60,10 @@ def polygamma(n: int, self: Elementwise) -> Plan:
 def where(condition: Mask, self: Elementwise, other: Elementwise) -> Plan:
     """Plan a choice between two operands, which are promoted together; the condition is bool or uint8."""
     key = (_seen(condition), _seen(self), _seen(other))
-    form = _choices.get(key)
-    if form is None:
-        form = _choices.keep(key, _where_form(condition, self, other))
-    return Plan(form, (condition, self, other))
+    spec = _choices.get(key)
+    if spec is None:
+        spec = _choices.keep(key, _where_spec(condition, self, other))
+    return Plan(spec, (condition, self, other))
 
 
 def _seen(operand: Any) -> Any:
@@ -73,7 +73,7 @@ def _seen(operand: Any) -> Any:
     return type(operand), operand.shape, operand.strides, operand.dtype
 
 
-def _where_form(condition: Any, self: Any, other: Any) -> Form:
+def _where_spec(condition: Any, self: Any, other: Any) -> TensorSpec:
     if condition.dtype not in (bool_, uint8):
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
@@ -84,7 +84,7 @@ def _where_form(condition: Any, self: Any, other: Any) -> Form:
     shape = layouts.broadcast_shapes([sizes for sizes, _ in extents])
     check_devices([operand for operand in operands if not isinstance(operand, NUMBERS)])
     casts = (False, needs_cast(self, common), needs_cast(other, common))
-    return Form(shape, layouts.pointwise_strides(shape, extents), common, casts=casts, pointwise=True)
+    return TensorSpec(shape, layouts.pointwise_strides(shape, extents), common, casts=casts, pointwise=True)
 
 
 def same_dtypes(*operands: Elementwise, accepts: DtypeKinds | None = None, numbers: Sequence[complex] = ()) -> Plan:
@@ -102,13 +102,15 @@ def scaled(self: Elementwise, other: Elementwise) -> Plan:
     """Plan `self` by a power of two (`ldexp`): laid out as if the powers came in a contiguous array, but for half and
     bfloat16."""
     plan = pointwise(self, other, kind="int_to_float")
-    form = plan.form
-    if form.compute is not form.common:
+    spec = plan.spec
+    if spec.compute is not spec.common:
         return plan
     powers = (other.shape, layouts.contiguous_strides(other.shape))
-    strides = layouts.pointwise_strides(form.shape, [extent(self, form.common), powers])
-    form = Form(form.shape, strides, form.dtype, form.common, form.compute, form.produces, form.casts, pointwise=True)
-    return Plan(form, (self, other))
+    strides = layouts.pointwise_strides(spec.shape, [extent(self, spec.common), powers])
+    spec = TensorSpec(
+        spec.shape, strides, spec.dtype, spec.common, spec.compute, spec.produces, spec.casts, pointwise=True
+    )
+    return Plan(spec, (self, other))
 
 
 def complex_of(real: Elementwise, imag: Elementwise, *, accepts: DtypeKinds) -> Plan:
@@ -118,9 +120,9 @@ def complex_of(real: Elementwise, imag: Elementwise, *, accepts: DtypeKinds) -> 
             f"expected two operands of one dtype out of {', '.join(accepts.split())}, "
             f"but got {real.dtype} and {imag.dtype}"
         )
-    form = pointwise(real, imag).form
-    dtype = to_complex(form.common)
-    return Plan(Form(form.shape, form.strides, dtype, form.common, form.compute, dtype, form.casts), (real, imag))
+    spec = pointwise(real, imag).spec
+    dtype = to_complex(spec.common)
+    return Plan(TensorSpec(spec.shape, spec.strides, dtype, spec.common, spec.compute, dtype, spec.casts), (real, imag))
 
 
 def membership(elements: Any, test_elements: Any) -> Plan:
@@ -133,8 +135,8 @@ def membership(elements: Any, test_elements: Any) -> Plan:
     common = result_type(elements, test_elements)
     shape = () if isinstance(elements, NUMBERS) else elements.shape
     casts = (needs_cast(elements, common), needs_cast(test_elements, common))
-    form = Form(shape, layouts.contiguous_strides(shape), bool_, common, common, bool_, casts)
-    return Plan(form, (elements, test_elements))
+    spec = TensorSpec(shape, layouts.contiguous_strides(shape), bool_, common, common, bool_, casts)
+    return Plan(spec, (elements, test_elements))
 
 
 def masked(self: Elementwise, mask: Mask, *, value: Any) -> Plan:
@@ -152,7 +154,7 @@ def masked(self: Elementwise, mask: Mask, *, value: Any) -> Plan:
         )
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
     strides = layouts.contiguous_strides(shape)
-    return Plan(Form(shape, strides, as_dtype(self.dtype), pointwise=True, may_overlap=True), (self, mask))
+    return Plan(TensorSpec(shape, strides, as_dtype(self.dtype), pointwise=True, may_overlap=True), (self, mask))
 
 
 def power_to_number(self: Elementwise, exponent: Elementwise) -> Plan:
@@ -166,7 +168,9 @@ def power_to_number(self: Elementwise, exponent: Elementwise) -> Plan:
 def power_of_number(self: Elementwise, exponent: Elementwise) -> Plan:
     """Plan `number ** exponent`; contiguous."""
     plan = pointwise(self, exponent, accepts="integer floating complex")
-    form = plan.form
-    shape, casts = form.shape, form.casts
+    spec = plan.spec
+    shape, casts = spec.shape, spec.casts
     strides = layouts.contiguous_strides(shape)
-    return Plan(Form(shape, strides, form.dtype, form.common, form.compute, form.produces, casts), (self, exponent))
+    return Plan(
+        TensorSpec(shape, strides, spec.dtype, spec.common, spec.compute, spec.produces, casts), (self, exponent)
+    )

@@ -6,8 +6,8 @@ from typing import Any
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, int32, int64
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.rules.factories import overwritten
 
 
@@ -17,7 +17,7 @@ def embedding(weight: Any, indices: Any) -> Plan:
         raise RuntimeError(f"'weight' must be 2-D, but its size is {list(weight.shape)}")
     check_indices(indices)
     shape = (*indices.shape, weight.shape[1])
-    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(weight.dtype)), (weight, indices))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), as_dtype(weight.dtype)), (weight, indices))
 
 
 def embedding_renorm(self: Any, indices: Any) -> Plan:
@@ -25,7 +25,7 @@ def embedding_renorm(self: Any, indices: Any) -> Plan:
     if self.ndim != 2:
         raise RuntimeError(f"expected a table of 2 dimensions, but its size is {list(self.shape)}")
     check_indices(indices)
-    return Plan(overwritten(self, accepts="floating complex").form, (self, indices))
+    return Plan(overwritten(self, accepts="floating complex").spec, (self, indices))
 
 
 def check_indices(indices: Any) -> None:

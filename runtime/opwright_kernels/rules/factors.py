@@ -8,8 +8,8 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Matrices, Vectors
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype, bool_, int32, opmath
 from opwright_core.arrays.sizes import holds, smaller
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_kernels.rules.linear_algebra import decomposed, solution
 from opwright_kernels.rules.matrices import check_inexact, check_square
 
@@ -25,7 +25,7 @@ def reflections(input: Matrices, tau: Vectors) -> Plan:
     _check_tau(operator, input, tau)
     if not holds(columns >= tau.shape[-1]):
         raise RuntimeError(f"{operator}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    return Plan(decomposed(operator, input, square=False, columns=True).form, (input, tau))
+    return Plan(decomposed(operator, input, square=False, columns=True).spec, (input, tau))
 
 
 def reflected_matrices(self: Matrices, input2: Vectors, input3: Matrices, left: bool) -> Plan:
@@ -49,7 +49,7 @@ def reflected_matrices(self: Matrices, input2: Vectors, input3: Matrices, left: 
         )
     if input3.dtype != self.dtype:
         raise RuntimeError(f"{operator}: other dtype {input3.dtype} does not match input dtype {self.dtype}")
-    return Plan(decomposed(operator, input3, square=False, columns=True).form, (self, input2, input3))
+    return Plan(decomposed(operator, input3, square=False, columns=True).spec, (self, input2, input3))
 
 
 def _check_dimensions(operator: str, matrices: Any, name: str) -> None:
@@ -70,7 +70,7 @@ def _check_tau(operator: str, matrices: Any, tau: Any) -> None:
 def ldl_solution(LD: Matrices, pivots: Vectors, B: Matrices) -> Plan:
     """Plan X of A @ X = B from the LDL factors of A, column-major. Raises RuntimeError where `pivots` do not belong to
     the factors."""
-    form = solution("torch.linalg.ldl_solve", LD, B).form
+    spec = solution("torch.linalg.ldl_solve", LD, B).spec
     if not layouts.same_shape(pivots.shape, LD.shape[:-1]):
         raise RuntimeError(
             "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
@@ -79,7 +79,7 @@ def ldl_solution(LD: Matrices, pivots: Vectors, B: Matrices) -> Plan:
     dtype = as_dtype(pivots.dtype)
     if dtype in FLOATING or dtype in COMPLEX or dtype is bool_:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtype}")
-    return Plan(form, (LD, pivots, B))
+    return Plan(spec, (LD, pivots, B))
 
 
 def lu_unpacked(
@@ -99,7 +99,7 @@ def lu_unpacked(
     sizes = ((rows, rows, unpack_pivots), (rows, size, unpack_data), (size, columns, unpack_data))
     shapes = [(*batch, *each[:2]) if each[2] else (0,) for each in sizes]
     first, second, third = (
-        Plan(Form(shape, layouts.contiguous_strides(shape), given), (LU_data, LU_pivots)) for shape in shapes
+        Plan(TensorSpec(shape, layouts.contiguous_strides(shape), given), (LU_data, LU_pivots)) for shape in shapes
     )
     return first, second, third
 
@@ -111,4 +111,6 @@ def exponentials(self: Matrices) -> Plan:
     dtype = as_dtype(self.dtype)
     compute = opmath(dtype)
     strides = layouts.contiguous_strides(self.shape)
-    return Plan(Form(tuple(self.shape), strides, dtype, dtype, compute, compute, (compute is not dtype,)), (self,))
+    return Plan(
+        TensorSpec(tuple(self.shape), strides, dtype, dtype, compute, compute, (compute is not dtype,)), (self,)
+    )

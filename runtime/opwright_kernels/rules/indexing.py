@@ -11,15 +11,15 @@ from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.dtypes import as_dtype, bool_, int32, int64, uint8
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_core.rules.factories import overwritten
 from opwright_kernels.rules.scattering import check_index_dtype, check_index_fits
 
-_indexed = Forms()
-_written = Forms()
-_selected = Forms()
-_gathered = Forms()
+_indexed = SpecCache()
+_written = SpecCache()
+_selected = SpecCache()
+_gathered = SpecCache()
 
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
@@ -33,9 +33,9 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     positions = expand_masks(self, indices)
     seen = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in positions])
     key = (self.shape, self.strides, self.dtype, seen)
-    form = _indexed.get(key)
-    form = _indexed.keep(key, _indexed_form(self, positions)) if form is None else form
-    return PlanApart(form, (self, positions), apart=_arrays(self, positions))
+    spec = _indexed.get(key)
+    spec = _indexed.keep(key, _indexed_spec(self, positions)) if spec is None else spec
+    return PlanApart(spec, (self, positions), apart=_arrays(self, positions))
 
 
 def _arrays(*given: Any) -> tuple[Any, ...]:
@@ -65,7 +65,7 @@ def _indexed_shape(self: Any, positions: Sequence[Any]) -> tuple[Shape, tuple[in
     return shape, (len(before), len(before) + len(found))
 
 
-def _indexed_form(self: Any, positions: Sequence[Any]) -> Form:
+def _indexed_spec(self: Any, positions: Sequence[Any]) -> TensorSpec:
     given = [each for each in positions if each is not None]
     shape, (start, end) = _indexed_shape(self, positions)
     found, strides = shape[start:end], element_strides(self)
@@ -81,7 +81,7 @@ def _indexed_form(self: Any, positions: Sequence[Any]) -> Form:
         outer = next((size * step for size, step in zip(found, steps, strict=True) if guard_or_true(size != 1)), inner)
         sizes = (1,) * len(before) + found + (1,) * len(after)
         rows.append((sizes, (outer,) * len(before) + steps + (inner,) * len(after)))
-    return Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype))
+    return TensorSpec(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype))
 
 
 def _steps_along(shape: Shape, position: Any) -> Shape:
@@ -103,15 +103,15 @@ def put_at(self: Any, *, indices: Sequence[Any], values: Any) -> Plan:
     """
     seen = tuple([None if each is None else (each.shape, each.dtype) for each in indices])
     key = (self.shape, self.strides, self.dtype, values.shape, values.dtype, seen)
-    form = _written.get(key)
-    form = _written.keep(key, _written_form(self, indices, values)) if form is None else form
+    spec = _written.get(key)
+    spec = _written.keep(key, _written_spec(self, indices, values)) if spec is None else spec
     given = [each for each in indices if each is not None]
     # One number for masks is read before anything is written.
     is_fill = guard_or_false(layouts.count(values.shape) == 1) and all(each.dtype in (bool_, uint8) for each in given)
-    return PlanApart(form, (self,), apart=tuple(given) if is_fill else (*given, values), beside=(self,))
+    return PlanApart(spec, (self,), apart=tuple(given) if is_fill else (*given, values), beside=(self,))
 
 
-def _written_form(self: Any, indices: Sequence[Any], values: Any) -> Form:
+def _written_spec(self: Any, indices: Sequence[Any], values: Any) -> TensorSpec:
     if self.dtype != values.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, "
@@ -123,7 +123,7 @@ def _written_form(self: Any, indices: Sequence[Any], values: Any) -> Form:
             raise RuntimeError(
                 f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to {list(shape)}"
             )
-    return overwritten(self, may_overlap=True).form
+    return overwritten(self, may_overlap=True).spec
 
 
 def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
@@ -149,7 +149,7 @@ def first_positions(self: Any, size: int) -> Plan:
     if not holds(size >= 0):
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     shape = (size, len(self.shape))
-    return Plan(Form(shape, layouts.contiguous_strides(shape), int64), (self,))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), int64), (self,))
 
 
 def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
@@ -181,12 +181,12 @@ def _check_mask(self: Any, mask: Any, dim: int) -> None:
 def index_select(self: Any, dim: int, index: Any) -> Plan:
     """Plan the slices of `dim` that a 1-d index names, in its order; contiguous."""
     key = (self.shape, self.dtype, dim, index.shape, index.dtype)
-    form = _selected.get(key)
-    form = _selected.keep(key, _selected_form(self, dim, index)) if form is None else form
-    return PlanApart(form, (self, index), apart=(self, index))
+    spec = _selected.get(key)
+    spec = _selected.keep(key, _selected_spec(self, dim, index)) if spec is None else spec
+    return PlanApart(spec, (self, index), apart=(self, index))
 
 
-def _selected_form(self: Any, dim: int, index: Any) -> Form:
+def _selected_spec(self: Any, dim: int, index: Any) -> TensorSpec:
     dim = layouts.wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -196,18 +196,18 @@ def _selected_form(self: Any, dim: int, index: Any) -> Form:
     if not self.ndim and not holds(length == 1):
         raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {length} value(s)")
     shape = (*self.shape[:dim], length, *self.shape[dim + 1 :]) if self.ndim else ()
-    return Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype))
+    return TensorSpec(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype))
 
 
 def gather(self: Along, dim: Dim, index: Along) -> Plan:
     """Plan the elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
     key = (self.shape, self.dtype, dim, index.shape, index.dtype)
-    form = _gathered.get(key)
-    if form is None:
+    spec = _gathered.get(key)
+    if spec is None:
         dim = layouts.wrap_dim(dim, self.ndim)
         if not layouts.is_empty(index.shape):
             check_index_dtype("gather", index)
             check_index_fits(index, self, "input", dim)
-        form = Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
-        _gathered.keep(key, form)
-    return PlanApart(form, (self, index), apart=(self, index))
+        spec = TensorSpec(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
+        _gathered.keep(key, spec)
+    return PlanApart(spec, (self, index), apart=(self, index))

@@ -10,11 +10,11 @@ from opwright_core.arrays.annotations import Along, Dim, NewDim
 from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.plans.specs import SpecCache, TensorSpec
 
-_joined = Forms()
-_stacked = Forms()
+_joined = SpecCache()
+_stacked = SpecCache()
 
 
 def cat(tensors: Sequence[Along], dim: Dim = 0) -> Plan:
@@ -23,12 +23,12 @@ def cat(tensors: Sequence[Along], dim: Dim = 0) -> Plan:
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     key = (dim, tuple([(tensor.shape, tensor.strides, tensor.dtype) for tensor in tensors]))
-    form = _joined.get(key)
-    form = _joined.keep(key, _joined_form(tensors, dim)) if form is None else form
-    return PlanApart(form, tensors, apart=tensors)
+    spec = _joined.get(key)
+    spec = _joined.keep(key, _joined_spec(tensors, dim)) if spec is None else spec
+    return PlanApart(spec, tensors, apart=tensors)
 
 
-def _joined_form(tensors: Sequence[Any], dim: int) -> Form:
+def _joined_spec(tensors: Sequence[Any], dim: int) -> TensorSpec:
     joined = [each for each in tensors if each.ndim != 1 or not layouts.is_empty(each.shape)] or list(tensors)
     for place, tensor in enumerate(tensors):
         if tensor.ndim == 0:
@@ -46,7 +46,7 @@ def _joined_form(tensors: Sequence[Any], dim: int) -> Form:
     )
     strides = layouts.channels_last_strides(shape) if channels_last else layouts.contiguous_strides(shape)
     casts = tuple(tensor.dtype is not common for tensor in tensors)
-    return Form(shape, strides, common, casts=casts, dims=(dim,))
+    return TensorSpec(shape, strides, common, casts=casts, dims=(dim,))
 
 
 def _check_joinable(first: Any, tensor: Any, dim: int, place: int) -> None:
@@ -65,11 +65,11 @@ def stack(tensors: Sequence[Along], dim: NewDim = 0) -> Plan:
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     key = (dim, tuple([(tensor.shape, tensor.dtype) for tensor in tensors]))
-    form = _stacked.get(key)
-    return Plan(_stacked.keep(key, _stacked_form(tensors, dim)) if form is None else form, tensors)
+    spec = _stacked.get(key)
+    return Plan(_stacked.keep(key, _stacked_spec(tensors, dim)) if spec is None else spec, tensors)
 
 
-def _stacked_form(tensors: Sequence[Any], dim: int) -> Form:
+def _stacked_spec(tensors: Sequence[Any], dim: int) -> TensorSpec:
     shape = tensors[0].shape
     for place, tensor in enumerate(tensors):
         if not layouts.same_shape(tensor.shape, shape):
@@ -81,4 +81,4 @@ def _stacked_form(tensors: Sequence[Any], dim: int) -> Form:
     joined = (*shape[:dim], len(tensors), *shape[dim:])
     common = result_type(*tensors)
     casts = tuple(tensor.dtype is not common for tensor in tensors)
-    return Form(joined, layouts.contiguous_strides(joined), common, casts=casts, dims=(dim,))
+    return TensorSpec(joined, layouts.contiguous_strides(joined), common, casts=casts, dims=(dim,))

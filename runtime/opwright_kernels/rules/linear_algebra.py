@@ -20,11 +20,11 @@ from opwright_core.arrays.dtypes import (
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds, smaller
 from opwright_core.errors import DispatchError
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_kernels.rules.matrices import check_inexact, check_matrices, check_square
 
-_decomposed = Forms()
+_decomposed = SpecCache()
 
 
 def decomposed(
@@ -38,16 +38,16 @@ def decomposed(
     or not square ones where `square`; DispatchError for other dtypes than single and double precision.
     """
     key = (operator, A.shape, A.dtype, sizes, square, kind, columns)
-    form = _decomposed.get(key)
-    if form is None:
+    spec = _decomposed.get(key)
+    if spec is None:
         (check_square if square else check_matrices)(operator, A)
         dtype = _check_precision(operator, A)
         rows, width = A.shape[-2:]
         named = {"m": rows, "n": width, "k": smaller(rows, width)}
         shape = (*A.shape[:-2], *(named[name] for name in sizes.split(",") if name))
-        form = _form(shape, _dtype_of(kind, dtype), columns)
-        _decomposed.keep(key, form)
-    return Plan(form, (A,))
+        spec = _spec(shape, _dtype_of(kind, dtype), columns)
+        _decomposed.keep(key, spec)
+    return Plan(spec, (A,))
 
 
 def hermitian_values(A: Matrices, UPLO: str) -> Plan:
@@ -60,13 +60,13 @@ def hermitian_values(A: Matrices, UPLO: str) -> Plan:
 
 def not_computed(operator: str, A: Matrices, *, square: bool = True) -> Plan:
     """Plan nothing, of the dtype of A, for a part that was not asked for. Raises what `decomposed` raises."""
-    given = decomposed(operator, A, square=square).form
-    return Plan(Form((0,), (1,), given.dtype), (A,))
+    given = decomposed(operator, A, square=square).spec
+    return Plan(TensorSpec((0,), (1,), given.dtype), (A,))
 
 
-def _form(shape: Shape, dtype: DType, columns: bool, operands: int = 1) -> Form:
+def _spec(shape: Shape, dtype: DType, columns: bool, operands: int = 1) -> TensorSpec:
     strides = column_strides(shape) if columns else layouts.contiguous_strides(shape)
-    return Form(shape, strides, dtype, casts=(False,) * operands)
+    return TensorSpec(shape, strides, dtype, casts=(False,) * operands)
 
 
 def column_strides(shape: Shape) -> Shape:
@@ -123,24 +123,24 @@ def solution(
     whole = (*batch, *shape[-2:])[: -1 if is_vector else None]
     # Batches of vectors are laid out as one matrix would be, as in PyTorch.
     strides = layouts.contiguous_strides(whole) if rows or len(whole) < 2 else column_strides(whole)
-    return Plan(Form(whole, strides, dtype), (A, B))
+    return Plan(TensorSpec(whole, strides, dtype), (A, B))
 
 
 def coefficients(operator: str, A: Matrices, B: Matrices) -> Plan:
     """Plan A as it was used to solve a system: in the batch that A and B broadcast to, column-major."""
     shape = solution(operator, A, B).shape
-    return Plan(_form((*shape[:-2], *A.shape[-2:]), as_dtype(A.dtype), True), (A, B))
+    return Plan(_spec((*shape[:-2], *A.shape[-2:]), as_dtype(A.dtype), True), (A, B))
 
 
 def lu_solution(LU: Matrices, pivots: Vectors, B: Matrices, left: bool) -> Plan:
     """Plan X of A @ X = B, or of X @ A = B, from the LU factors of A: row-major for the latter. Raises RuntimeError
     where `pivots` do not belong to the factors."""
-    form = solution("linalg.lu_solve", LU, B, left, rows=not left).form
+    spec = solution("linalg.lu_solve", LU, B, left, rows=not left).spec
     if pivots.dtype != int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     if not layouts.same_shape(pivots.shape, LU.shape[:-1]):
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
-    return Plan(form, (LU, pivots, B))
+    return Plan(spec, (LU, pivots, B))
 
 
 def qr(A: Matrices, mode: str) -> tuple[Plan, Plan]:

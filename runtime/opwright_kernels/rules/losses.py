@@ -10,14 +10,14 @@ from opwright_core.arrays.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import castable
 from opwright_core.arrays.sizes import guard_or_false, holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted, kept_strides
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_core.rules.pointwise import pointwise
 
-_reduced = Forms()
-_elementwise = Forms()
-_scores = Forms()
+_reduced = SpecCache()
+_elementwise = SpecCache()
+_scores = SpecCache()
 
 
 def loss(self: Elementwise, target: Elementwise, reduction: Reduction) -> Plan:
@@ -25,8 +25,8 @@ def loss(self: Elementwise, target: Elementwise, reduction: Reduction) -> Plan:
     plan = pointwise(self, target, accepts="floating")
     if not reduction:
         return plan
-    form = plan.form
-    return Plan(_scalar(form.common, form.compute, form.casts), (self, target))
+    spec = plan.spec
+    return Plan(_scalar(spec.common, spec.compute, spec.casts), (self, target))
 
 
 def smooth_l1_loss(self: Elementwise, target: Elementwise, reduction: Reduction, beta: float) -> Plan:
@@ -37,10 +37,10 @@ def smooth_l1_loss(self: Elementwise, target: Elementwise, reduction: Reduction,
     return plan
 
 
-def _scalar(dtype: DType, compute: DType, casts: tuple[bool, ...], common: DType | None = None) -> Form:
+def _scalar(dtype: DType, compute: DType, casts: tuple[bool, ...], common: DType | None = None) -> TensorSpec:
     key = (dtype, compute, casts, common)
-    form = _reduced.get(key)
-    return form or _reduced.keep(key, Form((), (), dtype, common or dtype, compute, compute, casts))
+    spec = _reduced.get(key)
+    return spec or _reduced.keep(key, TensorSpec((), (), dtype, common or dtype, compute, compute, casts))
 
 
 def huber_loss(self: Elementwise, target: Elementwise, reduction: Reduction, delta: float) -> Plan:
@@ -51,14 +51,14 @@ def huber_loss(self: Elementwise, target: Elementwise, reduction: Reduction, del
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     plan = pointwise(self, target, accepts="floating")
-    form, dtype = plan.form, as_dtype(self.dtype)
-    if not castable(form.common, dtype):
-        names = SCALAR_TYPE_NAME[form.common], SCALAR_TYPE_NAME[dtype]
+    spec, dtype = plan.spec, as_dtype(self.dtype)
+    if not castable(spec.common, dtype):
+        names = SCALAR_TYPE_NAME[spec.common], SCALAR_TYPE_NAME[dtype]
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     if reduction:
-        return Plan(_scalar(dtype, form.compute, form.casts, form.common), (self, target))
-    strides = kept_strides(self) if layouts.same_shape(form.shape, self.shape) else form.strides
-    found = Form(form.shape, strides, dtype, form.common, form.compute, form.produces, form.casts, pointwise=True)
+        return Plan(_scalar(dtype, spec.compute, spec.casts, spec.common), (self, target))
+    strides = kept_strides(self) if layouts.same_shape(spec.shape, self.shape) else spec.strides
+    found = TensorSpec(spec.shape, strides, dtype, spec.common, spec.compute, spec.produces, spec.casts, pointwise=True)
     return Plan(found, (self, target))
 
 
@@ -69,8 +69,8 @@ def binary_loss(self: Target, target: Elementwise, weight: Elementwise | None, r
     """
     operands = (self, target, weight)
     key = tuple(None if each is None else (each.shape, each.strides, each.dtype) for each in operands)
-    form = _elementwise.get((key, reduction))
-    if form is None:
+    spec = _elementwise.get((key, reduction))
+    if spec is None:
         dtype = as_dtype(self.dtype)
         for each in operands[1:]:
             if each is not None:
@@ -81,8 +81,8 @@ def binary_loss(self: Target, target: Elementwise, weight: Elementwise | None, r
         compute = opmath(dtype)
         casts = tuple(each is not None and dtype is not compute for each in operands)
         shape, strides = ((), ()) if reduction else (self.shape, kept_strides(self))
-        form = _elementwise.keep((key, reduction), Form(shape, strides, dtype, dtype, compute, compute, casts))
-    return Plan(form, operands)
+        spec = _elementwise.keep((key, reduction), TensorSpec(shape, strides, dtype, dtype, compute, compute, casts))
+    return Plan(spec, operands)
 
 
 def _check_dtype(given: Any, wanted: DType) -> None:
@@ -137,11 +137,11 @@ def _scored(self: Any, target: Any, weight: Any, shape: Shape) -> Plan:
     compute = opmath(dtype)
     casts = (dtype is not compute, False, weight is not None and dtype is not compute)
     key = (shape, dtype, casts)
-    form = _scores.get(key)
-    if form is None:
+    spec = _scores.get(key)
+    if spec is None:
         strides = layouts.contiguous_strides(shape)
-        form = _scores.keep(key, Form(shape, strides, dtype, dtype, compute, compute, casts))
-    return Plan(form, (self, target, weight))
+        spec = _scores.keep(key, TensorSpec(shape, strides, dtype, dtype, compute, compute, casts))
+    return Plan(spec, (self, target, weight))
 
 
 def margin_loss(self: Any, target: Any, p: complex, weight: Any | None, reduction: int) -> Plan:
@@ -168,13 +168,13 @@ def multilabel_loss(self: Any, target: Any, reduction: int) -> Plan:
     _check_classes(target, (int64,))
     plan = _scored(self, target, None, self.shape[:1] if self.ndim == 2 and not reduction else ())
     _refuse_reduced(plan)
-    return Plan(plan.form, (self, target))
+    return Plan(plan.spec, (self, target))
 
 
 def multilabel_marks(self: Any, target: Any) -> Plan:
     """Plan the marks of classes that are targets: the dtype of `self`, the shape of the target."""
     strides = layouts.contiguous_strides(target.shape)
-    return Plan(Form(target.shape, strides, as_dtype(self.dtype)), (self, target))
+    return Plan(TensorSpec(target.shape, strides, as_dtype(self.dtype)), (self, target))
 
 
 def _check_rows(self: Any) -> None:
@@ -185,5 +185,5 @@ def _check_rows(self: Any) -> None:
 
 
 def _refuse_reduced(plan: Plan) -> None:
-    if plan.form.compute is not plan.form.dtype:
-        raise NotImplementedError(f"not implemented for {plan.form.dtype}")
+    if plan.spec.compute is not plan.spec.dtype:
+        raise NotImplementedError(f"not implemented for {plan.spec.dtype}")

@@ -10,15 +10,15 @@ from opwright_core.arrays.annotations import Along, Dim
 from opwright_core.arrays.dtypes import REDUCED, DType, as_dtype, float32, opmath
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_kernels.rules.dimensions import wrap_dims
 from opwright_kernels.rules.memory_formats import suggested_strides
 
-_normalized = Forms()
-_layers = Forms()
-_statistics = Forms()
+_normalized = SpecCache()
+_layers = SpecCache()
+_statistics = SpecCache()
 
 
 def normalized(self: Along, dim: Dim, half_to_float: bool = False) -> Plan:
@@ -26,16 +26,16 @@ def normalized(self: Along, dim: Dim, half_to_float: bool = False) -> Plan:
     if half_to_float:
         raise RuntimeError("softmax with half to float conversion is not supported on CPU")
     key = (self.shape, self.dtype, dim)
-    form = _normalized.get(key)
-    if form is None:
+    spec = _normalized.get(key)
+    if spec is None:
         dims = wrap_dims(dim, self.ndim)
         given = as_dtype(self.dtype)
         check_accepted("floating", given)
         compute = opmath(given)
         strides = layouts.contiguous_strides(self.shape)
         casts = (given is not compute,)
-        form = _normalized.keep(key, Form(self.shape, strides, given, given, compute, compute, casts, dims=dims))
-    return Plan(form, (self,))
+        spec = _normalized.keep(key, TensorSpec(self.shape, strides, given, given, compute, compute, casts, dims=dims))
+    return Plan(spec, (self,))
 
 
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any | None, bias: Any | None) -> Plan:
@@ -43,12 +43,12 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any | None, 
     shapes do not fit."""
     last = tuple(normalized_shape)
     key = (input.shape, input.dtype, last, _seen(weight), _seen(bias))
-    form = _layers.get(key)
-    if form is None:
+    spec = _layers.get(key)
+    if spec is None:
         _check_layer(last, input, weight, bias)
-        form = _normalized_plan(layouts.contiguous_strides(input.shape), input, weight, bias).form
-        _layers.keep(key, form)
-    return Plan(form, (input, weight, bias))
+        spec = _normalized_plan(layouts.contiguous_strides(input.shape), input, weight, bias).spec
+        _layers.keep(key, spec)
+    return Plan(spec, (input, weight, bias))
 
 
 def _seen(parameter: Any) -> Any:
@@ -80,7 +80,7 @@ def _normalized_plan(strides: Shape, *operands: Any) -> Plan:
     statistics_dtype(*operands)
     compute = opmath(given)
     casts = tuple([each is not None and each.dtype is not compute for each in operands])
-    return Plan(Form(shape, strides, given, given, compute, compute, casts), operands)
+    return Plan(TensorSpec(shape, strides, given, given, compute, compute, casts), operands)
 
 
 def statistics_dtype(input: Any, *parameters: Any) -> DType:
@@ -101,16 +101,16 @@ def layer_norm_statistics(
 ) -> Plan:
     """Plan the mean, or the reciprocal deviation, of each normalised part of `input`."""
     key = (input.shape, input.dtype, len(normalized_shape), _seen(weight), _seen(bias))
-    form = _statistics.get(key)
-    if form is None:
+    spec = _statistics.get(key)
+    if spec is None:
         split = input.ndim - len(normalized_shape)
         shape = (*input.shape[:split], *(1,) * len(normalized_shape))
-        form = _statistics.keep(key, _row_major(input, shape, statistics_dtype(input, weight, bias)).form)
-    return Plan(form, (input,))
+        spec = _statistics.keep(key, _row_major(input, shape, statistics_dtype(input, weight, bias)).spec)
+    return Plan(spec, (input,))
 
 
 def _row_major(input: Any, shape: Shape, dtype: DType) -> Plan:
-    return Plan(Form(shape, layouts.contiguous_strides(shape), dtype), (input,))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), dtype), (input,))
 
 
 def batch_norm(

@@ -11,9 +11,9 @@ from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form
 from opwright_core.plans.operands import check_accepted, check_number, kept_strides_of
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 
@@ -31,7 +31,7 @@ def padded(self: Any, pad: Sequence[int], *, value: complex = 0) -> Plan:
     else:
         check_number(value, as_dtype(self.dtype))
         strides = suggested_strides(shape, self)
-    return Plan(Form(shape, strides, as_dtype(self.dtype)), (self,))
+    return Plan(TensorSpec(shape, strides, as_dtype(self.dtype)), (self,))
 
 
 def check_pairs(self: Any, pad: Sequence[int]) -> None:
@@ -87,4 +87,4 @@ def _bordered(self: Any, padding: Sequence[int], spatial: int) -> Plan:
     shape = padded_shape(self.shape, padding)
     if not all(holds(size >= 1) for size in shape[-spatial:]):
         raise RuntimeError(f"padding {list(padding)} leaves nothing of shape {list(self.shape)}")
-    return Plan(Form(shape, suggested_strides(shape, self), as_dtype(self.dtype)), (self,))
+    return Plan(TensorSpec(shape, suggested_strides(shape, self), as_dtype(self.dtype)), (self,))

@@ -11,14 +11,14 @@ from opwright_core.arrays.dtypes import FLOATING, INEXACT, DType, as_dtype, floa
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds
 from opwright_core.errors import DispatchError
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted, check_number
 from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_core.rules.pointwise import pointwise
 from opwright_kernels.rules.core_dimensions import CoreSizes, read_signature
 
-_known = Forms()
-_added = Forms()
+_known = SpecCache()
+_added = SpecCache()
 
 
 def gufunc(
@@ -47,17 +47,17 @@ def gufunc(
     for operand in operands:
         seen += (operand.shape, operand.dtype)
     key = tuple(seen)
-    form = _known.get(key)
-    if form is None:
-        form = _gufunc_form(signature, operands, dtype, batched, sizes)
-        check_accepted(accepts, form.common)
-        _known.keep(key, form)
-    return Plan(form, operands)
+    spec = _known.get(key)
+    if spec is None:
+        spec = _gufunc_spec(signature, operands, dtype, batched, sizes)
+        check_accepted(accepts, spec.common)
+        _known.keep(key, spec)
+    return Plan(spec, operands)
 
 
-def _gufunc_form(
+def _gufunc_spec(
     signature: str, operands: Sequence[Any], dtype: object, batched: bool, given: Mapping[str, int | str]
-) -> Form:
+) -> TensorSpec:
     sizes = CoreSizes(read_signature(signature), given)
     batches = sizes.split([operand.shape for operand in operands], batched=batched)
     common = as_dtype(operands[0].dtype)
@@ -68,7 +68,7 @@ def _gufunc_form(
     result = common if dtype is None else as_dtype(dtype)
     compute = opmath(common)
     casts = tuple(operand.dtype is not compute for operand in operands)
-    return Form(shape, layouts.contiguous_strides(shape), result, common, compute, None, casts)
+    return TensorSpec(shape, layouts.contiguous_strides(shape), result, common, compute, None, casts)
 
 
 def added_product(signature: str, self: Any, first: Any, second: Any, beta: complex, alpha: complex) -> Plan:
@@ -78,17 +78,17 @@ def added_product(signature: str, self: Any, first: Any, second: Any, beta: comp
     Raises RuntimeError where shapes or dtypes do not fit.
     """
     key = (signature, self.shape, self.dtype, first.shape, first.dtype, second.shape, second.dtype)
-    form = _added.get(key)
-    if form is None:
-        product = gufunc(signature, first, second, accepts="integer floating complex", batched=False).form
+    spec = _added.get(key)
+    if spec is None:
+        product = gufunc(signature, first, second, accepts="integer floating complex", batched=False).spec
         if self.dtype != first.dtype:
             raise RuntimeError(f"expected operands of one dtype, but got: {self.dtype} != {first.dtype}")
         _check_expands(self.shape, product.shape)
         casts = (product.compute is not product.dtype,) * 3
-        form = Form(product.shape, product.strides, product.dtype, product.common, product.compute, None, casts)
-        _added.keep(key, form)
-    _check_scales(form.dtype, beta, alpha)
-    return Plan(form, (self, first, second))
+        spec = TensorSpec(product.shape, product.strides, product.dtype, product.common, product.compute, None, casts)
+        _added.keep(key, spec)
+    _check_scales(spec.dtype, beta, alpha)
+    return Plan(spec, (self, first, second))
 
 
 def _check_scales(dtype: DType, beta: complex, alpha: complex) -> None:
@@ -130,10 +130,10 @@ def added_outer(self: Any, vec1: Any, vec2: Any, beta: complex, alpha: complex) 
     )
     column = _Operand((shape[0], 1), (vec1.strides[0], 0), vec1.dtype)
     row = _Operand((1, shape[1]), (0, vec2.strides[0]), vec2.dtype)
-    form = pointwise(_Operand(shape, strides, self.dtype), column, row, kind="no_opmath").form
-    casts = tuple(operand.dtype is not form.compute for operand in (self, vec1, vec2))
-    _check_scales(form.dtype, beta, alpha)
-    own = Form(form.shape, form.strides, form.dtype, form.common, form.compute, form.produces, casts)
+    spec = pointwise(_Operand(shape, strides, self.dtype), column, row, kind="no_opmath").spec
+    casts = tuple(operand.dtype is not spec.compute for operand in (self, vec1, vec2))
+    _check_scales(spec.dtype, beta, alpha)
+    own = TensorSpec(spec.shape, spec.strides, spec.dtype, spec.common, spec.compute, spec.produces, casts)
     return Plan(own, (self, vec1, vec2))
 
 
@@ -155,8 +155,8 @@ def cross(self: Along, other: Along, dim: Dim) -> Plan:
     shape = layouts.broadcast_shapes([self.shape, other.shape])
     dtype = as_dtype(self.dtype)
     check_accepted("integer floating complex", dtype)
-    form = Form(shape, layouts.contiguous_strides(shape), dtype)
-    return PlanApart(form, (self, other), apart=(self, other))
+    spec = TensorSpec(shape, layouts.contiguous_strides(shape), dtype)
+    return PlanApart(spec, (self, other), apart=(self, other))
 
 
 def trace(self: Any) -> Plan:
@@ -167,7 +167,7 @@ def trace(self: Any) -> Plan:
     check_accepted("integer floating complex", given)
     common = given if given in INEXACT else int64
     compute = opmath(common)
-    return Plan(Form((), (), common, common, compute, None, (given is not compute,)), (self,))
+    return Plan(TensorSpec((), (), common, common, compute, None, (given is not compute,)), (self,))
 
 
 def distances(x1: Matrices, x2: Matrices, p: float) -> Plan:
@@ -187,4 +187,4 @@ def distances(x1: Matrices, x2: Matrices, p: float) -> Plan:
     if not holds(x1.shape[-1] == x2.shape[-1]):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     shape = (*layouts.broadcast_shapes([x1.shape[:-2], x2.shape[:-2]]), x1.shape[-2], x2.shape[-2])
-    return Plan(Form(shape, layouts.contiguous_strides(shape), common), (x1, x2))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), common), (x1, x2))

@@ -22,8 +22,8 @@ from opwright_core.arrays.dtypes import (
 )
 from opwright_core.arrays.sizes import holds
 from opwright_core.errors import DispatchError
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.rules.factories import empty, overwritten
 
 # Integers up to 2 to this power are exact in the dtype.
@@ -121,7 +121,7 @@ def multinomial(self: Any, num_samples: int, replacement: bool) -> Plan:
     if not replacement and not holds(num_samples <= self.shape[-1]):
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     shape = (*self.shape[:-1], num_samples)
-    return Plan(Form(shape, layouts.contiguous_strides(shape), int64), (self,))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), int64), (self,))
 
 
 def binomial(count: Any, prob: Any) -> Plan:
@@ -134,4 +134,4 @@ def binomial(count: Any, prob: Any) -> Plan:
     if count.dtype != prob.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype} but expected {count.dtype}")
     shape = layouts.broadcast_shapes([count.shape, prob.shape])
-    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(count.dtype)), (count, prob))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), as_dtype(count.dtype)), (count, prob))

@@ -13,9 +13,9 @@ from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import from_front, holds, is_place
-from opwright_core.plans.forms import Form
 from opwright_core.plans.operands import kept_strides
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.rules.factories import empty
 from opwright_kernels.rules.dimensions import wrap_dims
 from opwright_kernels.rules.memory_formats import suggested_strides
@@ -137,7 +137,7 @@ def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
     strides = element_strides(self)
     overlaps = layouts.may_overlap_itself(self.shape, strides)
     return Plan(
-        Form(self.shape, kept_strides(self) if overlaps else strides, as_dtype(self.dtype)),
+        TensorSpec(self.shape, kept_strides(self) if overlaps else strides, as_dtype(self.dtype)),
         (self, src),
     )
 
@@ -166,7 +166,7 @@ def block_diagonal(tensors: Sequence[Any]) -> Plan:
     common = result_type(*tensors)
     casts = tuple([tensor.dtype is not common for tensor in tensors])
     shape = (rows, columns)
-    return Plan(Form(shape, layouts.contiguous_strides(shape), common, casts=casts), tensors)
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), common, casts=casts), tensors)
 
 
 def triangle(self: Matrices) -> Plan:
@@ -241,4 +241,4 @@ def _image(self: Any, factor: int, name: str) -> Shape:
 
 def _plan(self: Any, shape: Shape, strides: Shape | None = None) -> Plan:
     steps = layouts.contiguous_strides(shape) if strides is None else strides
-    return Plan(Form(shape, steps, as_dtype(self.dtype)), (self,))
+    return Plan(TensorSpec(shape, steps, as_dtype(self.dtype)), (self,))

@@ -22,13 +22,13 @@ from opwright_core.arrays.dtypes import (
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import promote
 from opwright_core.arrays.sizes import guard_or_false
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_kernels.rules.dimensions import wrap_dims
 
-_reductions = Forms()
-_scans = Forms()
+_reductions = SpecCache()
+_scans = SpecCache()
 
 
 def reduce(
@@ -58,17 +58,17 @@ def reduce(
     """
     over = tuple(dim) if isinstance(dim, (list, tuple)) else dim
     key = (self.shape, self.dtype, over, keepdim, dtype, compute_dtype, kind, accepts, nonempty, empty_is_all)
-    form = _reductions.get(key)
-    if form is None:
-        form = _reduced_form(
+    spec = _reductions.get(key)
+    if spec is None:
+        spec = _reduced_spec(
             self.shape, as_dtype(self.dtype), over, keepdim, compute_dtype, kind, nonempty, empty_is_all
         )
-        check_accepted(accepts, form.common)
-        form = _reductions.keep(key, form if dtype is None else form.converted(as_dtype(dtype)))
-    return Plan(form, (self,))
+        check_accepted(accepts, spec.common)
+        spec = _reductions.keep(key, spec if dtype is None else spec.converted(as_dtype(dtype)))
+    return Plan(spec, (self,))
 
 
-def _reduced_form(
+def _reduced_spec(
     sizes: Shape,
     given: DType,
     dim: int | Sequence[int] | None,
@@ -77,7 +77,7 @@ def _reduced_form(
     kind: str,
     nonempty: bool,
     empty_is_all: bool,
-) -> Form:
+) -> TensorSpec:
     dims = () if dim == () and not empty_is_all else wrap_dims(dim, len(sizes))
     if nonempty:
         _check_nonempty(sizes, dim, dims, kind)
@@ -97,7 +97,7 @@ def _reduced_form(
     produces = {"bool": bool_, "truth": bool_, "long": int64, "real": to_real(compute)}.get(kind, compute)
     strides = layouts.contiguous_strides(shape)
     casts = (given is not compute,)
-    return Form(shape, strides, result, common, compute, produces, casts, dims=dims, exact_scalars=True)
+    return TensorSpec(shape, strides, result, common, compute, produces, casts, dims=dims, exact_scalars=True)
 
 
 def _check_nonempty(shape: Shape, dim: int | Sequence[int] | None, dims: Shape, kind: str) -> None:
@@ -139,8 +139,8 @@ def scan(
     `dtype`, `compute_dtype`, `kind` and `accepts` are those of `reduce`.
     """
     key = (self.shape, self.dtype, dim, dtype, compute_dtype, kind, accepts)
-    form = _scans.get(key)
-    if form is None:
+    spec = _scans.get(key)
+    if spec is None:
         dims = wrap_dims(dim, self.ndim)
         given = as_dtype(self.dtype)
         common = _reduced_dtype(kind, given) if compute_dtype is None else as_dtype(compute_dtype)
@@ -149,9 +149,9 @@ def scan(
         result, produces = (int64, int64) if kind == "long" else (common, compute)
         strides = layouts.contiguous_strides(self.shape)
         casts = (given is not compute,)
-        form = Form(self.shape, strides, result, common, compute, produces, casts, dims=dims)
-        form = _scans.keep(key, form if dtype is None else form.converted(as_dtype(dtype)))
-    return Plan(form, (self,))
+        spec = TensorSpec(self.shape, strides, result, common, compute, produces, casts, dims=dims)
+        spec = _scans.keep(key, spec if dtype is None else spec.converted(as_dtype(dtype)))
+    return Plan(spec, (self,))
 
 
 def norm(

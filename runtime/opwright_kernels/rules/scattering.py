@@ -8,9 +8,9 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Along, Dim
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype, bool_, int32, int64
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form
 from opwright_core.plans.operands import NUMBERS, check_accepted, check_number
 from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.rules.factories import overwritten
 
 # The kinds of dtypes that a reduction is for, where not for all.
@@ -155,7 +155,7 @@ def index_filled(self: Any, dim: int, index: Any, value: Any) -> Plan:
         raise RuntimeError("index_fill_(): Index has to be a vector/scalar")
     if isinstance(value, NUMBERS):
         check_number(value, as_dtype(self.dtype))
-    return PlanApart(overwritten(self, may_overlap=True).form, (self, index, value), apart=(index,))
+    return PlanApart(overwritten(self, may_overlap=True).spec, (self, index, value), apart=(index,))
 
 
 def put(self: Any, index: Any, source: Any) -> Plan:
@@ -170,7 +170,7 @@ def put(self: Any, index: Any, source: Any) -> Plan:
         )
     if layouts.is_empty(self.shape) and not layouts.is_empty(index.shape):
         raise IndexError("put_(): Tried to put elements into an empty tensor")
-    return PlanApart(overwritten(self).form, (self, index, source), apart=(index, source), beside=(self,))
+    return PlanApart(overwritten(self).spec, (self, index, source), apart=(index, source), beside=(self,))
 
 
 def taken(self: Any, index: Any) -> Plan:
@@ -179,8 +179,8 @@ def taken(self: Any, index: Any) -> Plan:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     if layouts.is_empty(self.shape) and not layouts.is_empty(index.shape):
         raise IndexError("take(): tried to take from an empty tensor")
-    form = Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
-    return PlanApart(form, (self, index), apart=(self, index))
+    spec = TensorSpec(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
+    return PlanApart(spec, (self, index), apart=(self, index))
 
 
 def masked_scattered(self: Any, mask: Any, source: Any) -> Plan:
@@ -189,13 +189,13 @@ def masked_scattered(self: Any, mask: Any, source: Any) -> Plan:
         raise RuntimeError(f"masked_scatter only supports boolean masks, but got mask with dtype {mask.dtype}")
     _check_same_dtype("masked_scatter", self, source)
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
-    form = Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype), pointwise=True)
-    return PlanApart(form, (self, mask, source), beside=(self, mask))
+    spec = TensorSpec(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype), pointwise=True)
+    return PlanApart(spec, (self, mask, source), beside=(self, mask))
 
 
 def _rewritten(self: Any, *others: Any) -> Plan:
-    form = overwritten(self, memory_format="contiguous_format").form
-    return PlanApart(form, (self, *others), apart=others, beside=(self,))
+    spec = overwritten(self, memory_format="contiguous_format").spec
+    return PlanApart(spec, (self, *others), apart=others, beside=(self,))
 
 
 def _length(index: Any) -> int:

@@ -11,13 +11,13 @@ from opwright_core.arrays.annotations import Along, Dim
 from opwright_core.arrays.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
 from opwright_core.arrays.promotion import result_type
 from opwright_core.errors import DispatchError
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_kernels.reducing.bins import check_grid
 from opwright_kernels.rules.reductions import reduce
 
-_sorted = Forms()
+_sorted = SpecCache()
 _REAL = "bool integer floating"
 
 
@@ -25,13 +25,13 @@ def sort(self: Along, dim: Dim, *, positions: bool = False) -> Plan:
     """Plan the elements in order along `dim`, or (`positions`) where they stood: the shape of `self`, and its strides
     where it is dense."""
     key = (self.shape, self.strides, self.dtype, dim, positions)
-    form = _sorted.get(key)
-    if form is None:
+    spec = _sorted.get(key)
+    if spec is None:
         layouts.wrap_dim(dim, self.ndim)
         given = as_dtype(self.dtype)
         check_accepted(_REAL, given)
-        form = _sorted.keep(key, Form(self.shape, kept_strides(self), int64 if positions else given))
-    return Plan(form, (self,))
+        spec = _sorted.keep(key, TensorSpec(self.shape, kept_strides(self), int64 if positions else given))
+    return Plan(spec, (self,))
 
 
 def topk(self: Along, k: int, dim: Dim, *, positions: bool = False) -> Plan:
@@ -43,7 +43,7 @@ def topk(self: Along, k: int, dim: Dim, *, positions: bool = False) -> Plan:
     if k < 0 or k > (self.shape[wrapped] if self.ndim else 1):
         raise RuntimeError(f"selected index k={k} out of range for dimension {wrapped} of shape {list(self.shape)}")
     shape = (*self.shape[:wrapped], k, *self.shape[wrapped + 1 :]) if self.ndim else ()
-    return Plan(Form(shape, layouts.contiguous_strides(shape), int64 if positions else given), (self,))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), int64 if positions else given), (self,))
 
 
 def kthvalue(self: Along, k: int, dim: Dim, keepdim: bool, *, kind: Literal["default", "long"] = "default") -> Plan:
@@ -82,8 +82,8 @@ def searchsorted(
             "searchsorted(): boundaries must have 1 dimension, or those of the values but for the last one; got "
             f"{list(rows)} and {list(shape)}"
         )
-    form = _positions_form(sorted_sequence, self, shape, out_int32, (sorted_sequence, self, sorter))
-    return Plan(form, (sorted_sequence, self, sorter))
+    spec = _positions_spec(sorted_sequence, self, shape, out_int32, (sorted_sequence, self, sorter))
+    return Plan(spec, (sorted_sequence, self, sorter))
 
 
 def bucketize(self: Any, boundaries: Any, out_int32: bool) -> Plan:
@@ -91,20 +91,20 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool) -> Plan:
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries must have 1 dimension, but have {boundaries.ndim}")
     shape = () if isinstance(self, NUMBERS) else self.shape
-    form = _positions_form(boundaries, self, shape, out_int32, (self, boundaries))
-    return Plan(form, (self, boundaries))
+    spec = _positions_spec(boundaries, self, shape, out_int32, (self, boundaries))
+    return Plan(spec, (self, boundaries))
 
 
-def _positions_form(
+def _positions_spec(
     boundaries: Any, values: Any, shape: layouts.Shape, out_int32: bool, operands: tuple[Any, ...]
-) -> Form:
+) -> TensorSpec:
     """Return positions as a result; boundaries and values are compared in the dtype that they promote to."""
     common = result_type(boundaries, values)
     check_accepted("integer floating", common)
     compute = opmath(common)
     casts = tuple((each is boundaries or each is values) and needs_cast(each, compute) for each in operands)
     result = int32 if out_int32 else int64
-    return Form(shape, layouts.contiguous_strides(shape), result, common, compute, result, casts)
+    return TensorSpec(shape, layouts.contiguous_strides(shape), result, common, compute, result, casts)
 
 
 def histc(self: Any, bins: int, low: complex, high: complex) -> Plan:
@@ -120,7 +120,7 @@ def histc(self: Any, bins: int, low: complex, high: complex) -> Plan:
         check_number(bound, given)
     if low != high:
         _check_range(float(low.real), float(high.real))
-    return Plan(Form((bins,), (1,), given), (self,))
+    return Plan(TensorSpec((bins,), (1,), given), (self,))
 
 
 def _check_range(low: float, high: float) -> None:
@@ -148,7 +148,7 @@ def histogram(
         if len(bounds) != 2:
             raise RuntimeError(f"histogram(): range must have 2 elements, but has {len(bounds)}")
         _check_range(*bounds)
-    return Plan(Form((count + 1 if edges else count,), (1,), given), (self, bins, weight))
+    return Plan(TensorSpec((count + 1 if edges else count,), (1,), given), (self, bins, weight))
 
 
 def _count_of_bins(bins: Any, dtype: DType) -> Any:
@@ -165,4 +165,4 @@ def grid_counts(self: Any, bins: Sequence[Any], weight: Any | None, range: Seque
     """Plan counts in the cells of a grid: `bins` are their numbers along each dimension, or their edges. Raises
     RuntimeError where shapes or dtypes do not fit together, and for a `range` that is none."""
     shape = check_grid(self, bins, weight, range)
-    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, bins, weight))
+    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, bins, weight))

@@ -11,8 +11,8 @@ from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.dtypes import COMPLEX, DType, as_dtype, float32, float64, to_complex, to_real
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import guard_or_false, holds
-from opwright_core.plans.forms import Form
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_kernels.rules.dimensions import wrap_dims
 
 
@@ -60,7 +60,7 @@ def real_of_spectrum(self: Along, dim: Dims, last_dim_size: int) -> Plan:
 
 
 def _plan(self: Along, shape: Shape, strides: Shape, dtype: DType) -> Plan:
-    return Plan(Form(shape, strides, dtype, casts=(False,)), (self,))
+    return Plan(TensorSpec(shape, strides, dtype, casts=(False,)), (self,))
 
 
 def _complex(operator: str, self: Along) -> DType:

@@ -9,9 +9,9 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, int64
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_kernels.rules.memory_formats import suggested_strides
 from opwright_kernels.rules.windows import check_at_least, check_image
 
@@ -37,7 +37,7 @@ def unpool(
     check_accepted("floating", given)
     shape = (*self.shape[:-ndim], *wanted)
     strides = suggested_strides(shape, self) if ndim == 2 else layouts.contiguous_strides(shape)
-    return Plan(Form(shape, strides, given, given, given), (self, indices))
+    return Plan(TensorSpec(shape, strides, given, given, given), (self, indices))
 
 
 def fractional_pool(
@@ -64,7 +64,9 @@ def fractional_pool(
     check_accepted("floating", given)
     shape: Shape = (*self.shape[:-ndim], *output_size)
     dtype = int64 if positions else given
-    return Plan(Form(shape, layouts.contiguous_strides(shape), dtype, given, given, dtype), (self, random_samples))
+    return Plan(
+        TensorSpec(shape, layouts.contiguous_strides(shape), dtype, given, given, dtype), (self, random_samples)
+    )
 
 
 def _check_samples(self: Any, ndim: int, random_samples: Any, name: str) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from opwright_core.arrays.annotations import Images, Spatial
 from opwright_core.arrays.dtypes import as_dtype, opmath
 from opwright_core.arrays.sizes import guard_or_false, holds
-from opwright_core.plans.forms import Form
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import TensorSpec
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 
@@ -31,4 +31,4 @@ def upsample(self: Images, ndim: Spatial, output_size: Sequence[int], accepts: s
     compute = opmath(given)
     shape = (*self.shape[:2], *wanted)
     strides = suggested_strides(shape, self)
-    return Plan(Form(shape, strides, given, given, compute, None, (compute is not given,)), (self,))
+    return Plan(TensorSpec(shape, strides, given, given, compute, None, (compute is not given,)), (self,))

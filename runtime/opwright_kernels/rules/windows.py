@@ -13,12 +13,12 @@ from opwright_core.arrays.annotations import Columns, Images, Spatial
 from opwright_core.arrays.dtypes import as_dtype, int64, opmath
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import holds
-from opwright_core.plans.forms import Form, Forms
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_kernels.rules.memory_formats import suggested_strides
 
-_pooled = Forms()
+_pooled = SpecCache()
 
 
 def per_dimension(name: str, values: Sequence[int], ndim: int) -> Shape:
@@ -68,13 +68,13 @@ def pool(
     """
     given = (tuple(kernel_size), tuple(stride), tuple(padding), tuple(dilation), ceil_mode, name, positions)
     key = (self.shape, self.strides, self.dtype, given, divisor)
-    form = _pooled.get(key)
-    if form is None:
+    spec = _pooled.get(key)
+    if spec is None:
         sizes = _pooled_sizes(self, ndim, kernel_size, stride, padding, dilation, ceil_mode, name)
         if divisor == 0:
             raise RuntimeError(f"{name}(): divisor_override must not be zero")
-        form = _pooled.keep(key, _pooled_form(self, sizes, name, accepts, positions))
-    return Plan(form, (self,))
+        spec = _pooled.keep(key, _pooled_spec(self, sizes, name, accepts, positions))
+    return Plan(spec, (self,))
 
 
 def _pooled_sizes(
@@ -121,7 +121,7 @@ def check_image(self: Any, ndim: int, name: str, *, any_channels: bool = False) 
         )
 
 
-def _pooled_form(self: Any, shape: Shape, name: str, accepts: str, positions: bool) -> Form:
+def _pooled_spec(self: Any, shape: Shape, name: str, accepts: str, positions: bool) -> TensorSpec:
     given = as_dtype(self.dtype)
     check_accepted(accepts, given)
     if name in ("avg_pool3d", "adaptive_avg_pool3d", "adaptive_max_pool3d"):
@@ -131,9 +131,9 @@ def _pooled_form(self: Any, shape: Shape, name: str, accepts: str, positions: bo
     else:
         strides = suggested_strides(shape, self)
     if positions:
-        return Form(shape, strides, int64, given, given, int64)
+        return TensorSpec(shape, strides, int64, given, given, int64)
     compute = opmath(given)
-    return Form(shape, strides, given, given, compute, None, (compute is not given,))
+    return TensorSpec(shape, strides, given, given, compute, None, (compute is not given,))
 
 
 def _unbatched_strides(shape: Shape, self: Any) -> Shape:
@@ -154,7 +154,7 @@ def adaptive_pool(
         raise RuntimeError(f"{name}(): output_size must be {ndim} ints, but got {list(output_size)}")
     check_image(self, ndim, name, any_channels="avg_pool2d" in name)
     check_at_least(0, output_size=wanted)
-    return Plan(_pooled_form(self, (*self.shape[:-ndim], *wanted), name.lstrip("_"), "floating", positions), (self,))
+    return Plan(_pooled_spec(self, (*self.shape[:-ndim], *wanted), name.lstrip("_"), "floating", positions), (self,))
 
 
 def im2col(
@@ -214,5 +214,6 @@ def _columns_plan(self: Any, shape: Shape) -> Plan:
     check_accepted("bool floating complex", given)
     compute = opmath(given)
     return Plan(
-        Form(shape, layouts.contiguous_strides(shape), given, given, compute, None, (compute is not given,)), (self,)
+        TensorSpec(shape, layouts.contiguous_strides(shape), given, given, compute, None, (compute is not given,)),
+        (self,),
     )

@@ -11,7 +11,7 @@ import seeds
 
 import opwright
 from opwright.autograd.recording import rebase_history
-from opwright.autograd.views import _whole, _Window
+from opwright.autograd.views import _ViewSpec, _whole
 from opwright_core.core import fast
 
 compiled = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
@@ -45,15 +45,15 @@ def test_windows_of_the_core_are_those_of_the_python() -> None:
         base, view = viewed(draw)
         if view.extra is None or view.extra.base is not base:
             continue
-        expected = _Window.of(view, base)
+        expected = _ViewSpec.of(view, base)
         try:
             view.mul_(2.0)
         except RuntimeError:  # elements that several places share
             continue
-        found = base.edge.window
-        assert (type(found) is _Window) != expected.is_of_rows
+        found = base.edge.spec
+        assert (type(found) is _ViewSpec) != expected.is_of_rows
         assert _whole(found) == expected
-        if type(found) is not _Window:
+        if type(found) is not _ViewSpec:
             seen += 1
             grad = np.arange(base.numel(), dtype=np.float64).reshape(base.shape)
             part, own = found.part(grad), expected.part(grad)
@@ -65,10 +65,10 @@ def test_windows_of_the_core_are_those_of_the_python() -> None:
 def test_a_part_is_of_an_array_laid_out_as_the_base() -> None:
     base = opwright.ones(3, 4, requires_grad=True) * 1
     base[1].mul_(2.0)
-    window = base.edge.window
+    spec = base.edge.spec
     for other in (np.ones((4, 3)), np.ones((3, 4)).T, np.ones(12), np.ones((3, 8))[:, ::2], [1.0]):
         with pytest.raises(ValueError, match="not laid out"):
-            window.part(other)
+            spec.part(other)
 
 
 def test_gradients_of_writes_are_those_of_the_definition() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import opwright
-import opwright.autograd.refreshing  # (it tells the core of views)
+import opwright.autograd.regenerating  # (it tells the core of views)
 from opwright_core.core import fast
 
 pytestmark = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)

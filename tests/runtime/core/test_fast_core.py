@@ -28,7 +28,7 @@ import opwright
 from opwright.library import Library
 from opwright_core.core import VERSION, fast
 from opwright_core.dispatch.call.operator import find_operator
-from opwright_core.dispatch.registry.kernel_forms import LazyWrapper
+from opwright_core.dispatch.registry.kernel_kinds import LazyWrapper
 from opwright_core.dispatch.registry.tables import registry
 
 compiled = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
@@ -342,7 +342,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "library, named": lambda: opwright.ops.fast_core_calls.first(X, Y, alpha=2.0),
     "planned": lambda: opwright.cumsum(M, 0),
     "planned, several": lambda: opwright.max(M, 0),
-    "planned, not simple": lambda: opwright.sum(M.t(), [0]),
+    "planned, not dense": lambda: opwright.sum(M.t(), [0]),
     "planned, cast": lambda: opwright.sum(M, [0], dtype=opwright.float64),
     "factory": lambda: opwright.zeros([2, 3]),
     "view": lambda: M.unsqueeze(0),

@@ -15,9 +15,9 @@ from opwright.errors import ArgumentError, AutogradError, DispatchError, Registr
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.arrays.storage import resize
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import Composite, Shim, UserKernel, Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import Composite, Shim, UserKernel, Wrapper
 from opwright_core.dispatch.registry.registering import register
-from opwright_core.keys import ARRAYS, DENSE_CPU, GRAD, ODD
+from opwright_core.keys import ARRAYS, DENSE_CPU, GRAD, NONDENSE
 from opwright_core.tensors.tensor import Tensor, wrap
 
 ADD = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
@@ -166,9 +166,9 @@ def test_redispatch_knows_an_odd_tensor(define: Maker) -> None:
     operator = define("f(Tensor x) -> str")
     register(operator, "CPU", Shim(lambda x: "general", lambda x: "dense"))
     assert operator(ones(2, 2)) == operator.redispatch(dispatch.KeySet("CPU"), ones(2, 2)) == "dense"
-    odd = wrap(np.ones((2, 3)).T)
-    assert odd.keys & ODD
-    assert operator(odd) == operator.redispatch(dispatch.KeySet("CPU"), odd) == "general"
+    nondense = wrap(np.ones((2, 3)).T)
+    assert nondense.keys & NONDENSE
+    assert operator(nondense) == operator.redispatch(dispatch.KeySet("CPU"), nondense) == "general"
 
 
 def test_redispatch_to_no_key(define: Maker) -> None:

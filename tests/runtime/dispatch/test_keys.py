@@ -18,7 +18,7 @@ some_keys = st.lists(st.sampled_from(RUNTIME_KEYS))
 
 
 def test_bits_are_distinct_and_small() -> None:
-    bits = [key.bit for key in RUNTIME_KEYS] + [keys.GRAD, keys.VIEW, keys.ODD]
+    bits = [key.bit for key in RUNTIME_KEYS] + [keys.GRAD, keys.VIEW, keys.NONDENSE]
     assert len(set(bits)) == len(bits)
     assert all(bit.bit_count() == 1 and bit < 2**60 for bit in bits)
 

@@ -7,7 +7,7 @@ from conftest import Maker
 
 from opwright.errors import RegistrationError
 from opwright_core.dispatch.package.generated import Declarations
-from opwright_core.dispatch.registry.kernel_forms import Unbound
+from opwright_core.dispatch.registry.kernel_kinds import Unbound
 from opwright_core.dispatch.registry.registering import install
 from opwright_core.keys import DispatchKey
 

@@ -38,7 +38,7 @@ def seen(define: Maker) -> list[str]:
 
 
 def dispatch_kernel(kernel):  # type: ignore[no-untyped-def]
-    from opwright_core.dispatch.registry.kernel_forms import UserKernel
+    from opwright_core.dispatch.registry.kernel_kinds import UserKernel
 
     return UserKernel(kernel, with_keyset=True)
 

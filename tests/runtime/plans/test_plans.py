@@ -14,7 +14,7 @@ from opwright.creation import construction
 from opwright_core.arrays import dtypes
 from opwright_core.arrays.dtypes import bfloat16, float32, int64
 from opwright_core.arrays.storage import storage_of
-from opwright_core.plans.forms import Forms
+from opwright_core.plans.specs import SpecCache
 from opwright_core.tensors.tensor import wrap
 
 
@@ -264,13 +264,13 @@ def test_index_put_writes_into_the_tensors_memory_also_from_its_own_elements() -
 
 
 def test_forms_are_remembered_within_bounds_and_by_the_default_dtype() -> None:
-    forms, key = Forms(), "key"
-    form = forms.keep(key, rules.like(np.zeros(2)).form)
-    assert forms[key] is form
+    specs, key = SpecCache(), "key"
+    spec = specs.keep(key, rules.like(np.zeros(2)).spec)
+    assert specs[key] is spec
     for number in range(5000):
-        forms.keep(number, form)
-    assert len(forms) < 5000
-    assert rules.empty([2]).form is rules.empty([2]).form
+        specs.keep(number, spec)
+    assert len(specs) < 5000
+    assert rules.empty([2]).spec is rules.empty([2]).spec
     opwright.set_default_dtype(opwright.float64)
     try:
         assert rules.empty([2]).dtype is opwright.float64

@@ -33,7 +33,7 @@ def test_attributes() -> None:
 
 
 @pytest.mark.parametrize(
-    "array, odd",
+    "array, nondense",
     [
         (np.zeros((2, 3)), False),
         (np.zeros((2, 3)).T, True),
@@ -48,9 +48,9 @@ def test_attributes() -> None:
         (np.zeros(3)[::-1], True),
     ],
 )
-def test_odd_marks_all_but_the_simple_case(array: np.ndarray, odd: bool) -> None:
-    assert wrap(array).keys == keys.DENSE_CPU | (keys.ODD if odd else 0)
-    assert wrap_view(wrap(np.zeros(1)), array).keys & keys.ODD == (keys.ODD if odd else 0)
+def test_nondense_marks_all_but_dense_tensors(array: np.ndarray, nondense: bool) -> None:
+    assert wrap(array).keys == keys.DENSE_CPU | (keys.NONDENSE if nondense else 0)
+    assert wrap_view(wrap(np.zeros(1)), array).keys & keys.NONDENSE == (keys.NONDENSE if nondense else 0)
 
 
 def test_empty_arrays_have_pytorchs_strides() -> None:

@@ -18,7 +18,7 @@ import opwright
 from opwright.errors import OpCheckError
 from opwright.library import Library
 from opwright.testing import Sample, opcheck_all, sampler
-from opwright_core.dispatch.registry.kernel_forms import Shim
+from opwright_core.dispatch.registry.kernel_kinds import Shim
 from opwright_core.dispatch.registry.registering import register
 from opwright_core.tensors.tensor import wrap
 

@@ -3,8 +3,8 @@
 Note [Kernel shims]
 Most kernels are rows (`rows`). A function `NAME` stands for a kernel that a row does not say: of views, of what no rule
 or a user's own plans, of C, CUDA and loops. The last three have companions, which call C with the arrays as they are:
-`NAME_dense` of tensors that have no ODD, `NAME_arrays` of plain arrays. Both leave the rest to `NAME`, which also words
-the errors.
+`NAME_dense` of dense tensors (no key NONDENSE), `NAME_arrays` of plain arrays. Both leave the rest to `NAME`, which
+also words the errors.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Shim:
     gap: str
     comment: str
     row: KernelRow | None = None
-    forms: str = ""
+    cache: str = ""
     signature: str = ""
     statements: tuple[str, ...] = ()
     fast: tuple[FastShim, ...] = ()
 
     def texts(self) -> list[str]:
         """Return all text, for finding the names used."""
-        found = [self.forms, self.signature, *self.statements]
+        found = [self.cache, self.signature, *self.statements]
         if self.row is not None:
             found += [self.row.row.replace("np.ndarray", "np"), self.row.function]
         for fast in self.fast:
@@ -106,15 +106,15 @@ def context(
             shims.append(Shim(_gap(shims, row), comment, row))
             continue
         fast = _fast_shims(general, found.facts, backend.key)
-        kinds = view_kinds(binding, backend.key) if found.forms else ""
+        kinds = view_kinds(binding, backend.key) if found.cache else ""
         listed = ", is_list=True" if kinds and binding.view.schema.returns[0].type.is_list_like else ""
-        forms = f"{found.forms} = KnownViews({quoted(kinds)}{listed})" if kinds else ""
+        cache = f"{found.cache} = ViewCache({quoted(kinds)}{listed})" if kinds else ""
         shims.append(
             Shim(
-                "\n" if forms and not shims else "\n\n",
+                "\n" if cache and not shims else "\n\n",
                 comment,
                 None,
-                forms,
+                cache,
                 general.head(found.general),
                 tuple(general.statements()),
                 fast,
@@ -182,7 +182,7 @@ def shim_names(
             namer.claim(f"{stub}_dense") if is_fast else "",
             namer.claim(f"{stub}_arrays") if has_arrays else "",
             facts,
-            namer.claim(f"{stub}_forms") if is_trusted and view_kinds(binding, backend.key) else "",
+            namer.claim(f"{stub}_cache") if is_trusted and view_kinds(binding, backend.key) else "",
             metas.get(binding.view.name),
             is_trusted,
         )
@@ -208,7 +208,7 @@ def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -
 
 
 def _functions(names: Mapping[str, ShimNames]) -> set[str]:
-    return {name for found in names.values() for name in (found.general, found.dense, found.arrays, found.forms)}
+    return {name for found in names.values() for name in (found.general, found.dense, found.arrays, found.cache)}
 
 
 def _imports(words: Collection[str], backend: Backend, modules: dict[str, str], part: str) -> str:

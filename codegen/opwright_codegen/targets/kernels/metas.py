@@ -3,7 +3,7 @@
 Note [Fake kernels]
 A planned operator's fake is its rule: the plan that the kernel shims of CPU and CUDA lay their results out by becomes a
 tensor without data, so that fake and real cannot disagree. The runtime makes the fake kernels of these functions. One
-that is `alike` answers for simple pointwise calls (row-major operands of one shape, dtype and place) without the rule.
+that is `alike` handles pointwise calls of dense operands of one shape, dtype and device without the rule.
 """
 
 from __future__ import annotations

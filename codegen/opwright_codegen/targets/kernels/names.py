@@ -13,7 +13,7 @@ __all__ = ["RESERVED", "ShimNames"]
 
 # What shims use beside their arguments.
 RESERVED = (
-    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "KnownViews", "Layout",
+    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "ViewCache", "Layout",
     "MemoryFormat", "NDArray", "NotImplemented", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError",
     "ValueError", "_", "annotations", "array_module", "call_torch", "builtins", "call_torch", "complex", "cp",
     "cuda_kernel", "dtypes", "error", "fake", "fake_kernel", "float", "inplace_variant", "int", "item", "kernel",
@@ -26,13 +26,13 @@ RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class ShimNames:
-    """The functions of a backend's module that serve an operator; '' where there is none. `forms` says what is known of
+    """The functions of a backend's module that serve an operator; '' where there is none. `cache` is the view cache of
     views, `meta` is the function that makes plans; `is_trusted` is the package."""
 
     general: str
     dense: str
     arrays: str
     facts: DenseFacts | NativeFacts | LoopFacts | None
-    forms: str = ""
+    cache: str = ""
     meta: MetaNames | None = None
     is_trusted: bool = False

@@ -39,7 +39,7 @@ class ShimBuilder:
         self._xp = xp
         self._modules = modules
         self._namer = Namer(
-            (*RESERVED, *_numbered(len(self.schema.returns)), names.general, names.forms, *modules.values())
+            (*RESERVED, *_numbered(len(self.schema.returns)), names.general, names.cache, *modules.values())
         )
         self.own = {a.name: self._namer.claim(a.name) for a in self.schema.arguments}
         self.arrays = self._array_names()

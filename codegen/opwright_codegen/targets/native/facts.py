@@ -25,7 +25,7 @@ _KEPT: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class NativeFacts:
-    """A C kernel that needs no plan where arrays are simple. `way`: how results are made.
+    """A C kernel that needs no plan for dense arrays. `way`: how results are made.
 
     `new`: the C shim allocates the result. `out`: it fills the array of `out`. `inplace`: it allocates, and the array
     of `self` takes the values. `written`: it writes the arguments themselves.

@@ -23,8 +23,8 @@ from opwright_core.dispatch.call.conversion import INTS, is_dtype, is_int_list
 from opwright_core.dispatch.call.lookup import find0, find1, find2, find3, find_items, find_list, find_some
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_with_arrays
-from opwright_core.dispatch.compiled import forms
-from opwright_core.dispatch.registry.kernel_forms import Lazy, Shim
+from opwright_core.dispatch.compiled import signature_keys
+from opwright_core.dispatch.registry.kernel_kinds import Lazy, Shim
 from opwright_core.keys import AUTOGRAD, GRAD, VIEW
 from opwright_core.state import Modes, active_modes, reset_modes, set_modes
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -149,7 +149,7 @@ class FunctionKernel(Lazy):
         if operator.stub is None:
             stub = code.stub_of(operator)
             stub.__name__ = stub.__qualname__ = operator.base
-            operator.stub = forms.stub(stub, operator)
+            operator.stub = signature_keys.stub(stub, operator)
         check = result_checker(operator, self._function)
         on_arrays = None
         if code.arrays_kernel_of is not None:

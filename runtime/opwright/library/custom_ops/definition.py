@@ -29,7 +29,7 @@ from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import DType, as_dtype
 from opwright_core.core import Caller
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import Shim, UserKernel, Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import Shim, UserKernel, Wrapper
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey

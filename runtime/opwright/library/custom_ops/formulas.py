@@ -14,7 +14,7 @@ from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.devices import Device
 from opwright_core.core import fast
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import LazyWrapper, Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import LazyWrapper, Wrapper
 
 __all__ = ["Formula", "check_differentiable", "check_functions"]
 

@@ -20,7 +20,7 @@ from opwright.library.libraries import Library, lasting_library, split_name
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
-from opwright_core.dispatch.registry.kernel_forms import Shim, Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import Shim, Wrapper
 from opwright_core.dispatch.registry.registering import register
 from opwright_core.dispatch.registry.removing import Making
 from opwright_core.dispatch.registry.tables import registry

@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright.namespaces import forget
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_forms import Kernel
+from opwright_core.dispatch.registry.kernel_kinds import Kernel
 from opwright_core.dispatch.registry.registering import register
 from opwright_core.dispatch.registry.removing import Making, Removable, remove_all
 from opwright_core.dispatch.registry.tables import registry

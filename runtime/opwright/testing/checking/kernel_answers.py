@@ -17,7 +17,7 @@ from opwright.testing.checking.declared import Declared
 from opwright_core.arrays.overlap import may_share
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import general_shim
-from opwright_core.dispatch.registry.kernel_forms import Lazy
+from opwright_core.dispatch.registry.kernel_kinds import Lazy
 from opwright_core.keys import DispatchKey
 
 __all__ = ["shared_answers"]

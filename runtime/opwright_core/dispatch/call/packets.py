@@ -18,7 +18,7 @@ from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSigna
 from opwright_core.dispatch.call.keywords import other_names, outs_by_name, translated, unknown_name
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error, element
-from opwright_core.dispatch.compiled import forms
+from opwright_core.dispatch.compiled import signature_keys
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ArgumentError, DispatchError
 from opwright_core.names.missing import did_you_mean, missing_attribute
@@ -125,7 +125,7 @@ class Packet(Caller):
         stub = None if operator is None else operator.straight_stub or operator.warm_stub()
         if operator is not None and stub is not None:
             if fast is not None and operator.renderer is not None and self._shared.serving is None:
-                self._serve_forms()
+                self._make_stub()
             return stub(*args, **kwargs)
         bound = None
         if operator is not None:
@@ -135,11 +135,11 @@ class Packet(Caller):
             operator, bound = self._choose(args, kwargs, key if operator is None else None, named)
         return operator.call(*bound)
 
-    def _serve_forms(self) -> None:
+    def _make_stub(self) -> None:
         """Have the compiled core serve common calls, where no generated function does."""
         with registry.lock:
             if self._shared.generated is None:
-                self._shared.stub = forms.packet_stub(self)
+                self._shared.stub = signature_keys.packet_stub(self)
 
     def _translated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by the names of the first overload that they fit."""

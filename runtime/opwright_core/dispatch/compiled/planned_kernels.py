@@ -1,4 +1,4 @@
-"""The kernels whose plans are kept, which the compiled core calls by itself (`fast/planned_kernel.c`).
+"""The kernels with a plan cache, which the compiled core calls by itself (`fast/planned_kernel.c`).
 
 A generated package says how, by its rows (`kernel_rows`). General shims do the same, plan what is new, and handle
 what is uncommon.
@@ -18,10 +18,10 @@ from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import general_shim, name_error
-from opwright_core.keys import DENSE_CPU, ODD
+from opwright_core.keys import DENSE_CPU, NONDENSE
 from opwright_core.names.late_imports import import_late
-from opwright_core.plans.plan_cache import KnownViews, PlanCache
-from opwright_core.tensors.results import known_result
+from opwright_core.plans.plan_cache import PlanCache, ViewCache
+from opwright_core.tensors.results import planned_result
 from opwright_core.tensors.tensor import wrap_view
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ __all__ = ["indexing", "shims_of_row", "with_plans", "with_views"]
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
-# What the key of a kept view has of an argument, by its type.
+# What the key of a cached view has of an argument, by its type.
 _LETTERS: Final = {"int": "V", "SymInt": "V", "bool": "V", "int[]": "I", "SymInt[]": "I"}
 if fast is not None:
     fast.configure(constant_classes=(Device, Layout, MemoryFormat))
 
 
 def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | None, Function | None]:
-    """Return what serves the operator of a row: all calls, those of simple tensors, and those of plain arrays; None
-    where the first does. What a kernel that `is_trusted` returned once lies so each time."""
+    """Return the shims of a row: for all calls, for dense tensors, and for plain arrays; None where the first does for
+    these, too. A kernel that `is_trusted` returns results of the same layout each time."""
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
     if row.is_native:
@@ -55,13 +55,13 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
 
 
 def _quick_call(row: Row, general: Function) -> Function:
-    """Return what serves in the place of a row's general shim in Python alone."""
+    """Return a row's shim where Python runs: a faster one than the general shim, if there is one."""
     made: Function = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
     return made
 
 
 def _native_shims(row: Row) -> tuple[Function, Function | None, Function | None]:
-    """Return what serves the operator of a C kernel: the compiled core calls it with operands that are cast."""
+    """Return the shims of a C kernel: the compiled core calls it with operands that are cast."""
     shims = import_late("opwright_core.dispatch.package.row_native")
     general = shims.native_shim(row)
     if row.fast is None:
@@ -73,11 +73,11 @@ def _native_shims(row: Row) -> tuple[Function, Function | None, Function | None]
 
 
 def _planned(row: Row, general: Function) -> Function:
-    """Return what serves in the place of a row's general shim in the compiled core."""
+    """Return a row's shim in the compiled core, in front of the general one."""
     cache = row.cache
-    if cache is None or not cache.is_served:
+    if cache is None or not cache.runs_in_core:
         return general
-    # (what a kernel of ours does not take, Python computes; that of a user is called once)
+    # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
     note = None if cache.is_trusted else partial(_note, row)
     return _compiled(general, row.kinds, row.function, row.places, cache, note)
 
@@ -95,9 +95,9 @@ def _compiled(
     note: Callable[[Exception], None] | None = None,
     xp: Any = np,
 ) -> Function:
-    """Return a kernel with a plan cache in C. `xp` is what it gets at place -1."""
+    """Return a kernel with a plan cache in C. `xp` is what it gets at position -1."""
     try:
-        made: Any = fast.Planned(general, kinds, kernel, places, xp, cache.of_call, known_result, cache.writes, note)
+        made: Any = fast.Planned(general, kinds, kernel, places, xp, cache.of_call, planned_result, cache.writes, note)
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)
@@ -105,34 +105,34 @@ def _compiled(
     return served
 
 
-def with_plans(general: Function, forms: Any) -> Function:
-    """Return what serves in the place of a general kernel, by what is known of its plans or views."""
-    if fast is not None and isinstance(forms, KnownViews):
-        viewed: Function = fast.ViewCache(general, forms.kinds, wrap_view, ODD, forms.is_list, False)
+def with_plans(general: Function, cache: Any) -> Function:
+    """Return a general kernel with its plan cache or view cache in the compiled core."""
+    if fast is not None and isinstance(cache, ViewCache):
+        viewed: Function = fast.ViewCache(general, cache.kinds, wrap_view, NONDENSE, cache.is_list, False)
         return viewed
-    if fast is None or isinstance(forms, KnownViews) or forms.kernel is None:
+    if fast is None or isinstance(cache, ViewCache) or cache.kernel is None:
         return general
-    return _compiled(general, forms.kinds, forms.kernel, forms.places, forms)
+    return _compiled(general, cache.kinds, cache.kernel, cache.places, cache)
 
 
 def indexing(method: F) -> F:
-    """Return what serves in the place of `tensor[...]`: where the views that ints and slices make lie is kept, of
-    tensors and in calls that nobody looks at."""
+    """Return the method `tensor[...]` with a view cache of ints and
+    slices, for tensors on the fast path."""
     if fast is None:
         return method
-    served: F = fast.ViewCache(method, "TX", wrap_view, ODD, False, True)
+    served: F = fast.ViewCache(method, "TX", wrap_view, NONDENSE, False, True)
     return served
 
 
 def with_views(composite: Function, signature: Signature, keys: int) -> Function:
-    """Return what serves in the place of a trusted composite that makes views of its first argument, going by numbers
-    alone, in calls that nobody looks at: where its views lie is kept."""
+    """Return a trusted composite with a view cache, if it makes views of its first argument by numbers alone: for calls
+    on the fast path."""
     letters = ["T", *[_LETTERS.get(text, "") for text in signature.types[1:]]]
     is_view = signature.types[:1] == ("Tensor",) and signature.aliases == (0,) and not signature.written
-    if fast is None or keys & ~(DENSE_CPU | ODD) or not is_view or "" in letters:
+    if fast is None or keys & ~(DENSE_CPU | NONDENSE) or not is_view or "" in letters:
         return composite
     is_list = signature.returns == ("Tensor[]",)
-    viewed: Function = fast.ViewCache(composite, "".join(letters), wrap_view, ODD, is_list, False)
+    viewed: Function = fast.ViewCache(composite, "".join(letters), wrap_view, NONDENSE, is_list, False)
     if not is_list:
         return viewed
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from opwright_core.dispatch.call.keywords import given_by_name
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, packet
-from opwright_core.dispatch.compiled import forms
+from opwright_core.dispatch.compiled import signature_keys
 from opwright_core.dispatch.package.stub_rows import function_row, stub_row
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
@@ -136,10 +136,10 @@ class Overloaded:
         self._out: Any = _NOT_LOOKED_FOR  # the `out_calls.OutCall`, None where there is none
         self._positional = -1
 
-    def serve_by(self, function: Function, *, gives_tuples: bool = False) -> None:
+    def handle_by(self, function: Function, *, gives_tuples: bool = False) -> None:
         """Take the function for all of them."""
         self._function = function
-        registry.overloads[self.operators[0].packet_name].serve_by(function, self.operators, gives_tuples=gives_tuples)
+        registry.overloads[self.operators[0].packet_name].handle_by(function, self.operators, gives_tuples=gives_tuples)
 
     @property
     def packet(self) -> Packet:
@@ -185,7 +185,7 @@ def stub_of(operator: Operator) -> Callable[[Function], Function]:
     """Make the decorated function the stub of an operator."""
 
     def attach(function: Function) -> Function:
-        operator.stub = called = forms.stub(function, operator)
+        operator.stub = called = signature_keys.stub(function, operator)
         return called
 
     return attach
@@ -198,10 +198,10 @@ def function_of(
     too. One that `gives_tuples` does so where the operators return lists."""
 
     def attach(function: Function) -> Function:
-        called = forms.stub(function, overloaded, gives_tuples=gives_tuples)
+        called = signature_keys.stub(function, overloaded, gives_tuples=gives_tuples)
         if operator is not None:
             operator.stub = called
-        overloaded.serve_by(called, gives_tuples=gives_tuples)
+        overloaded.handle_by(called, gives_tuples=gives_tuples)
         return called
 
     return attach

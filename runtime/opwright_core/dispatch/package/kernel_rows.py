@@ -28,7 +28,7 @@ _KEYS: Final = {"CPU": DENSE_CPU, "CUDA": DENSE_CUDA}
 
 
 class Ufunc(NamedTuple):
-    """The ufunc that a kernel is of simple tensors: `letters` has one for each argument (`dispatch.ufunc_shims`), and
+    """The ufunc that a kernel is of dense tensors: `letters` has one for each argument (`dispatch.ufunc_shims`), and
     `dtypes` are those that it serves, by NumPy's letters of kinds."""
 
     function: Any
@@ -82,8 +82,8 @@ class Row:
         if not is_kept:
             return None
         written = self.writes[0] if self.writes and self.takes_out else -1
-        is_served = not self.writes or self.takes_out
-        return PlanCache(self.kinds, key_function(self.kinds), self.operands or (), written, is_served=is_served)
+        runs_in_core = not self.writes or self.takes_out
+        return PlanCache(self.kinds, key_function(self.kinds), self.operands or (), written, runs_in_core=runs_in_core)
 
     @property
     def keys(self) -> int:
@@ -138,7 +138,7 @@ def kernel(
     ufunc: tuple[Function, str, str] | None = None,
 ) -> Row:
     """Return the row of a kernel on NumPy's arrays. `operands` are the positions of the plan's operands, where these
-    are not its tensors in their order, `results` says how many there are, and `ufunc` what it is of simple tensors."""
+    are not its tensors in their order, `results` says how many there are, and `ufunc` what it is of dense tensors."""
     made = None if ufunc is None else Ufunc(*ufunc)
     return Row("CPU", np, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.compiled.ufunc_kernels import note_ufunc
 from opwright_core.dispatch.registry.forward_rules import name_rules
-from opwright_core.dispatch.registry.kernel_forms import Unbound, as_key
+from opwright_core.dispatch.registry.kernel_kinds import Unbound, as_key
 from opwright_core.dispatch.registry.registering import FakeRow, Row, WrapperRow
 from opwright_core.dispatch.registry.registering import install as register
 from opwright_core.dispatch.registry.rule_table import BATCHING
@@ -135,7 +135,7 @@ class _Expanded:
         if text.startswith("-"):
             self.wrappers.append((name, text[1:], "", ""))
             return
-        key, *forms = text.split("+")
+        key, *shims = text.split("+")
         if key == _METAS:
             self.fakes.append((name, f"{self._package}.{_METAS}.{part}", function))
         elif key == _FORWARD:
@@ -147,8 +147,8 @@ class _Expanded:
             self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))
         else:
             module = f"{self._package}.{_FOLDERS.get(key, 'composites')}.{part}"
-            dense = f"{function}_dense" if "dense" in forms else ""
-            arrays = f"{function}_arrays" if "arrays" in forms else ""
+            dense = f"{function}_dense" if "dense" in shims else ""
+            arrays = f"{function}_arrays" if "arrays" in shims else ""
             self.kernels.append((name, key, module, function, dense, arrays))
 
     def _add(self, name: str, part: str, served: tuple[Any, ...]) -> None:

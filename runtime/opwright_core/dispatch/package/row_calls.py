@@ -16,7 +16,7 @@ from opwright_core.dispatch.package.row_shims import bound_kernel, name_error
 from opwright_core.dispatch.package.row_writes import written_call
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_keys import leading_tensors, rest_key
-from opwright_core.tensors.results import known_result
+from opwright_core.tensors.results import planned_result
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["quick_call"]
@@ -54,10 +54,10 @@ def _of_all(row: Row) -> Function:
 
 
 def _caster(count: int) -> Function:
-    """Return what casts the first arguments, which are the operands, as a form says."""
+    """Return what casts the first arguments, which are the operands, as a spec says."""
 
-    def cast(form: Any, *values: Any) -> Sequence[Any]:
-        return (*cast_operands(form, values[:count]), *values[count:])
+    def cast(spec: Any, *values: Any) -> Sequence[Any]:
+        return (*cast_operands(spec, values[:count]), *values[count:])
 
     return cast
 
@@ -67,27 +67,27 @@ def _one(row: Row, general: Function, parts: Parts) -> Function:
 
     def shim(self: Tensor) -> Any:
         x = self.array
-        form = find((x.shape, x.strides, x.dtype))
-        if form is None:
+        spec = find((x.shape, x.strides, x.dtype))
+        if spec is None:
             return general(self)
         try:
-            if form.casts:
-                (x,) = cast(form, x)
-            answer = kernel(x)
+            if spec.casts:
+                (x,) = cast(spec, x)
+            returned = kernel(x)
             if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
+                type(returned) is ndarray
+                and returned.dtype is spec.dtype
+                and returned.base is None
+                and returned is not x
+                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
             ):
                 made = Tensor()
-                made.array = answer
-                made.keys = form.keys
+                made.array = returned
+                made.keys = spec.keys
                 made.edge = None
                 made.extra = None
                 return made
-            return known_result(form, answer, x)
+            return planned_result(spec, returned, x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -100,27 +100,27 @@ def _one_and_one(row: Row, general: Function, parts: Parts) -> Function:
 
     def shim(self: Tensor, a: Any) -> Any:
         x = self.array
-        form = find((x.shape, x.strides, x.dtype, rest_of(a)))
-        if form is None:
+        spec = find((x.shape, x.strides, x.dtype, rest_of(a)))
+        if spec is None:
             return general(self, a)
         try:
-            if form.casts:
-                x, a = cast(form, x, a)
-            answer = kernel(x, a)
+            if spec.casts:
+                x, a = cast(spec, x, a)
+            returned = kernel(x, a)
             if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
+                type(returned) is ndarray
+                and returned.dtype is spec.dtype
+                and returned.base is None
+                and returned is not x
+                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
             ):
                 made = Tensor()
-                made.array = answer
-                made.keys = form.keys
+                made.array = returned
+                made.keys = spec.keys
                 made.edge = None
                 made.extra = None
                 return made
-            return known_result(form, answer, x)
+            return planned_result(spec, returned, x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -133,27 +133,27 @@ def _one_and_two(row: Row, general: Function, parts: Parts) -> Function:
 
     def shim(self: Tensor, a: Any, b: Any) -> Any:
         x = self.array
-        form = find((x.shape, x.strides, x.dtype, rest_of(a, b)))
-        if form is None:
+        spec = find((x.shape, x.strides, x.dtype, rest_of(a, b)))
+        if spec is None:
             return general(self, a, b)
         try:
-            if form.casts:
-                x, a, b = cast(form, x, a, b)
-            answer = kernel(x, a, b)
+            if spec.casts:
+                x, a, b = cast(spec, x, a, b)
+            returned = kernel(x, a, b)
             if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
+                type(returned) is ndarray
+                and returned.dtype is spec.dtype
+                and returned.base is None
+                and returned is not x
+                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
             ):
                 made = Tensor()
-                made.array = answer
-                made.keys = form.keys
+                made.array = returned
+                made.keys = spec.keys
                 made.edge = None
                 made.extra = None
                 return made
-            return known_result(form, answer, x)
+            return planned_result(spec, returned, x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -166,27 +166,27 @@ def _one_and_three(row: Row, general: Function, parts: Parts) -> Function:
 
     def shim(self: Tensor, a: Any, b: Any, c: Any) -> Any:
         x = self.array
-        form = find((x.shape, x.strides, x.dtype, rest_of(a, b, c)))
-        if form is None:
+        spec = find((x.shape, x.strides, x.dtype, rest_of(a, b, c)))
+        if spec is None:
             return general(self, a, b, c)
         try:
-            if form.casts:
-                x, a, b, c = cast(form, x, a, b, c)
-            answer = kernel(x, a, b, c)
+            if spec.casts:
+                x, a, b, c = cast(spec, x, a, b, c)
+            returned = kernel(x, a, b, c)
             if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
+                type(returned) is ndarray
+                and returned.dtype is spec.dtype
+                and returned.base is None
+                and returned is not x
+                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
             ):
                 made = Tensor()
-                made.array = answer
-                made.keys = form.keys
+                made.array = returned
+                made.keys = spec.keys
                 made.edge = None
                 made.extra = None
                 return made
-            return known_result(form, answer, x)
+            return planned_result(spec, returned, x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -199,28 +199,28 @@ def _two(row: Row, general: Function, parts: Parts) -> Function:
 
     def shim(self: Tensor, other: Tensor) -> Any:
         x, y = self.array, other.array
-        form = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype))
-        if form is None:
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype))
+        if spec is None:
             return general(self, other)
         try:
-            if form.casts:
-                x, y = cast(form, x, y)
-            answer = kernel(x, y)
+            if spec.casts:
+                x, y = cast(spec, x, y)
+            returned = kernel(x, y)
             if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and answer is not y
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
+                type(returned) is ndarray
+                and returned.dtype is spec.dtype
+                and returned.base is None
+                and returned is not x
+                and returned is not y
+                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
             ):
                 made = Tensor()
-                made.array = answer
-                made.keys = form.keys
+                made.array = returned
+                made.keys = spec.keys
                 made.edge = None
                 made.extra = None
                 return made
-            return known_result(form, answer, x, y)
+            return planned_result(spec, returned, x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -233,13 +233,13 @@ def _two_and_one(row: Row, general: Function, parts: Parts) -> Function:
 
     def shim(self: Tensor, other: Tensor, a: Any) -> Any:
         x, y = self.array, other.array
-        form = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, rest_of(a)))
-        if form is None:
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, rest_of(a)))
+        if spec is None:
             return general(self, other, a)
         try:
-            if form.casts:
-                x, y, a = cast(form, x, y, a)
-            return known_result(form, kernel(x, y, a), x, y)
+            if spec.casts:
+                x, y, a = cast(spec, x, y, a)
+            return planned_result(spec, kernel(x, y, a), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -252,29 +252,29 @@ def _three(row: Row, general: Function, parts: Parts) -> Function:
 
     def shim(self: Tensor, other: Tensor, third: Tensor) -> Any:
         x, y, z = self.array, other.array, third.array
-        form = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, z.shape, z.strides, z.dtype))
-        if form is None:
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, z.shape, z.strides, z.dtype))
+        if spec is None:
             return general(self, other, third)
         try:
-            if form.casts:
-                x, y, z = cast(form, x, y, z)
-            answer = kernel(x, y, z)
+            if spec.casts:
+                x, y, z = cast(spec, x, y, z)
+            returned = kernel(x, y, z)
             if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and answer is not y
-                and answer is not z
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
+                type(returned) is ndarray
+                and returned.dtype is spec.dtype
+                and returned.base is None
+                and returned is not x
+                and returned is not y
+                and returned is not z
+                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
             ):
                 made = Tensor()
-                made.array = answer
-                made.keys = form.keys
+                made.array = returned
+                made.keys = spec.keys
                 made.edge = None
                 made.extra = None
                 return made
-            return known_result(form, answer, x, y, z)
+            return planned_result(spec, returned, x, y, z)
         except Exception as error:
             name_error(error, row)
             raise
@@ -288,13 +288,13 @@ def _three_and_two(row: Row, general: Function, parts: Parts) -> Function:
     def shim(self: Tensor, other: Tensor, third: Tensor, a: Any, b: Any) -> Any:
         x, y, z = self.array, other.array, third.array
         seen = x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, z.shape, z.strides, z.dtype
-        form = find((*seen, rest_of(a, b)))
-        if form is None:
+        spec = find((*seen, rest_of(a, b)))
+        if spec is None:
             return general(self, other, third, a, b)
         try:
-            if form.casts:
-                x, y, z, a, b = cast(form, x, y, z, a, b)
-            return known_result(form, kernel(x, y, z, a, b), x, y, z)
+            if spec.casts:
+                x, y, z, a, b = cast(spec, x, y, z, a, b)
+            return planned_result(spec, kernel(x, y, z, a, b), x, y, z)
         except Exception as error:
             name_error(error, row)
             raise

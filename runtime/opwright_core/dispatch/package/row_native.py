@@ -8,7 +8,7 @@ from typing import Any
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import RowCall, name_error, picker
 from opwright_core.plans.plan import cast_operands
-from opwright_core.tensors.results import known_result, new_result, results_of
+from opwright_core.tensors.results import new_result, planned_result, results_of
 from opwright_core.tensors.wrapping import wrap
 
 __all__ = ["native_calls", "native_shim"]
@@ -29,16 +29,16 @@ def native_shim(row: Row) -> Function:
             found = None if cache is None else cache.get(key)
             if found is None:
                 found = call.plan(values)
-                found = found if cache is None else cache.learn(key, found, *call.operands(values))
-            forms = (found,) if count == 1 else found
-            first = getattr(forms[0], "form", forms[0])
+                found = found if cache is None else cache.fill(key, found, *call.operands(values))
+            specs = (found,) if count == 1 else found
+            first = getattr(specs[0], "spec", specs[0])
             if is_cast and first.casts:
                 call.cast(values, cast_operands(first, call.operands(values)))
-            answer = kernel(found, *pick(values))
+            returned = kernel(found, *pick(values))
             made = []
-            for index, result in enumerate((answer,) if count == 1 else results_of(answer, count)):
-                wrapped = new_result if cache is None else known_result
-                made.append(wrapped(forms[index], result))
+            for index, result in enumerate((returned,) if count == 1 else results_of(returned, count)):
+                wrapped = new_result if cache is None else planned_result
+                made.append(wrapped(specs[index], result))
             return made[0] if count == 1 else tuple(made)
         except Exception as error:
             name_error(error, row)
@@ -48,7 +48,7 @@ def native_shim(row: Row) -> Function:
 
 
 def native_calls(row: Row, general: Function) -> tuple[Function, Function]:
-    """Return what serves simple tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
+    """Return what serves dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
     fast, values_of = row.fast, RowCall(row).values
     pick = picker(row.places, len(row.kinds))
     assert fast is not None

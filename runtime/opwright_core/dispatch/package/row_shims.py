@@ -16,7 +16,7 @@ from opwright_core.hooks import hooks
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_cache import PlanCache
 from opwright_core.plans.writing import Plan
-from opwright_core.tensors.results import known_result, new_result, results_of
+from opwright_core.tensors.results import new_result, planned_result, results_of
 
 __all__ = ["RowCall", "bound_kernel", "general_shim", "name_error", "picker"]
 
@@ -171,12 +171,12 @@ def _known_one(row: Row) -> Function:
         try:
             values = values_of(args)
             key = key_of(*values)
-            form = find(key)
-            if form is None:
-                form = cache.learn(key, call.plan(values), *call.operands(values))
-            if form.casts:
-                call.cast(values, cast_operands(form, call.operands(values)))
-            return known_result(form, kernel(*pick(values)), *arrays(values))
+            spec = find(key)
+            if spec is None:
+                spec = cache.fill(key, call.plan(values), *call.operands(values))
+            if spec.casts:
+                call.cast(values, cast_operands(spec, call.operands(values)))
+            return planned_result(spec, kernel(*pick(values)), *arrays(values))
         except Exception as error:
             name_error(error, row)
             raise
@@ -195,15 +195,15 @@ def _known_several(row: Row) -> Function:
         try:
             values = call.values(args)
             key = key_of(*values)
-            forms = find(key)
-            if forms is None:
-                forms = cache.learn(key, call.plan(values), *call.operands(values))
-            if forms[0].casts:
-                call.cast(values, cast_operands(forms[0], call.operands(values)))
+            specs = find(key)
+            if specs is None:
+                specs = cache.fill(key, call.plan(values), *call.operands(values))
+            if specs[0].casts:
+                call.cast(values, cast_operands(specs[0], call.operands(values)))
             results = results_of(kernel(*pick(values)), count)
             given, made = call.arrays(values), []
             for index, result in enumerate(results):  # (an error shows the expression of that `index`)
-                made.append(known_result(forms[index], result, *given))
+                made.append(planned_result(specs[index], result, *given))
             return tuple(made)
         except Exception as error:
             name_error(error, row)
@@ -224,11 +224,11 @@ def _planned(row: Row) -> Function:
             plans = call.plan(values)
             if is_cast:
                 call.cast(values, (plans if count == 1 else plans[0]).operands)
-            answer = kernel(*pick(values))
+            returned = kernel(*pick(values))
             if count == 1:
-                return new_result(plans, answer)
+                return new_result(plans, returned)
             made = []
-            for index, result in enumerate(results_of(answer, count)):
+            for index, result in enumerate(results_of(returned, count)):
                 made.append(new_result(plans[index], result))
             return tuple(made)
         except Exception as error:
@@ -262,7 +262,7 @@ def _writes_one(row: Row) -> Function:
 
 
 def _planner_of(call: RowCall, cache: PlanCache | None, is_cast: bool) -> Callable[[list[Any]], Any]:
-    """Return what plans anew, or by the form that is kept, and casts the operands among the values."""
+    """Return what plans anew, or by the cached spec, and casts the operands among the values."""
 
     def planned(values: list[Any]) -> Any:
         plan = call.plan(values)
@@ -276,14 +276,14 @@ def _planner_of(call: RowCall, cache: PlanCache | None, is_cast: bool) -> Callab
 
     def plan_of(values: list[Any]) -> Any:
         key = key_of(*values)
-        form = find(key)
+        spec = find(key)
         operands = operands_of(values)
-        if form is None:
+        if spec is None:
             plan = planned(values)
-            cache.learn_plan(key, plan, *operands)
+            cache.fill_from_plan(key, plan, *operands)
             return plan
-        plan = Plan(form, operands)
-        if is_cast and form.casts:
+        plan = Plan(spec, operands)
+        if is_cast and spec.casts:
             call.cast(values, plan.operands)
         return plan
 

@@ -41,12 +41,12 @@ def _one(row: Row, general: Function) -> Function:
 
     def shim(self: Tensor) -> Any:
         x = self.array
-        form = find((x.shape, x.strides, x.dtype))
-        if form is None or not (form.is_laid_out or form.is_that_of(x)):
+        spec = find((x.shape, x.strides, x.dtype))
+        if spec is None or not (spec.is_laid_out or spec.is_that_of(x)):
             return general(self)
         try:
-            if (answer := kernel(x, out=x)) is not x:
-                Plan(form).store(answer, x)
+            if (returned := kernel(x, out=x)) is not x:
+                Plan(spec).store(returned, x)
             return self
         except Exception as error:
             name_error(error, row)
@@ -60,12 +60,12 @@ def _one_and_one(row: Row, general: Function) -> Function:
 
     def shim(self: Tensor, a: Any) -> Any:
         x = self.array
-        form = find((x.shape, x.strides, x.dtype, rest_of(a)))
-        if form is None or not (form.is_laid_out or form.is_that_of(x)):
+        spec = find((x.shape, x.strides, x.dtype, rest_of(a)))
+        if spec is None or not (spec.is_laid_out or spec.is_that_of(x)):
             return general(self, a)
         try:
-            if (answer := kernel(x, a, out=x)) is not x:
-                Plan(form).store(answer, x)
+            if (returned := kernel(x, a, out=x)) is not x:
+                Plan(spec).store(returned, x)
             return self
         except Exception as error:
             name_error(error, row)
@@ -79,14 +79,14 @@ def _two(row: Row, general: Function) -> Function:
 
     def shim(self: Tensor, other: Tensor) -> Any:
         x, y = self.array, other.array
-        form = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype))
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype))
         # (arrays that share memory have one owner, or one owns the other's)
         is_apart = x.base is None and y.base is None and y is not x
-        if form is None or not is_apart or not (form.is_laid_out or form.is_that_of(x)):
+        if spec is None or not is_apart or not (spec.is_laid_out or spec.is_that_of(x)):
             return general(self, other)
         try:
-            if (answer := kernel(x, y, out=x)) is not x:
-                Plan(form).store(answer, x)
+            if (returned := kernel(x, y, out=x)) is not x:
+                Plan(spec).store(returned, x)
             return self
         except Exception as error:
             name_error(error, row)
@@ -100,13 +100,13 @@ def _two_and_one(row: Row, general: Function) -> Function:
 
     def shim(self: Tensor, other: Tensor, a: Any) -> Any:
         x, y = self.array, other.array
-        form = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, rest_of(a)))
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, rest_of(a)))
         is_apart = x.base is None and y.base is None and y is not x
-        if form is None or not is_apart or not (form.is_laid_out or form.is_that_of(x)):
+        if spec is None or not is_apart or not (spec.is_laid_out or spec.is_that_of(x)):
             return general(self, other, a)
         try:
-            if (answer := kernel(x, y, a, out=x)) is not x:
-                Plan(form).store(answer, x)
+            if (returned := kernel(x, y, a, out=x)) is not x:
+                Plan(spec).store(returned, x)
             return self
         except Exception as error:
             name_error(error, row)

@@ -12,7 +12,7 @@ from opwright_core.dispatch.call.plain_arrays import call_with_arrays
 from opwright_core.dispatch.compiled.planned_kernels import with_views
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.registry.forward_rules import RULES
-from opwright_core.dispatch.registry.kernel_forms import (
+from opwright_core.dispatch.registry.kernel_kinds import (
     ArrayKernel,
     BackendSelect,
     Boxed,
@@ -44,7 +44,7 @@ from opwright_core.keys import (
     META,
     NO_GRAD,
     NO_KEYS,
-    ODD,
+    NONDENSE,
     PRIVATE,
     PRIVATEUSE1,
     PRIVATEUSE2,
@@ -124,7 +124,7 @@ def compose_registration(
         case Shim(general) if _has_several_backends(keys):
             return _on_one_device(operator, general)
         case Shim(general, dense) if key is not DispatchKey.Meta or not keys & BACKENDS & ~META:
-            return general if dense is None or keys & ODD else dense
+            return general if dense is None or keys & NONDENSE else dense
         case Wrapper():
             return _wrapped(operator, key, keys, kernel)
         case Taking(make):
@@ -204,7 +204,7 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:
-        made = hooks.gradients().refreshing(made, below, operator.signature)
+        made = hooks.gradients().regenerating(made, below, operator.signature)
     return hooks.gradients().noting(made) if keys & ANOMALY else made
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright_core.dispatch.call.signature import Signature
 from opwright_core.dispatch.registry.fallbacks import COUNTING
-from opwright_core.dispatch.registry.kernel_forms import BackendSelect, Key, Registration
+from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Key, Registration
 from opwright_core.dispatch.registry.precedence import Entry, compute_entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright_core.dispatch.registry.kernel_forms import Boxed, Fallthrough, Kernel, Registration, Taking, Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import Boxed, Fallthrough, Kernel, Registration, Taking, Wrapper
 from opwright_core.hooks import hooks
 from opwright_core.keys import DispatchKey, KeySet
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opwright_core.dispatch.registry.kernel_forms import (
+from opwright_core.dispatch.registry.kernel_kinds import (
     Fallthrough,
     Key,
     Lazy,

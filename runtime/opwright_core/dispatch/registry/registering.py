@@ -9,7 +9,7 @@ from typing import Any
 
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.fallbacks import INPLACE_OR_VIEW
-from opwright_core.dispatch.registry.kernel_forms import (
+from opwright_core.dispatch.registry.kernel_kinds import (
     ArrayKernel,
     BackendSelect,
     Boxed,
@@ -47,7 +47,7 @@ __all__ = [
 Row = tuple[str, str, str, str, str, str]
 FakeRow = tuple[str, str, str]
 WrapperRow = tuple[str, str, str, str]
-_FORMS = (
+_KINDS = (
     ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Taking, Unbound, UserKernel,
     Wrapper,
 )  # fmt: skip
@@ -78,8 +78,8 @@ class Handle:
 
 
 def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
-    """Return the kernel's form; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
-    if isinstance(function, _FORMS):
+    """Return the kernel by its kind; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
+    if isinstance(function, _KINDS):
         return function
     if function is fallthrough_kernel:
         return Fallthrough()
@@ -98,7 +98,7 @@ def register(
 ) -> Handle:
     """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key serves it.
 
-    `kernel` is one of the forms of `dispatch.registry.kernel_forms`, or a function on Tensors. The handle is added to
+    `kernel` is one of the kinds in `dispatch.registry.kernel_kinds`, or a function on Tensors. The handle is added to
     `held`, as one step with the registration. Raises RegistrationError for an unknown key, TypeError for what is no
     kernel.
     """
@@ -178,10 +178,10 @@ def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[s
         registry.generated_namespaces.setdefault(operator.namespace, operator.where)
         key = as_key(key_name)
         is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
-        form: Kernel = Lazy(module, general, dense, arrays, is_composite, is_trusted) if module else Unbound(general)
+        kind: Kernel = Lazy(module, general, dense, arrays, is_composite, is_trusted) if module else Unbound(general)
         known = operator.registrations.setdefault(key, [])
-        if not _is_registered(form, known):
-            known.append(Registration(key, form, operator.where))
+        if not _is_registered(kind, known):
+            known.append(Registration(key, kind, operator.where))
             operator.forget_table()
         if module and not is_composite:
             generated.add(module)
@@ -191,10 +191,10 @@ def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[s
 def _add_fakes(rows: Iterable[FakeRow]) -> None:
     for name, module, function in rows:
         operator = find_operator(name)
-        form = LazyFake(operator, module, function)
+        kind = LazyFake(operator, module, function)
         known = operator.registrations.setdefault(DispatchKey.Meta, [])
-        if not _is_registered(form, known):
-            known.append(Registration(DispatchKey.Meta, form, operator.where))
+        if not _is_registered(kind, known):
+            known.append(Registration(DispatchKey.Meta, kind, operator.where))
             operator.forget_table()
 
 
@@ -203,11 +203,11 @@ def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
         operator = find_operator(name if "::" in name else f"{namespace}::{name}")
         key = as_key(key_name)
         known = operator.registrations.setdefault(key, [])
-        form: Kernel = _wrapper(key, module, function) if module else Fallthrough()
-        if _is_registered(form, known):
+        kind: Kernel = _wrapper(key, module, function) if module else Fallthrough()
+        if _is_registered(kind, known):
             continue
         # Nothing to do hides no kernel that is there.
-        known.insert(len(known) if module else 0, Registration(key, form, operator.where))
+        known.insert(len(known) if module else 0, Registration(key, kind, operator.where))
         operator.forget_table()
 
 
@@ -219,6 +219,6 @@ def _wrapper(key: Key, module: str, function: str) -> Wrapper | LazyWrapper:
     return LazyWrapper(module, function, key is DispatchKey.Autocast)
 
 
-def _is_registered(form: Kernel, known: Iterable[Registration]) -> bool:
+def _is_registered(kind: Kernel, known: Iterable[Registration]) -> bool:
     """Whether an import of the same package that was interrupted, or is done again, has registered the kernel."""
-    return any(type(each.kernel) is type(form) and repr(each.kernel) == repr(form) for each in known)
+    return any(type(each.kernel) is type(kind) and repr(each.kernel) == repr(kind) for each in known)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright_core.dispatch.call.introspection import described
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
-from opwright_core.dispatch.registry.kernel_forms import Key, Registration
+from opwright_core.dispatch.registry.kernel_kinds import Key, Registration
 from opwright_core.dispatch.registry.lost import Lost
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
@@ -64,7 +64,7 @@ class Overloads:
         """Return the arguments of all operators, by name."""
         return frozenset([a.name for each in self.operators.copy().values() for a in each.arguments])
 
-    def serve_by(self, function: Callable[..., Any], known: Iterable[Operator], *, gives_tuples: bool) -> None:
+    def handle_by(self, function: Callable[..., Any], known: Iterable[Operator], *, gives_tuples: bool) -> None:
         """Take the generated function for the `known` operators. Calls do not use it where there are others, or where
         it `gives_tuples` of what they return as a list."""
         self.generated = function

@@ -2,7 +2,7 @@
 """Which functions serve which operators of `demo`, by the modules that these stand in.
 
 A row is (operator, function, what serves it …). `CPU+dense+arrays` is the kernel of that name for CPU, and those for
-simple tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
+dense tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
 ("ufunc", "add", (0, 1), "fce", False) behind it says that these two are a ufunc of NumPy's over the arguments at those
 places (a negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are
 computed in float32), not in place, where every other argument is 1.

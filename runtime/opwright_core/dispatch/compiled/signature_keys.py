@@ -1,8 +1,8 @@
-"""The forms of calls that the compiled core serves by itself (`opwright_core.core`, `fast/signature_key.c`).
+"""The signature keys of calls that the compiled core handles by itself (`opwright_core.core`, `fast/signature_key.c`).
 
-A form is how an operator was called: which arguments are given by position, which by name, and of what exact types.
-Where nothing has to be converted, and types alone say which overload is meant, calls of that form go to the kernel in
-the operator's table at once. The generated function serves all others, and the first of each form.
+A signature key is how an operator was called: which arguments by position, which by name, and of what exact types.
+Where nothing has to be converted, and types alone say which overload is meant, calls with that key go to the kernel in
+the operator's table at once. The generated function handles all others, and the first with each key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opwright_core.core import fast
 from opwright_core.dispatch.call.conversion import base_type, is_int_list
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ArgumentError
-from opwright_core.keys import ARRAYS, AUTOGRAD, CPU_ALONE, DENSE_CPU, GRAD, INFERENCE, ODD, TRACKED, VIEW
+from opwright_core.keys import ARRAYS, AUTOGRAD, CPU_ALONE, DENSE_CPU, GRAD, INFERENCE, NONDENSE, TRACKED, VIEW
 from opwright_core.state import MODES
 from opwright_core.tensors.tensor import Tensor
 
@@ -32,7 +32,7 @@ __all__ = ["fast", "operator_stub", "packet_stub", "plan", "stub"]
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
-# What a form takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
+# What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
 _TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _REST, _REPEATED = range(10)
 _MOST_REPEATED: Final = 8
 _SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
@@ -41,13 +41,13 @@ _OPERANDS: Final = frozenset((Tensor, int, float, bool))
 if fast is not None:
     fast.configure(
         Tensor=Tensor, ndarray=np.ndarray, MODES=MODES, ARRAYS=ARRAYS, DENSE_CPU=DENSE_CPU, GRAD=GRAD, VIEW=VIEW,
-        ODD=ODD, AUTOGRAD=AUTOGRAD, INFERENCE=INFERENCE, TRACKED=TRACKED, CPU_ALONE=CPU_ALONE,
+        NONDENSE=NONDENSE, AUTOGRAD=AUTOGRAD, INFERENCE=INFERENCE, TRACKED=TRACKED, CPU_ALONE=CPU_ALONE,
     )  # fmt: skip
 _OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # of which some are given again and again
 
 
 def stub(function: Function, callee: Operator | Overloaded, *, gives_tuples: bool = False) -> Function:
-    """Return what is called for a generated function: it, or what serves common calls in its place. One that
+    """Return what is called for a generated function: it, or what handles common calls in its place. One that
     `gives_tuples` does so where the operator returns a list."""
     if fast is None:
         return function
@@ -73,7 +73,7 @@ def operator_stub(function: Function, find: Callable[[], Function]) -> Function:
 
 
 def packet_stub(packet: Packet) -> Function | None:
-    """Return what serves common calls of a packet that no generated function serves. There must be a core."""
+    """Return what handles common calls of a packet without a generated function. There must be a core."""
     assert fast is not None
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -87,8 +87,8 @@ def packet_stub(packet: Packet) -> Function | None:
 
 
 def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-    """Return the form of a call: the operator's table, all its arguments, and for each given one its kind, its place
-    and the object where it has to be that one; and the class of several results. None where the call has no form.
+    """Return the key of a call: the operator's table, all its arguments, and for each given one its kind, its position
+    and the object where it has to be that one; and the class of several results. None where the call has no key.
 
     Raises ArgumentError.
     """
@@ -119,13 +119,13 @@ def _takes_tensor(operator: Operator, place: int | str) -> bool:
 
 
 def _plan_of_tuples(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-    """Return the form of a call that gives a tuple where the operator returns a list."""
+    """Return the key of a call that gives a tuple where the operator returns a list."""
     found = plan(callee, args, kwargs)
     return found if found is None or found[-1] is not None else (*found[:-1], tuple)
 
 
 def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any], rest: int) -> Plan | None:
-    """Return the form where the arguments from `rest` on are one list, as functions take it."""
+    """Return the key where the arguments from `rest` on are one list, as functions take it."""
     gathered = args if rest == len(args) else (*args[:rest], list(args[rest:]))
     operator = callee if isinstance(callee, Operator) else _meant(callee, gathered, kwargs)
     if operator is None:
@@ -172,7 +172,7 @@ def _meant(callee: Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _kind(operator: Operator, place: int, value: Any) -> int | None:
-    """Return what a form takes in place of a value, None where no form has it."""
+    """Return what a key has for a value, None where no key has it."""
     text = operator.signature.types[place]
     is_tensor = base_type(text) == "Tensor"
     if value is None:

@@ -1,4 +1,4 @@
-"""A Form: the findings of a rule about a result, kept between calls of the same shapes and dtypes."""
+"""The findings of a rule about a result, cached between calls of the same shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from opwright_core.arrays import layouts
+from opwright_core.arrays.dense import nondense_bit_of
 from opwright_core.arrays.dtypes import DType, depends_on_default
 from opwright_core.arrays.layouts import Shape
-from opwright_core.arrays.simple import odd_bit_of
 from opwright_core.arrays.sizes import is_symbolic
 
-__all__ = ["Form", "Forms"]
+__all__ = ["SpecCache", "TensorSpec"]
 
 F = TypeVar("F")
 
 
-class Form:
-    """The findings of a rule, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
+class TensorSpec:
+    """The findings of a rule about a result: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
 
     `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces`
     the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
-    dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
+    dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own index, so
     that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
     `converts`: the answer is converted to `dtype` whatever it is; else it must be of a dtype that promotes to it.
     `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
-    `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data.
-    `numbers`: the operands behind the first, cast, where these are numbers of whose values the form is (`KnownForm`).
+    `nondense`: the bit NONDENSE where a tensor of this layout has it among its keys. Sizes may be symbolic, for tensors
+    without data. `numbers`: the operands behind the first, cast, where they are numbers in the cache's key.
     """
 
     __slots__ = (
@@ -38,8 +38,8 @@ class Form:
         "dtype",
         "exact_scalars",
         "may_overlap",
+        "nondense",
         "numbers",
-        "odd",
         "pointwise",
         "produces",
         "shape",
@@ -67,7 +67,7 @@ class Form:
         self.shape = shape
         self.strides = strides
         self.steps = tuple([stride * dtype.itemsize for stride in strides])
-        self.odd = odd_bit_of(shape, strides, dtype)
+        self.nondense = nondense_bit_of(shape, strides, dtype)
         self.dtype = dtype
         self.common = common or dtype
         self.compute = compute or self.common
@@ -80,9 +80,9 @@ class Form:
         self.may_overlap = may_overlap
         self.numbers: Sequence[Any] | None = None
 
-    def converted(self, dtype: DType) -> Form:
-        """Return the form of a result of another dtype, to which the kernel's answer is converted."""
-        made = Form(
+    def converted(self, dtype: DType) -> TensorSpec:
+        """Return the spec of a result of another dtype, to which the kernel's answer is converted."""
+        made = TensorSpec(
             self.shape,
             self.strides,
             dtype,
@@ -99,8 +99,8 @@ class Form:
         return made
 
 
-class Forms(dict[Any, Any]):
-    """The forms a rule has found, by all that it read of its arguments to find them.
+class SpecCache(dict[Any, Any]):
+    """A cache of specs, by all that the rule read of its arguments.
 
     Bounded by `most`, and emptied when the default dtype changes.
     """
@@ -111,17 +111,17 @@ class Forms(dict[Any, Any]):
     def __init__(self) -> None:
         depends_on_default(self)
 
-    def keep(self, key: Any, form: F) -> F:
-        """Remember a form, or what stands for it, and return it.
+    def keep(self, key: Any, spec: F) -> F:
+        """Add a spec (or a tuple of them) to the cache, and return it.
 
-        What depends on symbolic sizes is not kept: their ShapeEnv has an end.
+        What depends on symbolic sizes is not cached: their ShapeEnv has an end.
         """
         if _is_symbolic(key):
-            return form
+            return spec
         if len(self) >= self.most:
             self.clear()
-        self[key] = form
-        return form
+        self[key] = spec
+        return spec
 
 
 def _is_symbolic(key: Any) -> bool:

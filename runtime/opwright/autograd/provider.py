@@ -6,10 +6,10 @@ from opwright.autograd.forward import differentiating
 from opwright.autograd.inference import checking, making
 from opwright.autograd.inplace_or_view import inplace_or_view
 from opwright.autograd.recording import check_out
-from opwright.autograd.refreshing import refreshing
+from opwright.autograd.regenerating import regenerating
 from opwright.autograd.tangents import current_tangent
 
 __all__ = [
     "check_out", "checking", "count_writes", "current_tangent", "differentiating", "inplace_or_view", "making",
-    "noting", "refreshing", "warn_in_backward",
+    "noting", "regenerating", "warn_in_backward",
 ]  # fmt: skip

@@ -1,6 +1,5 @@
-"""Calls with views: what brings these up to date, and `mark_view`, `mark_views` and `rebase_history` as generated
-kernels call them. The compiled core does all that where nothing is out of date (`fast/view_history.c`,
-`rebase_history.c`)."""
+"""Recorded calls with views: their grad_fn is regenerated first. `mark_view`, `mark_views` and `rebase_history` are
+those of the compiled core, where there is one (`fast/view_history.c`, `rebase_history.c`)."""
 
 from __future__ import annotations
 
@@ -16,21 +15,21 @@ from opwright_core.dispatch.call.signature import Signature
 from opwright_core.keys import VIEW
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["mark_view", "mark_views", "rebase_history", "refreshing"]
+__all__ = ["mark_view", "mark_views", "rebase_history", "regenerating"]
 
 
-def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
-    """Return a recording kernel for calls with views: these are brought up to date first, and if then no tensor
-    requires grad it is `below` that is called."""
+def regenerating(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
+    """Return a recording kernel for calls with views: it regenerates their grad_fn, then calls `kernel`, or `below` if
+    no tensor requires grad."""
     is_one = [argument.is_list for argument in signature.tensors] == [False] and signature.tensors[0].position == 0
-    call = _refreshing_one(kernel, below) if is_one else _refreshing_all(kernel, below, signature)
+    call = _regenerating_one(kernel, below) if is_one else _regenerating_all(kernel, below, signature)
     if fast is None:
         return call
     made: Kernel = fast.ViewRecorder(call, kernel, below, tuple([position for position, *_ in signature.tensors]))
     return made
 
 
-def _refreshing_one(kernel: Kernel, below: Kernel) -> Kernel:
+def _regenerating_one(kernel: Kernel, below: Kernel) -> Kernel:
     def call_one(self: Tensor, *args: Any) -> Any:
         refresh(self)
         return (below if self.edge is None else kernel)(self, *args)
@@ -38,7 +37,7 @@ def _refreshing_one(kernel: Kernel, below: Kernel) -> Kernel:
     return call_one
 
 
-def _refreshing_all(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
+def _regenerating_all(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
     places = [(argument.position, argument.is_list) for argument in signature.tensors]
 
     def call(*args: Any) -> Any:

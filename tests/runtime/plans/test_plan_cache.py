@@ -164,13 +164,13 @@ def test_errors_are_worded_alike_each_time() -> None:
 
 
 def test_tables_are_bounded() -> None:
-    forms = KnownForms()
-    plan = Plan(opwright.rules.like(np.zeros(3)).form, ())
+    specs = KnownForms()
+    plan = Plan(opwright.rules.like(np.zeros(3)).spec, ())
     for number in range(10_000):
-        forms.learn(number, plan)
-        assert len(forms) <= KnownForms.most
+        specs.fill(number, plan)
+        assert len(specs) <= KnownForms.most
     with pytest.raises(RuntimeError, match="take the operands as they are"):
-        forms.learn(0, plan, np.zeros(3))
+        specs.fill(0, plan, np.zeros(3))
 
 
 def test_threads_share_what_is_kept() -> None:

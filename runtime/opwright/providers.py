@@ -16,51 +16,51 @@ __all__: list[str] = []
 
 @cache
 def _operators() -> Operators:
-    from opwright.backends import serving
+    from opwright.backends import provider
 
-    return serving
+    return provider
 
 
 @cache
 def _fakes() -> Fakes:
-    from opwright.fake import serving
+    from opwright.fake import provider
 
-    return serving
+    return provider
 
 
 @cache
 def _gradients() -> Gradients:
-    from opwright.autograd import serving
+    from opwright.autograd import provider
 
-    return serving
+    return provider
 
 
 @cache
 def _handlers() -> Handlers:
-    from opwright.python_dispatch import serving
+    from opwright.python_dispatch import provider
 
-    return serving
+    return provider
 
 
 @cache
 def _levels() -> Levels:
-    from opwright.levels import serving
+    from opwright.levels import provider
 
-    return serving
+    return provider
 
 
 @cache
 def _transforms() -> Transforms:
-    from opwright.func import serving
+    from opwright.func import provider
 
-    return serving
+    return provider
 
 
 @cache
 def _traces() -> Traces:
-    from opwright.fx import serving
+    from opwright.fx import provider
 
-    return serving
+    return provider
 
 
 class _Tools:

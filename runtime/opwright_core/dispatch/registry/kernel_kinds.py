@@ -1,4 +1,4 @@
-"""The forms that a kernel may have, and a Registration: a kernel at a key."""
+"""The kinds of kernels, and a Registration: a kernel at a key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opwright_core.errors import RegistrationError
 from opwright_core.hooks import hooks
 from opwright_core.keys import DispatchKey, parse_key
 from opwright_core.locks.forks import wait_for_imports_of
-from opwright_core.plans.plan_cache import KnownViews
+from opwright_core.plans.plan_cache import ViewCache
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -48,8 +48,8 @@ Function = Callable[..., Any]
 class Shim:
     """A generated kernel of a backend: takes every argument positionally, Tensors as Tensors.
 
-    `dense` serves calls in which no tensor has ODD, `arrays` those of plain NumPy arrays alone. One made of a `row` may
-    serve these, too (`row_calls.on_arrays`).
+    `dense` takes calls of dense tensors alone (none has NONDENSE), `arrays` those of plain NumPy arrays alone. One made
+    of a `row` may take these, too (`row_calls.on_arrays`).
     """
 
     general: Function
@@ -164,9 +164,10 @@ class Lazy:
         else:
             dense = getattr(module, self.dense) if self.dense else None
             arrays = getattr(module, self.arrays) if self.arrays else None
-            forms: Any = getattr(module, f"{self.general}_forms", None)
-            is_looked_at = isinstance(forms, KnownViews) and not self.is_trusted
-            planned = general if forms is None or is_looked_at else with_plans(general, forms)
+            former: Any = getattr(module, f"{self.general}_forms", None)  # of packages generated before
+            cache: Any = getattr(module, f"{self.general}_cache", former)
+            is_checked = isinstance(cache, ViewCache) and not self.is_trusted
+            planned = general if cache is None or is_checked else with_plans(general, cache)
             self.loaded = Shim(*with_ufunc(self.module, self.general, (planned, dense, arrays)))
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
 from opwright.inspection.kernel_handles import KernelHandle
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Serve
-from opwright_core.dispatch.registry.kernel_forms import Composite, Lazy
+from opwright_core.dispatch.registry.kernel_kinds import Composite, Lazy
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
 from opwright_core.state import Modes, active_modes, set_modes

@@ -1,4 +1,4 @@
-"""What simple means stands in `arrays.simple`. Who finds it out in a way of its own, faster, finds the same."""
+"""`arrays.dense` says which arrays are dense. Code that finds it out faster in its own way agrees."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import seeds
 
 from opwright import empty_strided
 from opwright_core.arrays import layouts
+from opwright_core.arrays.dense import nondense_bit, nondense_bit_of
 from opwright_core.arrays.dtypes import REDUCED, bfloat16
-from opwright_core.arrays.simple import odd_bit, odd_bit_of
 from opwright_core.arrays.storage import set_array
-from opwright_core.keys import ODD
-from opwright_core.plans.forms import Form
+from opwright_core.keys import NONDENSE
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.tensors.tensor import wrap, wrap_view
 
 DTYPES = [np.dtype(name) for name in ("bool", "int16", "float16", "float32", "complex64", "int64")] + [bfloat16]
@@ -44,14 +44,14 @@ def test_all_who_ask_agree(seed: int) -> None:
         array = drawn(draw)
         strides = tuple(stride // array.itemsize for stride in array.strides)
         is_row_major = strides == layouts.contiguous_strides(array.shape)
-        is_simple = array.ndim > 0 and array.size > 0 and is_row_major and array.dtype not in REDUCED
-        expected = 0 if is_simple else ODD
+        is_dense = array.ndim > 0 and array.size > 0 and is_row_major and array.dtype not in REDUCED
+        expected = 0 if is_dense else NONDENSE
         about = array.shape, strides, array.dtype
-        assert odd_bit(array) == odd_bit_of(*about) == expected, about
-        assert wrap(array).keys & ODD == expected, about
-        assert wrap_view(wrap(np.zeros(1)), array).keys & ODD == expected, about
-        assert Form(*about).odd == expected, about
-        assert empty_strided(*about[:2], dtype=array.dtype, device="meta").keys & ODD == expected, about
+        assert nondense_bit(array) == nondense_bit_of(*about) == expected, about
+        assert wrap(array).keys & NONDENSE == expected, about
+        assert wrap_view(wrap(np.zeros(1)), array).keys & NONDENSE == expected, about
+        assert TensorSpec(*about).nondense == expected, about
+        assert empty_strided(*about[:2], dtype=array.dtype, device="meta").keys & NONDENSE == expected, about
         tensor = wrap(np.zeros(1))
         set_array(tensor, array)
-        assert tensor.keys & ODD == expected, about
+        assert tensor.keys & NONDENSE == expected, about
