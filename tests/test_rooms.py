@@ -57,8 +57,6 @@ LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted
 # What type checkers see of rooms above: typing alone, which nothing at run time needs.
 ANNOTATED = {
-    "opwright_core.dispatch -> opwright.inspection.table_calculator",  # it loads its functions by name
-    "opwright_core.dispatch -> opwright.inspection.tables",
     "opwright.library -> opwright.testing.checking",  # the signature of `opcheck`
 }
 # The small runtime, a root of its own: how many lines it may have.
@@ -71,8 +69,6 @@ LATE = {
     "opwright_core.abi -> opwright.inspection.kernel_sources",
     "opwright_core.arrays.devices -> opwright.backends.cuda_arrays",
     "opwright_core.arrays.sizes -> opwright.symbolic.numbers",
-    "opwright_core.dispatch -> opwright.inspection.table_calculator",
-    "opwright_core.dispatch -> opwright.inspection.tables",
     "opwright_core.dispatch.registry.compose -> opwright.backends.mixed_devices",
     "opwright_core.dispatch.registry.compose -> opwright.inspection.errors",
     "opwright_core.dispatch.registry.compose -> opwright.user_kernels.adapters",
@@ -91,6 +87,8 @@ def _room(module: str) -> str:
     package = module.split(".")[1] if "." in module else ""
     if module == CORE:
         return "ground"
+    if module == "opwright.dispatch":
+        return "facade"
     for room, packages in (("ground", GROUND), ("base", BASE), ("tools", TOOLS), ("facade", FACADE)):
         if package in packages:
             return room

@@ -84,7 +84,7 @@ _ON: Final = {
 }
 # What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
 _CORE: Final = (
-    "abi", "arrays", "core", "dispatch", "errors", "hooks", "keys", "locks", "names", "places", "plans", "plugins",
+    "abi", "arrays", "core", "errors", "hooks", "keys", "locks", "names", "places", "plans", "plugins",
     "rules", "state", "tensors",
 )  # fmt: skip
 _DISPATCH: Final = {
@@ -104,7 +104,7 @@ _PARTS: Final = {
 
 def _in_its_root(name: str) -> str:
     name = _ON.get(name, name)
-    return f"opwright{'_core' * (name.partition('.')[0] in _CORE)}.{_PARTS.get(name, name)}"
+    return f"opwright{'_core' * (name.partition('.')[0] in (*_CORE, 'dispatch'))}.{_PARTS.get(name, name)}"
 
 
 # What the core had.
@@ -122,6 +122,7 @@ _CURRENT: Final = (
             *_RENAMED.items(),
             *_ON.items(),
             *((name, name) for name in (*_CORE, *_PARTS)),
+            *((f"dispatch.{part}", f"dispatch.{part}") for part in _DISPATCH if part != "registry"),
         )
     }
     | _LATELY
@@ -137,6 +138,14 @@ _LEFT: Final = {
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
+}
+# What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
+_REGISTRY: Final = {
+    "registry.kernel_forms": "fallbacks kernels lock",
+    "registry.lost": "lost_definitions lost_kernels lost_operators why_lost",
+    "call.operator": "operators",
+    "registry.registering": "generated_namespaces",
+    "registry.tables": "overloads shared_overloads",
 }
 
 
@@ -189,14 +198,17 @@ class _Former(MetaPathFinder, Loader):
 def _with_what_left(module: ModuleType) -> ModuleType:
     """Return a module, which finds functions of before where they stand now."""
     homes = _LEFT.get(module.__name__, "").split()
+    of_registry = _REGISTRY.get(module.__name__.removeprefix("opwright_core.dispatch."), "").split()
 
     def find(name: str) -> Any:
+        if name in of_registry:
+            return getattr(importlib.import_module("opwright_core.dispatch.registry.tables").registry, name)
         for home in homes if not name.startswith("__") else ():
             if name in vars(found := importlib.import_module(home)):
                 return vars(found)[name]
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
 
-    if homes:
+    if homes or of_registry:
         vars(module).setdefault("__getattr__", find)
     return module
 
