@@ -18,7 +18,7 @@ ROOTS = ("opwright_core", "opwright")
 ROOMS = [
     ["ground"],
     ["arrays"],
-    ["generators", "symbolic", "plans"],
+    ["generators", "guards", "plans", "symbolic"],
     ["native_kernels", "rules", "tensors"],
     ["cuda_kernels"],
     ["creation", "dispatch"],

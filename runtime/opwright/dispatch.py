@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.guards.keys import below_autograd, enable_python_dispatcher, exclude_keys, include_keys
 from opwright_core.core import Core, core
 from opwright_core.dispatch.call.operator import Operator as Operator
 from opwright_core.dispatch.call.operator import find_operator as find_operator
@@ -15,7 +16,6 @@ from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.keys import DispatchKey, KeySet
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
-from opwright_core.state import below_autograd, enable_python_dispatcher, exclude_keys, include_keys
 
 if TYPE_CHECKING:
     from opwright.inspection.table_calculator import PythonDispatcher

@@ -138,6 +138,7 @@ _LEFT: Final = {
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
+    "opwright_core.state": "opwright.guards.blocks opwright.guards.keys",
 }
 # What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
 _REGISTRY: Final = {

@@ -56,7 +56,7 @@ from opwright_core.keys import (
     KeySet,
 )
 from opwright_core.names.late_imports import import_late
-from opwright_core.state import below_adinplaceorview
+from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -238,8 +238,13 @@ def _below_wrappers(function: Function) -> Function:
     """Return the function, run without recording or counting what it calls."""
 
     def call(*args: Any) -> Any:
-        with below_adinplaceorview():
+        modes = active_modes()
+        on = modes or NO_MODES
+        try:
+            set_modes(Modes(on.include, on.mask & ~(AUTOGRAD | ADINPLACEORVIEW), on.top))
             return function(*args)
+        finally:
+            set_modes(modes)
 
     return call
 
