@@ -55,10 +55,10 @@ _MOVED: Final = {
     ("arrays", "backends"): "cuda_arrays registered_backends",
     ("arrays", "generators"): "generator twister",
     ("arrays", "symbolic"): "numbers=symbolic_numbers",
-    ("dispatch", "backends"): "mixed_devices numpy_fallback serving",
+    ("dispatch", "backends"): "mixed_devices numpy_fallback serving wrapped_numbers",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants overload_facts row_texts schema table_calculator",
-    ("dispatch", "user_kernels"): "adapters registering=user_kernels returns",
+    ("dispatch", "user_kernels"): "adapters native_rows=row_native registering=user_kernels returns",
     ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
     "operands=device_operands sources=device_sources writers=device_writers",
@@ -84,14 +84,14 @@ _ON: Final = {
 }
 # What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
 _CORE: Final = (
-    "abi", "arrays", "core", "errors", "hooks", "keys", "locks", "names", "places", "plans", "plugins",
+    "abi", "arrays", "core", "errors", "hooks", "keys", "locks", "names", "plans", "plugins",
     "rules", "state", "tensors",
 )  # fmt: skip
 _DISPATCH: Final = {
-    "call": "conversion introspection keywords lookup operator packets plain_arrays signature wrapped_numbers",
+    "call": "conversion introspection keywords lookup operator packets plain_arrays signature",
     "compiled": "forms planned_kernels ufunc_kernels ufunc_shims",
     "package": "declarations generated kernel_rows out_calls parts "
-    "row_arrays row_calls row_native row_shims row_writes stub_rows stub_shapes",
+    "row_arrays row_calls row_shims row_writes stub_rows stub_shapes",
     "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
     "tables=registry removing rule_table ",
 }
@@ -112,6 +112,8 @@ _LATELY: Final = {
     "opwright_core.dispatch.call.aten": "opwright.namespaces",
     "opwright_core.dispatch.call.namespaces": "opwright.namespaces",
     "opwright_core.dispatch.call.overload_facts": "opwright.inspection.overload_facts",
+    "opwright_core.dispatch.call.wrapped_numbers": "opwright.backends.wrapped_numbers",
+    "opwright_core.dispatch.package.row_native": "opwright.user_kernels.native_rows",
     "opwright_core.dispatch.package.variants": "opwright.variants",
 }
 _CURRENT: Final = (

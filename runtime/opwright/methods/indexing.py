@@ -17,6 +17,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from opwright.namespaces import aten, ops
+from opwright.places import frames_of_ours
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
@@ -24,7 +25,6 @@ from opwright_core.arrays.sizes import guard_or_false, is_place
 from opwright_core.dispatch.compiled.planned_kernels import indexing
 from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE, META
-from opwright_core.places import frames_of_ours
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 
 _WHOLE = slice(None)

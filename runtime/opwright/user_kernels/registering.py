@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
+from opwright.places import caller
 from opwright_core.arrays.devices import backend_named
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_forms import ArrayKernel, Boxed, Kernel, Registration, UserKernel, as_key
@@ -15,7 +16,6 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
 from opwright_core.names.missing import did_you_mean
-from opwright_core.places import caller
 
 __all__ = ["key_of_device", "register_array_kernel", "register_fallback"]
 

@@ -24,6 +24,7 @@ from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
+from opwright.places import caller
 from opwright.tags import Tag
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import DType, as_dtype
@@ -33,7 +34,6 @@ from opwright_core.dispatch.registry.kernel_forms import Shim, UserKernel, Wrapp
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
-from opwright_core.places import caller
 
 __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
 

@@ -17,6 +17,7 @@ from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
+from opwright.places import caller
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
@@ -25,7 +26,6 @@ from opwright_core.dispatch.registry.registering import register
 from opwright_core.dispatch.registry.removing import Making
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
-from opwright_core.places import caller
 
 __all__ = [
     "register_autocast", "register_autograd", "register_kernel", "register_meta", "register_torch_dispatch",
