@@ -22,6 +22,7 @@ ROOMS = [
     ["native_kernels", "rules", "tensors"],
     ["cuda_kernels"],
     ["creation", "dispatch"],
+    ["registering"],
     ["base", "former", "inspection", "user_kernels"],
     ["backends"],
     ["methods"],
@@ -62,7 +63,7 @@ ANNOTATED = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 10_900
+MOST_LINES_OF_THE_CORE = 10_650
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
     "opwright_core.abi -> opwright.former.rows",

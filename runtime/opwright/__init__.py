@@ -52,7 +52,7 @@ _HOMES = {
     ),
     "opwright.creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
     "opwright.namespaces": "ops",
-    "opwright_core.errors": (
+    "opwright.errors": (
         "ArgumentError AutogradError DataDependentOutputError DispatchError DynamicOutputShapeError FakeKernelError "
         "RegistrationError"
     ),

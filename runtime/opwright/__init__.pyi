@@ -130,7 +130,7 @@ from opwright.creation.construction import (
     tensor as tensor,
 )
 from opwright.namespaces import ops as ops
-from opwright_core.errors import (
+from opwright.errors import (
     ArgumentError as ArgumentError,
     AutogradError as AutogradError,
     DataDependentOutputError as DataDependentOutputError,

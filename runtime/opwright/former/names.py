@@ -58,6 +58,7 @@ _MOVED: Final = {
     ("dispatch", "backends"): "mixed_devices numpy_fallback serving wrapped_numbers",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants overload_facts row_texts schema table_calculator",
+    ("dispatch", "registering"): "removing",
     ("dispatch", "user_kernels"): "adapters native_rows=row_native registering=user_kernels returns",
     ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
@@ -84,7 +85,7 @@ _ON: Final = {
 }
 # What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
 _CORE: Final = (
-    "abi", "arrays", "core", "errors", "hooks", "keys", "locks", "names", "plans", "plugins",
+    "abi", "arrays", "core", "hooks", "keys", "locks", "names", "plans", "plugins",
     "rules", "state", "tensors",
 )  # fmt: skip
 _DISPATCH: Final = {
@@ -93,7 +94,7 @@ _DISPATCH: Final = {
     "package": "declarations generated kernel_rows out_calls parts "
     "row_arrays row_calls row_shims row_writes stub_rows stub_shapes",
     "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
-    "tables=registry removing rule_table ",
+    "tables=registry rule_table",
 }
 _PARTS: Final = {
     f"dispatch.{former or name}": f"dispatch.{part}.{name}"
@@ -115,6 +116,7 @@ _LATELY: Final = {
     "opwright_core.dispatch.call.wrapped_numbers": "opwright.backends.wrapped_numbers",
     "opwright_core.dispatch.package.row_native": "opwright.user_kernels.native_rows",
     "opwright_core.dispatch.package.variants": "opwright.variants",
+    "opwright_core.dispatch.registry.removing": "opwright.registering.removing",
 }
 _CURRENT: Final = (
     {
@@ -137,6 +139,9 @@ _LEFT: Final = {
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
     "opwright_core.arrays.storage": "opwright.view_layouts",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
+    "opwright_core.dispatch.registry.forward_rules": "opwright.registering.rules",
+    "opwright_core.dispatch.registry.registering": "opwright.registering.kernels",
+    "opwright_core.dispatch.registry.rule_table": "opwright.registering.rules",
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",

@@ -6,8 +6,8 @@ from typing import Final
 
 from opwright.namespaces import forget
 from opwright.places import Place
+from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.removing import Removable, remove_all
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 

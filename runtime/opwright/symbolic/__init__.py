@@ -7,6 +7,7 @@ The numbers themselves are in `numbers` and under `opwright`, and the questions 
 
 from typing import TYPE_CHECKING
 
+from opwright.errors import GuardOnDataDependentError
 from opwright_core.arrays.sizes import (
     check,
     check_is_size,
@@ -22,7 +23,6 @@ from opwright_core.arrays.sizes import (
     sym_sqrt,
     sym_sum,
 )
-from opwright_core.errors import GuardOnDataDependentError
 from opwright_core.names.packages import names_of_parts
 
 if TYPE_CHECKING:

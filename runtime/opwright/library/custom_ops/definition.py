@@ -232,7 +232,7 @@ class CustomOpDef(Generic[P, R], Caller):
         with registry.lock:
             registered = self._registered.current()
             registered.put("fake", DispatchKey.Meta, Shim(fake_by(registered.operator, formula)), where)
-            registered.hold("meta", lambda held: FORMULAS.put(self._qualname, formula, held=held))
+            registered.give("meta", FORMULAS, formula)
 
     def register_autograd(
         self, backward: Function, /, *, setup_context: Function | None = None, jvp: Function | None = None
@@ -263,8 +263,7 @@ class CustomOpDef(Generic[P, R], Caller):
 
         def register(function: Function) -> Function:
             with registry.lock:
-                current = self._registered.current()
-                current.hold("vmap", lambda held: REGISTERED.put(self._qualname, function, held=held))
+                self._registered.current().give("vmap", REGISTERED, function)
             return function
 
         return register if func is None else register(func)

@@ -29,7 +29,7 @@ from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.package.parts import Part
-    from opwright_core.dispatch.registry.rule_table import GivenRule, RuleTable
+    from opwright_core.dispatch.registry.rule_table import RuleTable
 
 __all__ = ["Operator", "find_operator"]
 
@@ -69,7 +69,7 @@ class Operator(Entries):
         super().__init__(name, where)
         self.home = home  # which declares it when it is loaded
         self.table: dict[int, Kernel] = {}
-        self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
+        self.rules: dict[RuleTable[Any], Any] = {}  # those that are gone with it
         self._parts: Declaration | None = None
         self._signature: Signature | None = None
         self.renderer: Callable[[Operator], Kernel] | None = None  # of a stub, where no generated module has one
