@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 from opwright_core.errors import ContractError
-from opwright_core.keys import KeySet
 from opwright_core.names.late_imports import import_late
 
 __all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "Traces", "Transforms", "hooks"]
@@ -24,6 +23,7 @@ Device: TypeAlias = Any
 DType: TypeAlias = Any
 FakeTensorMode: TypeAlias = Any
 KernelRow: TypeAlias = Any
+KeySet: TypeAlias = Any
 MetaArray: TypeAlias = Any
 Operator: TypeAlias = Any
 Place: TypeAlias = Any

@@ -20,9 +20,10 @@ from opwright.guards.keys import below_adinplaceorview
 from opwright.inspection.errors import missing
 from opwright.places import caller, frames_of_ours
 from opwright.registering.kernels import Handle
+from opwright.user_kernels.copies import CopyOfView, check_memory
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.arrays.devices import Array, Backend, Device, element_strides
-from opwright_core.arrays.storage import CopyOfView, Extra, check_memory, new_array, set_array, storage_of
+from opwright_core.arrays.storage import Extra, new_array, set_array, storage_of
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_forms import Registration, Taking
 from opwright_core.dispatch.registry.tables import registry

@@ -135,17 +135,23 @@ _CURRENT: Final = (
 _KERNELS: Final = "opwright.kernels"
 # Where functions went that left a module, which kept others.
 _LEFT: Final = {
+    "opwright_core.arrays.dtypes": "opwright.limits opwright.creation.checks",
+    "opwright_core.arrays.sizes": "opwright.symbolic.questions opwright.symbolic.numbers",
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
-    "opwright_core.arrays.storage": "opwright.view_layouts",
+    "opwright_core.arrays.storage": "opwright.view_layouts opwright.user_kernels.copies",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
     "opwright_core.dispatch.registry.forward_rules": "opwright.registering.rules",
     "opwright_core.dispatch.registry.registering": "opwright.registering.kernels",
     "opwright_core.dispatch.registry.rule_table": "opwright.registering.rules",
+    "opwright_core.keys": "opwright.guards.keysets opwright.inspection.foreign_keys",
+    "opwright_core.names.missing": "opwright.facade",
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
     "opwright_core.state": "opwright.guards.blocks opwright.guards.keys",
+    "opwright_core.tensors.given_arrays": "opwright.creation.construction",
+    "opwright_core.tensors.results": "opwright.pytree opwright.view_layouts",
 }
 # What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
 _REGISTRY: Final = {

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from opwright.guards.keysets import KeySet
 from opwright.inspection import schema as _schema
 from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
@@ -22,7 +23,7 @@ from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_forms import Boxed, Key, UserKernel, Wrapper, as_key, fallthrough_kernel
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
-from opwright_core.keys import DispatchKey, KeySet
+from opwright_core.keys import DispatchKey
 from opwright_core.places import shown
 
 __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]

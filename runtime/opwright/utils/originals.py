@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from opwright.autograd.saved import saved_tensors_hooks
 from opwright.guards.blocks import Block
 from opwright.python_dispatch import TorchDispatchMode
+from opwright.pytree import tensors_of
 from opwright_core.arrays.storage import storage_of
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Originals", "allow_mutation"]

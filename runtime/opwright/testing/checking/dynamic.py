@@ -17,8 +17,8 @@ from opwright.testing.checking.passes import Gradients, gradients_of, run, unwri
 from opwright.testing.checking.tracing import check_graph, traced
 from opwright.testing.closeness import TOLERANCES, assert_close
 from opwright.testing.symbolic_results import bound_by
+from opwright.view_layouts import share_memory
 from opwright_core.errors import ContractError
-from opwright_core.tensors.results import share_memory
 
 __all__ = ["check_dynamic"]
 

@@ -27,7 +27,7 @@ from opwright_core.tensors.tensor import wrap_view
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.signature import Signature
 
-__all__ = ["indexing", "planned_in_c", "shims_of_row", "with_plans", "with_views"]
+__all__ = ["planned_in_c", "shims_of_row", "with_plans", "with_views"]
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -103,15 +103,6 @@ def with_plans(general: Function, forms: Any) -> Function:
     if fast is None or isinstance(forms, KnownViews) or forms.kernel is None:
         return general
     return planned_in_c(general, forms.kinds, forms.kernel, forms.places, forms)
-
-
-def indexing(method: F) -> F:
-    """Return what serves in the place of `tensor[...]`: where the views that ints and slices make lie is kept, of
-    tensors and in calls that nobody looks at."""
-    if fast is None:
-        return method
-    served: F = fast.ViewCache(method, "TX", wrap_view, ODD, False, True)
-    return served
 
 
 def with_views(composite: Function, signature: Signature, keys: int) -> Function:
