@@ -158,18 +158,20 @@ def test_generated_code_imports_nothing_of_the_runtime_but_its_interface() -> No
 
 
 def test_the_interface_of_generated_code_is_what_generators_and_type_checkers_think_it_is() -> None:
+    from opwright import interface
     from opwright_codegen.views.imports import _HOMES, ABI_VERSION
     from opwright_core import abi
 
     assert abi.VERSION == ABI_VERSION
     names = {name for name, home in _HOMES.items() if home == "opwright_core.abi"}
-    assert names | {"VERSION"} == set(abi.__all__)
-    tree = ast.parse(Path(abi.__file__).read_text(encoding="utf-8"))
+    assert names | {"VERSION"} == {*abi.__all__, *interface.__all__}
+    tree = ast.parse(Path(interface.__file__).read_text(encoding="utf-8"))
     checked = next(node for node in tree.body if _is_type_checking(node))
-    shown = {target.rpartition(".")[::2] for target, _ in imports(ast.Module([*checked.body], []), "opwright_core.abi")}  # type: ignore[attr-defined]
-    later = {home.rpartition(".")[::2] for home in abi._MODULES.values()}
-    assert shown == {(home, name) for name, home in abi._HOMES.items()} | later
-    for name in abi.__all__:
+    shown = {
+        target.rpartition(".")[::2] for target, _ in imports(ast.Module([*checked.body], []), "opwright.interface")
+    }  # type: ignore[attr-defined]
+    assert shown == {(interface.HOMES[name], name) for name in interface.__all__}
+    for name in (*abi.__all__, *interface.HOMES):
         assert getattr(abi, name) is not None
 
 

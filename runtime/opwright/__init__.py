@@ -26,9 +26,9 @@ _HOMES = {
     ),
     "opwright_core.arrays.devices": "device=Device",
     "opwright_core.arrays.dtypes": (
-        "bfloat16 bool=bool_ cdouble=complex128 cfloat=complex64 complex64 complex128 double=float64 dtype=DType finfo "
-        "float=float32 float16 float32 float64 get_default_dtype half=float16 iinfo int=int32 int8 int16 int32 int64 "
-        "is_complex is_floating_point long=int64 set_default_dtype short=int16 uint8 uint16 uint32 uint64"
+        "bfloat16 bool=bool_ cdouble=complex128 cfloat=complex64 complex64 complex128 double=float64 dtype=DType "
+        "float=float32 float16 float32 float64 get_default_dtype half=float16 int=int32 int8 int16 int32 int64 "
+        "long=int64 set_default_dtype short=int16 uint8 uint16 uint32 uint64"
     ),
     "opwright_core.arrays.formats": (
         "Layout MemoryFormat channels_last=MemoryFormat.channels_last channels_last_3d=MemoryFormat.channels_last_3d "
@@ -38,8 +38,7 @@ _HOMES = {
     "opwright_core.arrays.promotion": "can_cast promote_types result_type",
     "opwright_core.arrays.size": "Size",
     "opwright_core.arrays.sizes": (
-        "check check_is_size guard_or_false guard_or_true statically_known_true sym_float "
-        "sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"
+        "check guard_or_false guard_or_true sym_float sym_int sym_ite sym_max sym_min"
     ),
     "opwright.autograd": (
         "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad set_grad_enabled"
@@ -52,12 +51,13 @@ _HOMES = {
     ),
     "opwright.creation.construction": "as_tensor asarray from_dlpack from_numpy tensor",
     "opwright.namespaces": "ops",
-    "opwright_core.errors": (
+    "opwright.errors": (
         "ArgumentError AutogradError DataDependentOutputError DispatchError DynamicOutputShapeError FakeKernelError "
         "RegistrationError"
     ),
     "opwright.generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "opwright_core.keys": "DispatchKey",
+    "opwright.limits": "finfo iinfo is_complex is_floating_point",
     "opwright.methods.functional": (  # in place of the operators' stubs, whose signatures are others
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul "
         "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"
@@ -72,6 +72,7 @@ _HOMES = {
     "opwright.random": "get_rng_state set_rng_state",
     "opwright.serialization": "load save",
     "opwright.symbolic.numbers": "SymBool SymFloat SymInt",
+    "opwright.symbolic.questions": "check_is_size statically_known_true sym_not sym_sqrt sym_sum",
     "opwright.tags": "Tag",
     "opwright_core.tensors.tensor": "Tensor is_tensor",
     "opwright.utils.torch_alias": "as_torch",

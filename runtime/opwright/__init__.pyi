@@ -52,21 +52,17 @@ from opwright_core.arrays.dtypes import (
     complex128 as complex128,
     float64 as double,
     DType as dtype,
-    finfo as finfo,
     float32 as float,
     float16 as float16,
     float32 as float32,
     float64 as float64,
     get_default_dtype as get_default_dtype,
     float16 as half,
-    iinfo as iinfo,
     int32 as int,
     int8 as int8,
     int16 as int16,
     int32 as int32,
     int64 as int64,
-    is_complex as is_complex,
-    is_floating_point as is_floating_point,
     int64 as long,
     set_default_dtype as set_default_dtype,
     int16 as short,
@@ -87,18 +83,13 @@ from opwright_core.arrays.promotion import (
 from opwright_core.arrays.size import Size as Size
 from opwright_core.arrays.sizes import (
     check as check,
-    check_is_size as check_is_size,
     guard_or_false as guard_or_false,
     guard_or_true as guard_or_true,
-    statically_known_true as statically_known_true,
     sym_float as sym_float,
     sym_int as sym_int,
     sym_ite as sym_ite,
     sym_max as sym_max,
     sym_min as sym_min,
-    sym_not as sym_not,
-    sym_sqrt as sym_sqrt,
-    sym_sum as sym_sum,
 )
 from opwright.autograd import (
     enable_grad as enable_grad,
@@ -130,7 +121,7 @@ from opwright.creation.construction import (
     tensor as tensor,
 )
 from opwright.namespaces import ops as ops
-from opwright_core.errors import (
+from opwright.errors import (
     ArgumentError as ArgumentError,
     AutogradError as AutogradError,
     DataDependentOutputError as DataDependentOutputError,
@@ -147,6 +138,12 @@ from opwright.generators.generator import (
     seed as seed,
 )
 from opwright_core.keys import DispatchKey as DispatchKey
+from opwright.limits import (
+    finfo as finfo,
+    iinfo as iinfo,
+    is_complex as is_complex,
+    is_floating_point as is_floating_point,
+)
 from opwright.methods.functional import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
@@ -197,6 +194,13 @@ from opwright.symbolic.numbers import (
     SymBool as SymBool,
     SymFloat as SymFloat,
     SymInt as SymInt,
+)
+from opwright.symbolic.questions import (
+    check_is_size as check_is_size,
+    statically_known_true as statically_known_true,
+    sym_not as sym_not,
+    sym_sqrt as sym_sqrt,
+    sym_sum as sym_sum,
 )
 from opwright.tags import Tag as Tag
 from opwright_core.tensors.tensor import (

@@ -11,12 +11,23 @@ from opwright.former.names import current_name
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
 
-__all__ = ["CONSTANTS", "of_package", "places_of"]
+__all__ = ["CONSTANTS", "missing_from", "of_package", "places_of"]
 
 _PACKAGE: Final = "opwright"
 CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi")
 # The rooms that need neither ATen nor the methods of Tensor: their names load them alone.
-_ALONE: Final = ("arrays", "backends", "dispatch", "errors", "generators", "keys", "plugins", "symbolic", "tags")
+_ALONE: Final = (
+    "arrays",
+    "backends",
+    "dispatch",
+    "errors",
+    "generators",
+    "keys",
+    "limits",
+    "plugins",
+    "symbolic",
+    "tags",
+)
 
 
 def of_package(homes: Mapping[str, str], modules: Iterable[str]) -> tuple[Callable[[str], Any], Callable[[], Any]]:
@@ -72,3 +83,12 @@ def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
         hint = import_late("opwright.numpy_names").numpy_hint(name)
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
     return whole.factories.function(name, getattr(whole.operators, name))
+
+
+def missing_from(module: str, names: Iterable[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that has these names and no others."""
+
+    def refuse(name: str) -> Any:
+        raise missing_attribute(f"module {module!r} has no attribute {name!r}", name, names)
+
+    return refuse

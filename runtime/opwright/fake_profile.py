@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from opwright.errors import FakeKernelError
 from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import new_place
 from opwright.library import Library, get_ctx
@@ -20,7 +21,6 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import DType, as_dtype, dtype_name
 from opwright_core.dispatch.call.operator import Operator, find_operator
-from opwright_core.errors import FakeKernelError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.facade import missing_from
 from opwright_aten.ops import fft_fft as fft
 from opwright_aten.ops import fft_fft2 as fft2
 from opwright_aten.ops import fft_fftfreq as fftfreq
@@ -26,7 +27,6 @@ from opwright_aten.ops import fft_rfft as rfft
 from opwright_aten.ops import fft_rfft2 as rfft2
 from opwright_aten.ops import fft_rfftfreq as rfftfreq
 from opwright_aten.ops import fft_rfftn as rfftn
-from opwright_core.names.missing import missing_from
 
 __all__ = [
     "fft",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.errors import LinAlgError
+from opwright.facade import missing_from
 from opwright_aten.ops import linalg_cholesky as cholesky
 from opwright_aten.ops import linalg_cholesky_ex as cholesky_ex
 from opwright_aten.ops import linalg_cond as cond
@@ -45,8 +47,6 @@ from opwright_aten.ops import linalg_tensorsolve as tensorsolve
 from opwright_aten.ops import linalg_vander as vander
 from opwright_aten.ops import linalg_vecdot as vecdot
 from opwright_aten.ops import linalg_vector_norm as vector_norm
-from opwright_core.errors import LinAlgError
-from opwright_core.names.missing import missing_from
 
 __all__ = [
     "LinAlgError",

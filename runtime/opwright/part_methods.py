@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, Final
 
-from opwright_core.dispatch.compiled.signature_keys import operator_stub
+from opwright_core.core import fast
+from opwright_core.dispatch.compiled.signature_keys import Plan
 from opwright_core.names.late_imports import import_late
 from opwright_core.tensors.methods import NotInstalled
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Later", "install_methods"]
 
 Function = Callable[..., Any]
+_OPERANDS: Final = frozenset((Tensor, int, float, bool))
 
 
 class Later:
@@ -52,7 +55,7 @@ def install_methods(
     for name, function in functions.items():
         if name not in known:
             home = operators.get(name)
-            setattr(cls, name, function if home is None else operator_stub(function, _finder_at(ops, home, name)))
+            setattr(cls, name, function if home is None else _operator_stub(function, _finder_at(ops, home, name)))
     for name, home in methods.items():
         if name not in known:
             setattr(cls, name, Later(cls, name, _finder_at(ops, home, name)))
@@ -69,3 +72,20 @@ def _finder(module: str, name: str) -> Callable[[], Function]:
         return found
 
     return find
+
+
+def _operator_stub(function: Function, find: Callable[[], Function]) -> Function:
+    """Return what is called for a Python operator, whose function calls the one that is found, of operands that are
+    numbers or Tensors."""
+    if fast is None:
+        return function
+
+    def plan_of_found(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        found: Any = find()
+        if type(found) is not fast.Stub or type(args[0]) is not Tensor or type(args[-1]) not in _OPERANDS:
+            return None
+        planned: Plan | None = found.plan(args, kwargs)
+        return planned
+
+    made: Function = fast.Stub(function, plan_of_found)
+    return made

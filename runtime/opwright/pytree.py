@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from opwright_core.tensors.tensor import Tensor
+
 __all__ = [
-    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
-    "tree_flatten", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only", "tree_structure",
-    "tree_unflatten", "treespec_pprint",
+    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tensors_of", "tree_all", "tree_all_only", "tree_any",
+    "tree_any_only", "tree_flatten", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
+    "tree_structure", "tree_unflatten", "treespec_pprint",
 ]  # fmt: skip
 
 PyTree = Any
@@ -213,3 +215,12 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 class _Star:
     def __repr__(self) -> str:
         return "*"
+
+
+def tensors_of(values: Any) -> Iterator[Tensor]:
+    """Yield the tensors among values, and in lists and tuples among them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from tensors_of(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.facade import missing_from
 from opwright_aten.ops import special_airy_ai as airy_ai
 from opwright_aten.ops import special_bessel_j0 as bessel_j0
 from opwright_aten.ops import special_bessel_j1 as bessel_j1
@@ -60,7 +61,6 @@ from opwright_aten.ops import special_spherical_bessel_j0 as spherical_bessel_j0
 from opwright_aten.ops import special_xlog1py as xlog1py
 from opwright_aten.ops import special_xlogy as xlogy
 from opwright_aten.ops import special_zeta as zeta
-from opwright_core.names.missing import missing_from
 
 __all__ = [
     "airy_ai",

@@ -6,13 +6,25 @@ Sizes may be symbolic: Note [Undecided comparisons] in `layouts`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from opwright_core.arrays.layouts import Shape, contiguous_strides, count, is_contiguous, may_overlap_itself
-from opwright_core.arrays.sizes import check, from_front, larger, smaller
-from opwright_core.arrays.storage import set_array, storage_of
+from opwright.symbolic.questions import larger
+from opwright_core.arrays.devices import Array
+from opwright_core.arrays.layouts import (
+    Shape,
+    contiguous_strides,
+    count,
+    is_contiguous,
+    may_overlap_itself,
+    span,
+    surely_empty,
+)
+from opwright_core.arrays.overlap import may_share
+from opwright_core.arrays.sizes import check, from_front, holds, smaller
+from opwright_core.arrays.storage import Storage, set_array, storage_of, strided_view
 from opwright_core.core import TensorBase
 from opwright_core.keys import VIEW
+from opwright_core.tensors.tensor import Tensor
 
 UNDECIDED_IS_FALSE = True
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
@@ -150,3 +162,40 @@ def with_own_version(tensor: _Tensor) -> _Tensor:
     if extra is not None and extra.storage is not None:
         extra.storage = extra.storage.apart()
     return tensor
+
+
+def share_memory(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors lie over one storage, or over memory that meets."""
+    if first is second or first.array is second.array:
+        return True
+    own, other = first.extra, second.extra
+    if own is not None and other is not None and own.storage is not None and own.storage is other.storage:
+        return True
+    return may_share(first.array, second.array)
+
+
+def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: Any = None) -> Array:
+    """Return a view of a storage, as `dtype` if one is given; strides and offset are in its elements, not negative, and
+    stay within it.
+
+    Raises RuntimeError for negative strides or offsets and for indices beyond the end, as `torch.as_strided` does.
+    """
+    if len(shape) != len(strides):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(shape)} and {list(strides)}")
+    if any(size < 0 for size in shape):
+        raise RuntimeError(f"as_strided: sizes must not be negative, got {list(shape)}")
+    if any(stride < 0 for stride in strides):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}"
+        )
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    flat = storage.flat(dtype)
+    needed = offset + span(shape, strides)[1] + 1
+    if not surely_empty(shape) and not holds(needed <= flat.shape[0]):
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are out of bounds "
+            f"for storage of size {flat.nbytes}"
+        )
+    return strided_view(flat, shape, strides, 0 if surely_empty(shape) else offset)

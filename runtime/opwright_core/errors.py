@@ -1,39 +1,16 @@
-"""Errors that a caller can make, one class each. Errors of schema files are the generator's `SchemaError`."""
+"""Errors of the small runtime, one class each. The library's stand beside them in `opwright.errors`."""
 
 from __future__ import annotations
 
-__all__ = [
-    "ArgumentError",
-    "AutogradError",
-    "ContractError",
-    "DataDependentOutputError",
-    "DispatchError",
-    "DynamicOutputShapeError",
-    "FakeKernelError",
-    "GradcheckError",
-    "GuardOnDataDependentError",
-    "LibraryMissingError",
-    "LinAlgError",
-    "OpCheckError",
-    "RegistrationError",
-    "SchemaInferenceError",
-]
+__all__ = ["ArgumentError", "AutogradError", "ContractError", "DispatchError", "RegistrationError"]
 
 
 class RegistrationError(RuntimeError):
     """A definition or a kernel that cannot be registered; the registry is left as it was."""
 
 
-class SchemaInferenceError(ValueError):
-    """A function whose annotations say no schema. The message shows the parameter, and what would be right."""
-
-
 class DispatchError(NotImplementedError):
     """No kernel serves the call, or no backend its device. The message says what is registered, or to be installed."""
-
-
-class LibraryMissingError(DispatchError):
-    """An operator whose kernel is in C, and whose library nobody has built."""
 
 
 class ArgumentError(DispatchError, TypeError):
@@ -44,36 +21,8 @@ class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
 
 
-class GradcheckError(RuntimeError):
-    """`gradcheck` found a gradient that is wrong: of which output and input, where, and what the cause may be."""
-
-
 class ContractError(RuntimeError):
     """An operator that does not do what it is declared and registered to do: what a test of `opcheck` finds."""
-
-
-class OpCheckError(Exception):
-    """`opcheck` found an operator wrong; its cause is the test's own error."""
-
-
-class FakeKernelError(RuntimeError):
-    """A call on tensors without data that cannot be answered: real ones among them, other modes, a wrong result."""
-
-
-class DataDependentOutputError(FakeKernelError):
-    """A question for the data of a tensor that has none."""
-
-
-class DynamicOutputShapeError(FakeKernelError):
-    """A result whose shape depends on data that is not there."""
-
-
-class GuardOnDataDependentError(RuntimeError):
-    """A branch on a symbolic number whose value only data tells. The message says what is known, and what to do."""
-
-
-class LinAlgError(RuntimeError):
-    """A matrix that has no inverse or decomposition of the kind asked for, or an algorithm that did not converge."""
 
 
 # Users import them from `opwright.errors`: tracebacks and pickles say that.

@@ -13,18 +13,17 @@ from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 from opwright_core.errors import ContractError
-from opwright_core.keys import DispatchKey, KeySet
 from opwright_core.names.late_imports import import_late
 
 __all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "Traces", "Transforms", "hooks"]
 
 Function = Callable[..., Any]
 # What the questions are about: classes of rooms that the ground does not know.
-Backend: TypeAlias = Any
 Device: TypeAlias = Any
 DType: TypeAlias = Any
 FakeTensorMode: TypeAlias = Any
 KernelRow: TypeAlias = Any
+KeySet: TypeAlias = Any
 MetaArray: TypeAlias = Any
 Operator: TypeAlias = Any
 Place: TypeAlias = Any
@@ -38,10 +37,6 @@ class Operators(Protocol):
 
     def wrong_result(self, problem: str, what: str) -> ContractError: ...
     def name_row(self, error: Exception, row: KernelRow) -> None: ...
-    def register_array_kernel(
-        self, operator: Operator | str, key: DispatchKey | str | int, kernel: Function
-    ) -> Any: ...
-    def fall_back_to_numpy(self, backend: Backend, *, warn: bool, error_on_views: bool) -> Any: ...
 
 
 class Fakes(Protocol):

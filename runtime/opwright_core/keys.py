@@ -7,12 +7,11 @@ call than its keys do; table entries differ by them too.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
 __all__ = [
-    "ALIASES", "ARRAYS", "AUTOGRAD", "BACKENDS", "PRIVATE", "RUNTIME", "RUNTIME_KEYS", "DispatchKey", "KeySet",
-    "autograd_of", "is_served_by_autograd_other", "parse_key",
+    "ALIASES", "ARRAYS", "AUTOGRAD", "BACKENDS", "PRIVATE", "RUNTIME", "RUNTIME_KEYS", "DispatchKey", "autograd_of",
 ]  # fmt: skip
 
 # Note [Bits]
@@ -179,125 +178,16 @@ def autograd_of(backend: int) -> int:
     return _AUTOGRAD_OF[backend]
 
 
-# Note [Foreign keys]
-# PyTorch's schema files name kernels for keys that no tensor of ours carries (SparseCPU, MPS, QuantizedCUDA, …). Such
-# a kernel is registered under its key's name, a str in place of a DispatchKey: errors can say that it exists, and
-# one for a backend that shares AutogradOther makes a composite kernel ambiguous there, as it does in PyTorch.
-_FOREIGN_BACKENDS: Final = ("HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA")
-_ALL_BACKENDS: Final = (*_FOREIGN_BACKENDS, "CPU", "CUDA", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")
-_SHARE_AUTOGRAD_OTHER: Final = frozenset(
-    (
-        "FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU",
-        *(flavour + backend for flavour in ("Quantized", "Sparse", "SparseCsr") for backend in _ALL_BACKENDS),
-    )
-)  # fmt: skip
-_FOREIGN: Final = _SHARE_AUTOGRAD_OTHER | frozenset(
-    (
-        *_FOREIGN_BACKENDS,
-        *("Autograd" + backend for backend in _FOREIGN_BACKENDS),
-        *("NestedTensor" + backend for backend in _ALL_BACKENDS),
-        *("Autocast" + backend for backend in (*_FOREIGN_BACKENDS, "PrivateUse1")),
-        "AutogradFunctionality", "AutogradNestedTensor", "BatchedNestedTensor", "CompositeImplicitAutogradNestedTensor",
-        "Conjugate", "Dense", "FuncTorchBatchedDecomposition", "FuncTorchGradWrapper", "FuncTorchVmapMode", "IDEEP",
-        "MKLDNN", "Named", "Negative", "NestedTensor", "OpenCL", "OpenGL", "PreDispatch", "PythonDispatcher",
-        "PythonTLSSnapshot", "Quantized", "Sparse", "SparseCsr", "TESTING_ONLY_GenericMode",
-        "TESTING_ONLY_GenericWrapper", "VmapMode", "ZeroTensor",
-    )
-)  # fmt: skip
-
-
-def parse_key(text: str) -> DispatchKey | str:
-    """Return the key of that name, or the name of a foreign key (Note [Foreign keys]). Raises ValueError."""
-    return text if text in _FOREIGN else DispatchKey.parse(text)
-
-
-def is_served_by_autograd_other(key: DispatchKey | str) -> bool:
-    """Whether the key is a backend without an Autograd key of its own."""
-    return key in _SHARE_AUTOGRAD_OTHER
-
-
-class KeySet:
-    """An immutable set of runtime keys. Alias keys add nothing to it, as in PyTorch.
-
-    `bits` is the int that tensors carry. Private bits travel along in it and do not count in comparison.
-    """
-
-    __slots__ = ("bits",)
-    bits: int
-
-    def __init__(self, keys: int | DispatchKey | str | Iterable[DispatchKey | str] = 0) -> None:
-        object.__setattr__(self, "bits", key_bits(keys))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a KeySet is immutable: {name} cannot be set")
-
-    @classmethod
-    def full(cls) -> KeySet:
-        """Return every runtime key, and the private bits."""
-        return cls(RUNTIME | PRIVATE)
-
-    @classmethod
-    def after(cls, key: DispatchKey | str) -> KeySet:
-        """Return the keys dispatched to after `key`, and the private bits: a kernel at `key` masks with them."""
-        return cls(key_bits(key) - 1 & RUNTIME | PRIVATE)
-
-    def add(self, key: DispatchKey | str) -> KeySet:
-        """Return the set with `key`."""
-        return KeySet(self.bits | key_bits(key))
-
-    def remove(self, key: DispatchKey | str) -> KeySet:
-        """Return the set without `key`."""
-        return KeySet(self.bits & ~key_bits(key))
-
-    def has(self, key: DispatchKey | str) -> bool:
-        """Whether `key` is in the set."""
-        return self.bits & key_bits(key) != 0
-
-    __contains__ = has
-
-    def highest(self) -> DispatchKey:
-        """Return the key that is dispatched to first; Undefined for the empty set."""
-        return next(iter(self), DispatchKey.Undefined)
-
-    def __or__(self, other: KeySet) -> KeySet:
-        return KeySet(self.bits | other.bits) if isinstance(other, KeySet) else NotImplemented
-
-    def __and__(self, other: KeySet) -> KeySet:
-        return KeySet(self.bits & other.bits) if isinstance(other, KeySet) else NotImplemented
-
-    def __sub__(self, other: KeySet) -> KeySet:
-        return KeySet(self.bits & ~(other.bits & RUNTIME)) if isinstance(other, KeySet) else NotImplemented
-
-    def __iter__(self) -> Iterator[DispatchKey]:
-        bits = self.bits
-        return (key for key in RUNTIME_KEYS if bits & key.value)
-
-    def __len__(self) -> int:
-        return (self.bits & RUNTIME).bit_count()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, KeySet) and (self.bits ^ other.bits) & RUNTIME == 0
-
-    def __hash__(self) -> int:
-        return hash(self.bits & RUNTIME)
-
-    def __reduce__(self) -> tuple[type[KeySet], tuple[tuple[DispatchKey, ...]]]:
-        return KeySet, (tuple(self),)
-
-    def __repr__(self) -> str:
-        return f"KeySet({', '.join(key.name for key in self)})"
-
-
 def key_bits(keys: int | DispatchKey | str | Iterable[DispatchKey | str]) -> int:
     """Return the bits of a key, its name, several of them, or of an int that is bits already."""
     if isinstance(keys, int):
         return keys
-    if isinstance(keys, KeySet):
-        return keys.bits
     if isinstance(keys, DispatchKey):
         return keys.bit
     if isinstance(keys, str):
         return DispatchKey.parse(keys).bit
+    if (bits := getattr(keys, "bits", None)) is not None:  # a KeySet (`opwright.guards.keysets`)
+        return int(bits)
     bits = 0
     for key in keys:
         bits |= key_bits(key)

@@ -122,8 +122,8 @@ class OperatorTest(pytest.Item):
 
     def runtest(self) -> None:
         """Check the operator; skip where no arguments are found that it takes, or its library has not been built."""
+        from opwright.errors import LibraryMissingError
         from opwright.testing import opcheck_all
-        from opwright_core.errors import LibraryMissingError
 
         try:
             found = self._drawn.samples()
@@ -135,7 +135,7 @@ class OperatorTest(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return what failed, without a traceback of the checks."""
-        from opwright_core.errors import OpCheckError
+        from opwright.errors import OpCheckError
 
         return str(excinfo.value) if isinstance(excinfo.value, OpCheckError) else super().repr_failure(excinfo)
 

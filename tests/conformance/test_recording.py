@@ -13,8 +13,8 @@ from differentiating import derivatives
 
 import opwright
 from opwright.autograd.nodes import Node
+from opwright.registering import kernels as registering
 from opwright_codegen.schema.model import SchemaKind
-from opwright_core.dispatch.registry import registering
 
 
 def leaf(*shape: int) -> opwright.Tensor:

@@ -16,11 +16,11 @@ from typing import Any, Final
 from numpy import ndarray
 
 from opwright.amp.settings import current
+from opwright.pytree import tensors_of
 from opwright_core.arrays.dtypes import FLOATING, DType, as_dtype, float32, float64
 from opwright_core.arrays.storage import storage_of
 from opwright_core.keys import AUTOCAST, GRAD, META, RUNTIME, TANGENT, VIEW
 from opwright_core.state import active_modes
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["cached_cast", "cast_each", "is_eligible", "is_on", "promote_type", "promoted"]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.amp.settings import SETTINGS, current, get_autocast_dtype, is_autocast_available, switch
 from opwright.backends.cuda_arrays import device_count
+from opwright.guards.blocks import ThreadBlock
 from opwright_core.arrays.dtypes import DType, as_dtype, bfloat16, float16
 from opwright_core.keys import META
-from opwright_core.state import MODES, ThreadBlock, active_modes
+from opwright_core.state import MODES, active_modes
 
 __all__ = ["autocast"]
 

@@ -20,10 +20,10 @@ from typing import Any, Final
 
 from opwright.amp.casts import cast_each, is_eligible, is_on, promoted
 from opwright.amp.settings import Excluded, Settings, current, devices_on, exclude
+from opwright.pytree import tensors_of
 from opwright_core.arrays.dtypes import float32
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.state import active_modes, set_modes
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["autocast_wrapper"]

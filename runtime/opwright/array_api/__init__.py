@@ -142,6 +142,7 @@ from opwright.array_api.statistics import (
     sum,
     var,
 )
+from opwright.facade import missing_from
 from opwright_core.arrays.dtypes import bool_ as bool
 from opwright_core.arrays.dtypes import (
     complex64,
@@ -157,7 +158,6 @@ from opwright_core.arrays.dtypes import (
     uint32,
     uint64,
 )
-from opwright_core.names.missing import missing_from
 
 __array_api_version__ = "2025.12"
 __all__ = [

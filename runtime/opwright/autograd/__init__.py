@@ -25,7 +25,7 @@ from opwright.autograd.modes import (
 )
 from opwright.autograd.nodes import Node
 from opwright.autograd.saved import saved_tensors_hooks
-from opwright_core.errors import GradcheckError
+from opwright.errors import GradcheckError
 from opwright_core.names.missing import missing_attribute
 
 if TYPE_CHECKING:

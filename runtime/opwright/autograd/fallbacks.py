@@ -27,10 +27,10 @@ from opwright.autograd.recording import (
     record,
 )
 from opwright.autograd.tensor_hooks import register_hook
+from opwright.pytree import tensors_of
 from opwright_core.arrays.dtypes import INEXACT
 from opwright_core.dispatch.registry.kernel_kinds import Wrapper
 from opwright_core.errors import AutogradError
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:

@@ -26,12 +26,12 @@ from opwright.autograd.tangents import (
 )
 from opwright.autograd.views import WriteToView
 from opwright.namespaces import aten
+from opwright.pytree import tensors_of
 from opwright_core.arrays.storage import Extra, PlainStorage, storage_of
 from opwright_core.dispatch.call.signature import Signature
 from opwright_core.dispatch.registry.forward_rules import RULES, ForwardRule, TangentFormula
 from opwright_core.errors import AutogradError, DispatchError
 from opwright_core.keys import TANGENT, VIEW
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
+from opwright.guards.blocks import Block
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import dtype_name
@@ -19,7 +20,6 @@ from opwright_core.arrays.storage import Extra, Storage, storage_of
 from opwright_core.hooks import hooks
 from opwright_core.keys import AUTOGRAD, GRAD, TANGENT
 from opwright_core.locks.registry_lock import RegistryLock
-from opwright_core.state import Block
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

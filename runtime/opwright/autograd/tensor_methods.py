@@ -10,7 +10,8 @@ from opwright.autograd.modes import is_inference_mode_enabled
 from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of
 from opwright.autograd.recording import leave_graph, make_leaf, refresh
 from opwright.autograd.tangents import current_tangent
-from opwright_core.arrays.dtypes import check_differentiable, dtype_name
+from opwright.creation.checks import check_differentiable
+from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, set_array, storage_of
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BATCHED, FRONT_MODE, GRAD, META, PYTHON, TANGENT, VIEW
 from opwright_core.state import with_modes

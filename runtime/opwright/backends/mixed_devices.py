@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from opwright.guards.keys import below_adinplaceorview
 from opwright_core.arrays.devices import Device, backend_named, backend_of
-from opwright_core.state import below_adinplaceorview
 from opwright_core.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:

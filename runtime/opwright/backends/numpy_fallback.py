@@ -16,17 +16,18 @@ import numpy as np
 
 from opwright.backends.mixed_devices import on_one_device
 from opwright.generators.generator import Generator, generator_of
+from opwright.guards.keys import below_adinplaceorview
 from opwright.inspection.errors import missing
+from opwright.places import caller, frames_of_ours
+from opwright.registering.kernels import Handle
+from opwright.user_kernels.copies import CopyOfView, check_memory
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.arrays.devices import Array, Backend, Device, element_strides
-from opwright_core.arrays.storage import CopyOfView, Extra, check_memory, new_array, set_array, storage_of
+from opwright_core.arrays.storage import Extra, new_array, set_array, storage_of
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_kinds import Registration, Taking
-from opwright_core.dispatch.registry.registering import Handle
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import VIEW, DispatchKey
-from opwright_core.places import caller, frames_of_ours
-from opwright_core.state import below_adinplaceorview
 from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
 
 __all__ = ["NumpyFallback", "fall_back_to_numpy"]

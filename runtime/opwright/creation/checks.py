@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright.symbolic.numbers import SymBool
-from opwright_core.arrays.dtypes import bool_, dtype_name
+from opwright_core.arrays.dtypes import INEXACT, DType, bool_, dtype_name
 from opwright_core.arrays.sizes import check, guard_or_true
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-    "_check_tensor_all_with", "_check_type", "_check_value", "_check_with",
+    "_check_tensor_all_with", "_check_type", "_check_value", "_check_with", "check_differentiable",
 ]  # fmt: skip
 
 Message = Callable[[], object] | None
@@ -96,3 +96,9 @@ def _assert(condition: Any, message: object) -> None:
     """Raise AssertionError with the message unless the condition, a bool, a SymBool or a Tensor, holds."""
     if not condition:
         raise AssertionError(message)
+
+
+def check_differentiable(dtype: DType, message: str) -> None:
+    """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
+    if dtype not in INEXACT:
+        raise RuntimeError(message)

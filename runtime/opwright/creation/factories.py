@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright_core.arrays.dtypes import check_differentiable
+from opwright.creation.checks import check_differentiable
 from opwright_core.core import fast
 from opwright_core.tensors.tensor import Tensor
 

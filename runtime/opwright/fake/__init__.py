@@ -5,7 +5,7 @@ Loaded when the first such tensor is made.
 
 from typing import TYPE_CHECKING
 
-from opwright_core.errors import DataDependentOutputError, DynamicOutputShapeError, FakeKernelError
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError, FakeKernelError
 from opwright_core.names.packages import names_of_parts
 
 if TYPE_CHECKING:

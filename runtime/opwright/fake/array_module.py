@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.errors import FakeKernelError
 from opwright.fake.arrays import WANTS_RULE, MetaArray, meta_array
+from opwright.symbolic.questions import statically_known_true
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import DType, as_dtype
-from opwright_core.arrays.sizes import guard_or_false, guard_or_true, statically_known_true
-from opwright_core.errors import FakeKernelError
+from opwright_core.arrays.sizes import guard_or_false, guard_or_true
 
 __all__ = [
     "broadcast_to",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from opwright.errors import DataDependentOutputError, FakeKernelError
 from opwright_core import keys
 from opwright_core.arrays import devices, layouts
 from opwright_core.arrays.dense import nondense_bit_of
@@ -18,7 +19,6 @@ from opwright_core.arrays.devices import Backend, Device, backend_named, element
 from opwright_core.arrays.dtypes import DType, int64
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import from_front, guard_or_false
-from opwright_core.errors import DataDependentOutputError, FakeKernelError
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

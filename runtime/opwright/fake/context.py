@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.arrays import MetaArray, Place
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_
-from opwright_core.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD
 
 if TYPE_CHECKING:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
+from opwright.guards.blocks import ThreadBlock
+from opwright.pytree import tensors_of
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import REDUCED
 from opwright_core.arrays.storage import storage_of
-from opwright_core.errors import FakeKernelError
 from opwright_core.keys import META, WATCHED
-from opwright_core.state import MODES, Modes, ThreadBlock, active_modes, set_modes
-from opwright_core.tensors.results import tensors_of
+from opwright_core.state import MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:

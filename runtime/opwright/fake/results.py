@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.modes import OTHER_MODE, new_place
 from opwright_core.arrays.dtypes import DType
-from opwright_core.errors import FakeKernelError
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import TensorSpec
 from opwright_core.tensors.tensor import Tensor

@@ -55,10 +55,11 @@ _MOVED: Final = {
     ("arrays", "backends"): "cuda_arrays registered_backends",
     ("arrays", "generators"): "generator twister",
     ("arrays", "symbolic"): "numbers=symbolic_numbers",
-    ("dispatch", "backends"): "mixed_devices numpy_fallback provider=serving",
+    ("dispatch", "backends"): "mixed_devices numpy_fallback provider=serving wrapped_numbers",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants overload_facts row_texts schema table_calculator",
-    ("dispatch", "user_kernels"): "adapters registering=user_kernels returns",
+    ("dispatch", "registering"): "removing",
+    ("dispatch", "user_kernels"): "adapters native_rows=row_native registering=user_kernels returns",
     ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
     "operands=device_operands sources=device_sources writers=device_writers",
@@ -86,16 +87,16 @@ _ON: Final = {
 }
 # What is in `opwright_core` now, and which package of `dispatch` there has which of its modules.
 _CORE: Final = (
-    "abi", "arrays", "core", "dispatch", "errors", "hooks", "keys", "locks", "names", "places", "plans", "plugins",
+    "abi", "arrays", "core", "hooks", "keys", "locks", "names", "plans", "plugins",
     "rules", "state", "tensors",
 )  # fmt: skip
 _DISPATCH: Final = {
-    "call": "conversion introspection keywords lookup operator packets plain_arrays signature wrapped_numbers",
+    "call": "conversion introspection keywords lookup operator packets plain_arrays signature",
     "compiled": "planned_kernels signature_keys=forms ufunc_kernels ufunc_shims",
     "package": "declarations generated kernel_rows out_calls parts "
-    "row_arrays row_calls row_native row_shims row_writes stub_rows stub_shapes",
+    "row_arrays row_calls row_shims row_writes stub_rows stub_shapes",
     "registry": "compose entries fallbacks forward_rules kernel_kinds=kernel_forms lost precedence registering "
-    "tables=registry removing rule_table ",
+    "tables=registry rule_table",
 }
 _PARTS: Final = {
     f"dispatch.{former or name}": f"dispatch.{part}.{name}"
@@ -106,7 +107,7 @@ _PARTS: Final = {
 
 def _in_its_root(name: str) -> str:
     name = _ON.get(name, name)
-    return f"opwright{'_core' * (name.partition('.')[0] in _CORE)}.{_PARTS.get(name, name)}"
+    return f"opwright{'_core' * (name.partition('.')[0] in (*_CORE, 'dispatch'))}.{_PARTS.get(name, name)}"
 
 
 # What the core had.
@@ -115,9 +116,12 @@ _LATELY: Final = {
     "opwright_core.dispatch.call.aten": "opwright.namespaces",
     "opwright_core.dispatch.call.namespaces": "opwright.namespaces",
     "opwright_core.dispatch.call.overload_facts": "opwright.inspection.overload_facts",
+    "opwright_core.dispatch.call.wrapped_numbers": "opwright.backends.wrapped_numbers",
     "opwright_core.dispatch.compiled.forms": "opwright_core.dispatch.compiled.signature_keys",
+    "opwright_core.dispatch.package.row_native": "opwright.user_kernels.native_rows",
     "opwright_core.dispatch.package.variants": "opwright.variants",
     "opwright_core.dispatch.registry.kernel_forms": "opwright_core.dispatch.registry.kernel_kinds",
+    "opwright_core.dispatch.registry.removing": "opwright.registering.removing",
     "opwright_core.plans.forms": "opwright_core.plans.specs",
 }
 _CURRENT: Final = (
@@ -128,6 +132,7 @@ _CURRENT: Final = (
             *_RENAMED.items(),
             *_ON.items(),
             *((name, name) for name in (*_CORE, *_PARTS)),
+            *((f"dispatch.{part}", f"dispatch.{part}") for part in _DISPATCH if part != "registry"),
         )
     }
     | _LATELY
@@ -136,14 +141,32 @@ _CURRENT: Final = (
 _KERNELS: Final = "opwright.kernels"
 # Where functions went that left a module, which kept others.
 _LEFT: Final = {
+    "opwright_core.arrays.dtypes": "opwright.limits opwright.creation.checks",
+    "opwright_core.arrays.sizes": "opwright.symbolic.questions opwright.symbolic.numbers",
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
-    "opwright_core.arrays.storage": "opwright.former.predicates opwright.view_layouts",
+    "opwright_core.arrays.storage": "opwright.view_layouts opwright.user_kernels.copies",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
+    "opwright_core.dispatch.registry.forward_rules": "opwright.registering.rules",
+    "opwright_core.dispatch.registry.registering": "opwright.registering.kernels",
+    "opwright_core.dispatch.registry.rule_table": "opwright.registering.rules",
+    "opwright_core.keys": "opwright.guards.keysets opwright.inspection.foreign_keys",
+    "opwright_core.names.missing": "opwright.facade",
     "opwright_core.plans.specs": "opwright.former.plans",
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
+    "opwright_core.state": "opwright.guards.blocks opwright.guards.keys",
+    "opwright_core.tensors.given_arrays": "opwright.creation.construction",
+    "opwright_core.tensors.results": "opwright.pytree opwright.view_layouts",
+}
+# What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
+_REGISTRY: Final = {
+    "registry.kernel_forms": "fallbacks kernels lock",
+    "registry.lost": "lost_definitions lost_kernels lost_operators why_lost",
+    "call.operator": "operators",
+    "registry.registering": "generated_namespaces",
+    "registry.tables": "overloads shared_overloads",
 }
 
 
@@ -196,14 +219,17 @@ class _Former(MetaPathFinder, Loader):
 def _with_what_left(module: ModuleType) -> ModuleType:
     """Return a module, which finds functions of before where they stand now."""
     homes = _LEFT.get(module.__name__, "").split()
+    of_registry = _REGISTRY.get(module.__name__.removeprefix("opwright_core.dispatch."), "").split()
 
     def find(name: str) -> Any:
+        if name in of_registry:
+            return getattr(importlib.import_module("opwright_core.dispatch.registry.tables").registry, name)
         for home in homes if not name.startswith("__") else ():
             if name in vars(found := importlib.import_module(home)):
                 return vars(found)[name]
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
 
-    if homes:
+    if homes or of_registry:
         vars(module).setdefault("__getattr__", find)
     return module
 

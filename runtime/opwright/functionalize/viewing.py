@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from opwright.errors import FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Layout, Memory, array_of, on_memory, overlaps_itself
 from opwright.functionalize.variants import copy_of, scatter_of
@@ -12,7 +13,7 @@ from opwright.functionalize.views import UNDONE, Step, Strided, Undo, View, scat
 from opwright.levels.kernels import mapped
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name, to_real
 from opwright_core.dispatch.call.operator import find_operator
-from opwright_core.errors import DispatchError, FakeKernelError
+from opwright_core.errors import DispatchError
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.errors import FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Memory, array_of, over_memory_of, overlaps_itself
 from opwright.functionalize.resizing import follow, room_of
@@ -13,7 +14,7 @@ from opwright.functionalize.views import Step, restored
 from opwright.levels.kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import dtype_name
-from opwright_core.errors import DispatchError, FakeKernelError
+from opwright_core.errors import DispatchError
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

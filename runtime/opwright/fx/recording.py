@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from opwright.errors import DataDependentOutputError
 from opwright.fake.arrays import MetaArray, meta_array, place_on, wrap_meta
 from opwright.fake.context import constant_of
 from opwright.fake.modes import FakeTensorMode
@@ -16,11 +17,11 @@ from opwright.fx.sizes import SYMBOLIC, Sizes
 from opwright.generators.generator import Generator
 from opwright.namespaces import ops
 from opwright.python_dispatch import TorchDispatchMode
+from opwright.pytree import tensors_of
 from opwright.symbolic.locations import users_line
+from opwright.view_layouts import share_memory
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.errors import DataDependentOutputError
 from opwright_core.keys import PYTHON
-from opwright_core.tensors.results import share_memory, tensors_of
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["ProxyTorchDispatchMode", "Recorder"]

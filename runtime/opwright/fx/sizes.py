@@ -13,7 +13,8 @@ from opwright.fx.graph import Graph
 from opwright.fx.node import Node
 from opwright.namespaces import ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
-from opwright_core.arrays.sizes import sym_float, sym_ite, sym_max, sym_min, sym_not, sym_sqrt
+from opwright.symbolic.questions import sym_not, sym_sqrt
+from opwright_core.arrays.sizes import sym_float, sym_ite, sym_max, sym_min
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["FUNCTIONS", "Sizes"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.guards.keysets import KeySet
+from opwright.inspection.foreign_keys import is_served_by_autograd_other
 from opwright_core import plugins
 from opwright_core.dispatch.registry.kernel_kinds import Registration, Unbound
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
-from opwright_core.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
+from opwright_core.keys import BACKEND_SELECT, RUNTIME, DispatchKey
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from opwright.guards.keysets import KeySet
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors
 from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded_below
@@ -12,7 +13,7 @@ from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Registra
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
-from opwright_core.keys import NO_KEYS, PRIVATE, DispatchKey, KeySet
+from opwright_core.keys import NO_KEYS, PRIVATE, DispatchKey
 
 __all__ = ["KernelHandle", "get_kernel"]
 

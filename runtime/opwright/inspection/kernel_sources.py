@@ -20,12 +20,12 @@ from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
 from opwright.inspection.row_texts import is_expression, row_text
+from opwright.places import OURS
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.registry.kernel_kinds import Composite, Lazy, LazyWrapper, Registration, Shim
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ContractError
-from opwright_core.places import OURS
 
 __all__ = ["gradient_text", "name_backward", "name_kernel", "name_row", "recorded_by", "wrong_result"]
 

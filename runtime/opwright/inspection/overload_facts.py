@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from opwright.guards.keysets import KeySet
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
+from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors
 from opwright_core.dispatch.registry.entries import QualifiedName
 from opwright_core.dispatch.registry.kernel_kinds import Registration, UserKernel, as_key
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
-from opwright_core.keys import DispatchKey, KeySet
+from opwright_core.keys import DispatchKey
 from opwright_core.names.late_imports import import_late
 
 if TYPE_CHECKING:
@@ -41,6 +43,11 @@ class OverloadFacts(Operator):
             view = import_late("opwright.inspection.function_schema").SchemaView
             found = self._shown_schema = view(self.schema, self.signature.defaults)
         return found
+
+    @property
+    def kwarg_only(self) -> int | None:
+        """Return the position of the first argument that is keyword-only; None where none is."""
+        return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
 
     @property
     def is_view(self) -> bool:
@@ -74,6 +81,11 @@ class OverloadFacts(Operator):
     @property
     def _overloadname(self) -> str:
         return self.overload or "default"
+
+    def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
+        """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
+        bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
+        return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
 
     def _can_decompose(self) -> bool:
         return self._decomposition() is not None

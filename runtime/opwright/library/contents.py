@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.namespaces import forget
+from opwright.places import Place
+from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.removing import Removable, remove_all
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
-from opwright_core.places import Place
 
 __all__ = ["Contents"]
 

@@ -9,20 +9,22 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from opwright.guards.keysets import KeySet
 from opwright.inspection import schema as _schema
 from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
+from opwright.places import OURS, Place, caller
+from opwright.registering.kernels import register
+from opwright.registering.removing import Making, Removable, remove_all
 from opwright.tags import as_tags
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_kinds import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel
-from opwright_core.dispatch.registry.registering import as_key, register
-from opwright_core.dispatch.registry.removing import Making, Removable, remove_all
+from opwright_core.dispatch.registry.kernel_kinds import Boxed, Key, UserKernel, Wrapper, as_key, fallthrough_kernel
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
-from opwright_core.keys import DispatchKey, KeySet
-from opwright_core.places import OURS, Place, caller, shown
+from opwright_core.keys import DispatchKey
+from opwright_core.places import shown
 
 __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]
 

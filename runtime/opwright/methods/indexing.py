@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import EllipsisType
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from opwright.namespaces import aten, ops
+from opwright.places import frames_of_ours
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
 from opwright_core.arrays.sizes import guard_or_false, is_place
-from opwright_core.dispatch.compiled.planned_kernels import indexing
+from opwright_core.core import fast
 from opwright_core.hooks import hooks
-from opwright_core.keys import FRONT_MODE, META
-from opwright_core.places import frames_of_ours
-from opwright_core.tensors.tensor import Tensor, install_methods, wrap
+from opwright_core.keys import FRONT_MODE, META, NONDENSE
+from opwright_core.tensors.tensor import Tensor, install_methods, wrap, wrap_view
+
+if TYPE_CHECKING:
+    pass
 
 _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
@@ -44,13 +47,25 @@ def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
     return tuple(found(*args, **named)) if as_tuple else found(*args, **named)
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _kept(method: F) -> F:
+    """Return what serves in the place of `tensor[...]`: where the views that ints and slices make lie is kept, of
+    tensors and in calls that nobody looks at."""
+    if fast is None:
+        return method
+    served: F = fast.ViewCache(method, "TX", wrap_view, NONDENSE, False, True)
+    return served
+
+
 @install_methods
 class Indexable:
     """The indexing of Tensor, installed on it."""
 
     __slots__ = ()
 
-    @indexing
+    @_kept
     def __getitem__(self, index: Any) -> Tensor:
         if type(index) in _INTS:
             return _select(self, 0, index)  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ import numpy as np
 
 from opwright.creation.construction import tensor
 from opwright.namespaces import aten
+from opwright.view_layouts import as_strided
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import (
     SCALAR_TYPE_NAME,
@@ -27,7 +28,7 @@ from opwright_core.arrays.dtypes import (
     uint8,
 )
 from opwright_core.arrays.layouts import contiguous_strides
-from opwright_core.arrays.storage import Extra, Storage, as_strided, set_array, storage_of
+from opwright_core.arrays.storage import Extra, Storage, set_array, storage_of
 from opwright_core.keys import GRAD
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, install_methods

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from opwright.errors import LibraryMissingError
 from opwright.native_kernels.function_kernels import FunctionKernel, WritingKernel
 from opwright_core.arrays.storage import new_array
-from opwright_core.errors import DispatchError, LibraryMissingError
+from opwright_core.errors import DispatchError
 from opwright_core.plans.plan import Plan
 
 __all__ = ["NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]

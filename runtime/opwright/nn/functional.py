@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from opwright.facade import missing_from as _missing_from
 from opwright.nn.activations import *  # noqa: F403
 from opwright.nn.attention import *  # noqa: F403
 from opwright.nn.bags import *  # noqa: F403
@@ -17,7 +18,6 @@ from opwright.nn.pooling import *  # noqa: F403
 from opwright.nn.resizing import *  # noqa: F403
 from opwright.nn.sampling import *  # noqa: F403
 from opwright.nn.unpooling import *  # noqa: F403
-from opwright_core.names.missing import missing_from as _missing_from
 
 if not _TYPE_CHECKING:  # who checks types knows the names
     __getattr__ = _missing_from(__name__, [name for name in globals() if not name.startswith("_")])

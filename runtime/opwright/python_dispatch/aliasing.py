@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opwright.guards.keys import exclude_keys
 from opwright_core.arrays.storage import Extra, set_array, storage_of
 from opwright_core.keys import META, PYTHON, VIEW
-from opwright_core.state import exclude_keys
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

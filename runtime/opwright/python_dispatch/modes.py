@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from opwright.guards.blocks import Block, ThreadBlock
 from opwright_core.keys import PYTHON
-from opwright_core.state import MODES, Block, Modes, ThreadBlock, active_modes, set_modes
+from opwright_core.state import MODES, Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
     from typing import Self

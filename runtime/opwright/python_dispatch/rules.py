@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright.python_dispatch.modes import TorchDispatchMode
-from opwright_core.dispatch.registry.removing import Removable
-from opwright_core.dispatch.registry.rule_table import GivenRule, RuleTable
+from opwright.registering.removing import Removable
+from opwright.registering.rules import GivenRule, put_rule
+from opwright_core.dispatch.registry.rule_table import RuleTable
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.tensors.tensor import Tensor
@@ -34,4 +35,4 @@ def register_rule(name: str, kind: type, rule: Rule, held: list[Removable] | Non
     with registry.lock:
         if RULES.find(name, kind) is not None:
             raise RegistrationError(f"{kind.__qualname__} already has a __torch_dispatch__ rule for {name}")
-        return RULES.put(name, rule, kind, held=held)
+        return put_rule(RULES, name, rule, kind, held=held)

@@ -11,8 +11,8 @@ from math import pi, sqrt
 from typing import Any
 
 import opwright
+from opwright.facade import missing_from
 from opwright_core.arrays.dtypes import DType, as_dtype, float32, float64, get_default_dtype
-from opwright_core.names.missing import missing_from
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from opwright.errors import GuardOnDataDependentError
 from opwright.symbolic.data_dependent import describe, describe_symbol
 from opwright.symbolic.locations import Location, users_line
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.sizes import is_symbolic, raise_failed
-from opwright_core.errors import GuardOnDataDependentError
 
 if TYPE_CHECKING:
     from opwright.symbolic.expressions import Expr

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
+from opwright.errors import FakeKernelError, LibraryMissingError
 from opwright.fake import FakeTensorMode
 from opwright.testing.arguments import declared_dtypes, draw
 from opwright.testing.layouts import SITUATIONS, Copies
@@ -35,7 +36,7 @@ from opwright_core.arrays.dtypes import (
 )
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.packets import Packet
-from opwright_core.errors import DispatchError, FakeKernelError, LibraryMissingError
+from opwright_core.errors import DispatchError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["DTYPES", "Sample", "samples"]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from opwright.guards.keysets import KeySet
+from opwright.user_kernels.copies import check_memory
 from opwright.user_kernels.returns import return_checker
 from opwright_core.arrays.devices import is_array
-from opwright_core.arrays.storage import check_memory
 from opwright_core.core import fast
 from opwright_core.dispatch.package.declarations import REQUIRED
-from opwright_core.keys import KeySet
 from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["adapt_array_kernel", "adapt_boxed", "adapt_composite", "adapt_user_kernel"]
+__all__ = ["KeySet", "adapt_array_kernel", "adapt_boxed", "adapt_composite", "adapt_user_kernel"]
 
 Function = Callable[..., Any]
 
@@ -80,10 +80,10 @@ def adapt_composite(operator: Operator, function: Function) -> Function:
     return call
 
 
-def adapt_boxed(operator: Operator, function: Function, keyset: KeySet) -> Function:
+def adapt_boxed(operator: Operator, function: Function, keys: int) -> Function:
     """Adapt a boxed fallback: tell it the operator and the keys of the call."""
     check = return_checker(operator, function)
-    split = operator.signature.split
+    keyset, split = KeySet(keys), operator.signature.split
 
     def call(*args: Any) -> Any:
         positional, keywords = split(args)

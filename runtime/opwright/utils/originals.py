@@ -8,11 +8,11 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from opwright.autograd.saved import saved_tensors_hooks
+from opwright.guards.blocks import Block
 from opwright.python_dispatch import TorchDispatchMode
+from opwright.pytree import tensors_of
 from opwright_core.arrays.storage import storage_of
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.state import Block
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Originals", "allow_mutation"]

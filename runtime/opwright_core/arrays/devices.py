@@ -136,52 +136,11 @@ class Backend:
         """Return the keys that a plain tensor on the array carries."""
         return self.keys
 
-    def impl(self, operator: str, kernel: Callable[..., Any]) -> Any:
-        """Register a kernel on arrays of this backend for, say, `"aten::add.Tensor"`; the handle can `.remove()` it."""
-        return hooks.operators().register_array_kernel(operator, self.key, kernel)
-
-    def kernel(self, operator: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return a decorator that registers a function as `impl` does."""
-
-        def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
-            hooks.operators().register_array_kernel(operator, self.key, kernel)
-            return kernel
-
-        return register
-
-    def fall_back_to_numpy(self, *, warn: bool = False, error_on_views: bool = False) -> Any:
-        """Serve every operator that the backend has no kernel for by the CPU's; the handle can `.remove()` it.
-
-        Arrays go to NumPy and back by `to_numpy` and `from_numpy`. Writes to memory of several tensors need a kernel of
-        `aten::copy_`, views one of `aten::as_strided`, unless `to_numpy` and `from_numpy` share memory. Without, views
-        are copies, with a warning for each operator, or a RuntimeError with `error_on_views`. With `warn` the first
-        call of each operator that is served so warns, too.
-        """
-        return hooks.operators().fall_back_to_numpy(self, warn=warn, error_on_views=error_on_views)
-
-    def remove(self) -> None:
-        """Forget the backend; its tensors can no longer be made. Kernels are removed through their own handles."""
-        with backends_lock:
-            if _by_name.get(self.name) is self:
-                del _by_name[self.name]
-                _by_type.clear()
-                _by_type.update({backend.array_type: backend for backend in _by_name.values()})
-
 
 backends_lock: Final = RegistryLock()
 _by_name: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
 _devices: dict[tuple[str, int | None], Device] = {}
-
-
-def is_device_name(text: str) -> bool:
-    """Whether a backend may have this name."""
-    return _DEVICE.fullmatch(text) is not None and ":" not in text
-
-
-def key_owners() -> dict[int, str]:
-    """Return the names of backends by their keys. `backends_lock` is held."""
-    return {backend.key: backend.name for backend in _by_name.values()}
 
 
 def backend_names() -> list[str]:
@@ -199,9 +158,22 @@ def add_backend(backend: Backend) -> Backend:
                     "a device name, a dispatch key and an array type belong to one backend"
                 )
         _by_name[backend.name] = backend
-        _by_type.clear()
-        _by_type.update({known.array_type: known for known in _by_name.values()})
+        _forget_types()
     return backend
+
+
+def remove_backend(backend: Backend) -> None:
+    """Forget a backend, if it is there."""
+    with backends_lock:
+        if _by_name.get(backend.name) is backend:
+            del _by_name[backend.name]
+            _forget_types()
+
+
+def _forget_types() -> None:
+    """Drop what was found of arrays of other types."""
+    _by_type.clear()
+    _by_type.update({known.array_type: known for known in _by_name.values()})
 
 
 def element_strides(array: Array) -> Shape:

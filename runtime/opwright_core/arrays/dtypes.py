@@ -179,37 +179,6 @@ def to_float(dtype: DType) -> DType:
     return dtype if dtype in INEXACT else _default
 
 
-def is_floating_point(value: Any) -> bool:
-    """Whether a tensor, an array or a dtype is of float16, bfloat16, float32 or float64. Raises TypeError."""
-    return _dtype_of(value) in FLOATING
-
-
-def is_complex(value: Any) -> bool:
-    """Whether a tensor, an array or a dtype is of complex64 or complex128. Raises TypeError."""
-    return _dtype_of(value) in COMPLEX
-
-
-def _dtype_of(value: Any) -> DType:
-    return as_dtype(value.dtype if hasattr(value, "shape") and not isinstance(value, np.dtype | type) else value)
-
-
-def finfo(dtype: object = None) -> Any:
-    """Return the limits of a floating-point dtype (of the parts of a complex one; the default dtype if none is given):
-    `eps`, `max`, `min`, `tiny`, `bits`. Raises TypeError for any other dtype."""
-    found = to_real(_default if dtype is None else as_dtype(dtype))
-    if found not in FLOATING:
-        raise TypeError(f"finfo() is for floating-point dtypes, got {found}: use iinfo() for integers")
-    return ml_dtypes.finfo(found)  # type: ignore[no-untyped-call]
-
-
-def iinfo(dtype: object) -> Any:
-    """Return the limits of an integer dtype: `max`, `min`, `bits`. Raises TypeError for any other dtype."""
-    found = as_dtype(dtype)
-    if found not in INTEGRAL:
-        raise TypeError(f"iinfo() is for integer dtypes, got {found}: use finfo() for floating-point ones")
-    return np.iinfo(found)
-
-
 def dtype_name(dtype: DType) -> str:
     """Return the name that `repr` shows: `float32`, `bfloat16`, `bool`."""
     return str(dtype)
@@ -274,9 +243,3 @@ def _fits(value: complex, dtype: DType) -> bool:
 @cache
 def _largest(dtype: DType) -> float:
     return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
-
-
-def check_differentiable(dtype: DType, message: str) -> None:
-    """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
-    if dtype not in INEXACT:
-        raise RuntimeError(message)

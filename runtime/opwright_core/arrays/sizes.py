@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import math
-import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from opwright_core.names.late_imports import import_late
-from opwright_core.names.missing import missing_attribute
-
 __all__ = [
-    "INTS", "Symbolic", "SymbolicBool", "SymbolicFloat", "SymbolicInt", "at_least_one", "binary", "check",
-    "check_is_size", "from_front", "guard_or_false", "guard_or_true", "holds", "is_number", "is_place", "is_symbolic",
-    "larger", "smaller", "statically_known_true", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
-    "sym_sqrt", "sym_sum",
+    "INTS", "Symbolic", "SymbolicBool", "SymbolicFloat", "SymbolicInt", "at_least_one", "binary", "check", "from_front",
+    "guard_or_false", "guard_or_true", "holds", "is_number", "is_place", "is_symbolic", "smaller", "sym_float",
+    "sym_int", "sym_ite", "sym_max", "sym_min",
 ]  # fmt: skip
 # Types of an int, NumPy's and symbolic ones too: SymInt is one of them once there are any.
 INTS: Final[set[type]] = {int, *[getattr(np, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]}
@@ -103,14 +96,6 @@ def guard_or_true(condition: Any) -> bool:
     return bool(condition)
 
 
-def statically_known_true(condition: Any) -> bool:
-    """Whether the condition holds for all values that its symbols can have. Records no guard."""
-    if isinstance(condition, SymbolicBool):
-        known: bool | None = condition.env.decide(condition)
-        return known is True
-    return bool(condition)
-
-
 def check(condition: Any, message: str | Callable[[], str] = "") -> None:
     """Raise RuntimeError with the message unless the condition holds.
 
@@ -149,23 +134,9 @@ def raise_failed(condition: Any, message: str | Callable[[], str]) -> NoReturn:
     )
 
 
-def check_is_size(value: Any, message: str | Callable[[], str] = "") -> None:
-    """Check that a number can be a size: it is not negative."""
-    check(value >= 0, message or (lambda: f"expected a size, which is not negative, but got {value}"))
-
-
 def at_least_one(size: Any) -> Any:
     """Return `max(size, 1)`, without a branch where the size is symbolic."""
     return (size if size > 1 else 1) if type(size) is int else sym_max(size, 1)
-
-
-def larger(a: Any, b: Any) -> Any:
-    """Return the larger number: one of the two, by a guard if need be; `sym_max` where only data could tell."""
-    condition = a > b
-    if not isinstance(condition, SymbolicBool):
-        return a if condition else b
-    known = condition.env.truth(condition)
-    return sym_max(a, b) if known is None else a if known else b
 
 
 def smaller(a: Any, b: Any) -> Any:
@@ -211,11 +182,6 @@ def _plain_extreme(choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
-def sym_not(condition: Any) -> Any:
-    """Return the condition negated."""
-    return ~condition if isinstance(condition, SymbolicBool) else not condition
-
-
 def sym_ite(condition: Any, then: Any, otherwise: Any) -> Any:
     """Return `then` if the condition holds, else `otherwise`, without a branch; both of one type."""
     if isinstance(condition, SymbolicBool):
@@ -237,19 +203,3 @@ def sym_float(value: Any) -> Any:
     if isinstance(value, SymbolicFloat):
         return value
     return value.env.apply_unary("float", value) if isinstance(value, (SymbolicInt, SymbolicBool)) else float(value)
-
-
-def sym_sqrt(value: Any) -> Any:
-    """Return the square root, a float."""
-    return value.env.apply_unary("sqrt", value) if isinstance(value, Symbolic) else math.sqrt(value)
-
-
-def sym_sum(values: Iterable[Any]) -> Any:
-    """Return the sum of many numbers."""
-    return functools.reduce(operator.add, values, 0)
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("SymBool", "SymFloat", "SymInt"):  # they were defined here
-        return getattr(import_late("opwright.symbolic.numbers"), name)
-    raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)

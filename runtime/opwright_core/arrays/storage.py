@@ -10,7 +10,7 @@ from opwright_core.arrays.dense import nondense_bit
 from opwright_core.arrays.devices import Array, backend_named, backend_of
 from opwright_core.arrays.dtypes import bfloat16, uint8
 from opwright_core.arrays.layouts import Shape, span, surely_empty
-from opwright_core.arrays.sizes import guard_or_true, holds
+from opwright_core.arrays.sizes import guard_or_true
 from opwright_core.core import TensorBase
 from opwright_core.keys import META, NONDENSE
 
@@ -103,25 +103,6 @@ class PlainStorage(Storage):
         super().__init__(array, resizable=False)
 
 
-class CopyOfView(Storage):
-    """The memory of a copy in place of a view, on a backend that can make none: nobody may write to it."""
-
-    __slots__ = ()
-
-
-def check_memory(value: Any) -> None:
-    """Raise RuntimeError for a tensor whose memory nobody may write to; also for one in a list."""
-    if isinstance(value, list):
-        for each in value:
-            check_memory(each)
-    elif (extra := getattr(value, "extra", None)) is not None and isinstance(extra.storage, CopyOfView):
-        raise RuntimeError(
-            "a write to this tensor would be lost: it is a copy in place of a view, since backend "
-            f"{backend_of(value.array).name!r} has no kernel of aten::as_strided. Write to the tensor that it was made "
-            "of, or clone() it first"
-        )
-
-
 def _restore(kind: str, index: int | None, flat: np.ndarray[Any, Any], resizable: bool) -> Storage:
     return Storage(backend_named(kind).from_numpy(flat, index), resizable)
 
@@ -155,33 +136,6 @@ def stride_over(array: Array, shape: Shape, strides: Shape) -> Array:
     if type(array) is np.ndarray:
         return np.lib.stride_tricks.as_strided(array, shape, steps)
     return backend_of(array).array_module().ndarray(shape, array.dtype, array.data, steps)
-
-
-def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: Any = None) -> Array:
-    """Return a view of a storage, as `dtype` if one is given; strides and offset are in its elements, not negative, and
-    stay within it.
-
-    Raises RuntimeError for negative strides or offsets and for indices beyond the end, as `torch.as_strided` does.
-    """
-    if len(shape) != len(strides):
-        raise RuntimeError(f"mismatch in length of strides and shape: {list(shape)} and {list(strides)}")
-    if any(size < 0 for size in shape):
-        raise RuntimeError(f"as_strided: sizes must not be negative, got {list(shape)}")
-    if any(stride < 0 for stride in strides):
-        raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}"
-        )
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    flat = storage.flat(dtype)
-    needed = offset + span(shape, strides)[1] + 1
-    if not surely_empty(shape) and not holds(needed <= flat.shape[0]):
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
-            f"and itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are out of bounds "
-            f"for storage of size {flat.nbytes}"
-        )
-    return strided_view(flat, shape, strides, 0 if surely_empty(shape) else offset)
 
 
 def strided_view(flat: Array, shape: Shape, strides: Shape, offset: int = 0) -> Array:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "missing_attribute", "missing_from"]
+__all__ = ["did_you_mean", "missing_attribute"]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -22,12 +21,3 @@ def missing_attribute(message: str, name: str, known: Iterable[str], hint: str =
     """Return an AttributeError with the hint, or else the nearest of the known names. (With `obj`, tracebacks would do
     so too, but not among more than 750.)"""
     return AttributeError(message + (hint or did_you_mean(name, known)), name=name, obj=None)
-
-
-def missing_from(module: str, names: Iterable[str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module that has these names and no others."""
-
-    def refuse(name: str) -> Any:
-        raise missing_attribute(f"module {module!r} has no attribute {name!r}", name, names)
-
-    return refuse

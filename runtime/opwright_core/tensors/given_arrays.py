@@ -11,7 +11,7 @@ from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import CANONICAL
 from opwright_core.arrays.storage import new_array
 
-__all__ = ["check_steps", "unsupported_dtype", "with_known_dtype", "with_strides", "without_subclass"]
+__all__ = ["check_steps", "unsupported_dtype", "with_strides", "without_subclass"]
 
 ndarray = np.ndarray
 
@@ -24,13 +24,6 @@ def without_subclass(array: Any) -> ndarray[Any, Any]:
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError("a masked array would lose its mask: use array.filled(), or array.data")
     return np.asarray(array)
-
-
-def with_known_dtype(array: Array) -> Array:
-    """Return an array whose dtype is the object that all tensors have: unpickled arrays have equal ones of their own,
-    which fast tests do not know."""
-    known = CANONICAL.get(array.dtype) if type(array) is ndarray else None
-    return array if known is None or known is array.dtype else array.view(known)
 
 
 def check_steps(array: ndarray[Any, Any]) -> None:

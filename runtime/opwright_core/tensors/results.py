@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from numpy import asarray, generic, ndarray
 
-from opwright_core.arrays.overlap import may_share
 from opwright_core.keys import DENSE_CPU
 from opwright_core.plans.kernel_errors import shown, wrong_result
 from opwright_core.plans.plan import Plan
@@ -16,9 +15,15 @@ from opwright_core.plans.specs import TensorSpec
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = [
-    "new_result", "new_results", "plan_of", "planned_result", "plans_of", "results_of", "share_memory", "tensors_of",
-    "wrap_list", "wrap_result",
-]  # fmt: skip
+    "new_result",
+    "new_results",
+    "plan_of",
+    "planned_result",
+    "plans_of",
+    "results_of",
+    "wrap_list",
+    "wrap_result",
+]
 
 
 def new_result(plan: Plan, returned: Any) -> Tensor:
@@ -131,22 +136,3 @@ def plans_of(found: Any, count: int | None = None, *operands: Any) -> Sequence[P
     if operands and (first := plan_of(found[0], *operands)) is not found[0]:
         return [first, *found[1:]]
     return found
-
-
-def tensors_of(values: Any) -> Iterator[Tensor]:
-    """Yield the tensors among values, and in lists and tuples among them."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from tensors_of(value)
-
-
-def share_memory(first: Tensor, second: Tensor) -> bool:
-    """Whether two tensors lie over one storage, or over memory that meets."""
-    if first is second or first.array is second.array:
-        return True
-    own, other = first.extra, second.extra
-    if own is not None and other is not None and own.storage is not None and own.storage is other.storage:
-        return True
-    return may_share(first.array, second.array)

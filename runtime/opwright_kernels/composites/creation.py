@@ -10,6 +10,7 @@ import numpy as np
 
 import opwright
 from opwright.autograd.quick import is_fast_path
+from opwright.guards.keys import below_adinplaceorview
 from opwright_core import rules
 from opwright_core.arrays.devices import Device, as_device, backend_of
 from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
@@ -17,7 +18,7 @@ from opwright_core.arrays.layouts import broadcast_shapes, contiguous_strides
 from opwright_core.arrays.promotion import NUMBERS
 from opwright_core.keys import META, NONDENSE
 from opwright_core.plans.plan import Plan, cast_array
-from opwright_core.state import active_modes, below_adinplaceorview
+from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, wrap
 from opwright_kernels.composites.views_and_comparisons import lies_in
 from opwright_kernels.factories import filled

@@ -10,13 +10,13 @@ import numpy as np
 
 import opwright
 from opwright.namespaces import aten
+from opwright.view_layouts import as_strided as stride_storage
 from opwright.view_layouts import infer_size, view_strides, with_own_version, without_base
 from opwright_core import rules
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import INEXACT, as_dtype, bool_
 from opwright_core.arrays.sizes import check, from_front, guard_or_false, holds
-from opwright_core.arrays.storage import as_strided as stride_storage
 from opwright_core.arrays.storage import resize, storage_of
 from opwright_core.keys import NONDENSE
 from opwright_core.tensors.tensor import wrap, wrap_view

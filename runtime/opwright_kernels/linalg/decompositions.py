@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright.errors import LinAlgError
 from opwright_core.core import compiled
-from opwright_core.errors import LinAlgError
 from opwright_kernels.linalg import elimination, lapack
 
 Array = Any

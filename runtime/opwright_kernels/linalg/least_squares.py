@@ -5,10 +5,11 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright.errors import DynamicOutputShapeError, LinAlgError
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, complex64, complex128, float32, float64, int64, to_real
 from opwright_core.arrays.sizes import holds
-from opwright_core.errors import DispatchError, DynamicOutputShapeError, LinAlgError
+from opwright_core.errors import DispatchError
 from opwright_kernels.moving.shapes import strided
 from opwright_kernels.rules.matrices import check_inexact
 

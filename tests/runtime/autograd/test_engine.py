@@ -14,8 +14,8 @@ from wrappers import recorded  # noqa: F401
 import opwright
 from opwright.autograd import Function, detect_anomaly, set_detect_anomaly
 from opwright.autograd.nodes import AccumulateGrad, Node
+from opwright.registering.kernels import register
 from opwright_core.dispatch.registry.kernel_kinds import Wrapper
-from opwright_core.dispatch.registry.registering import register
 from opwright_core.tensors.tensor import Tensor
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import opwright
 from opwright.autograd import Function, forward_ad
-from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula, set_rule
+from opwright.registering.rules import set_rule
+from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula
 from opwright_core.keys import TANGENT
 
 unpack = forward_ad.unpack_dual

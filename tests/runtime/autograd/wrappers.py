@@ -21,8 +21,8 @@ from opwright.autograd.recording import (
     record_several,
 )
 from opwright.autograd.saved import save, save_result, unpack
+from opwright.registering.kernels import register
 from opwright_core.dispatch.registry.kernel_kinds import Wrapper
-from opwright_core.dispatch.registry.registering import register
 from opwright_core.keys import GRAD
 from opwright_core.tensors.tensor import Tensor
 

@@ -10,9 +10,9 @@ import pytest
 import seeds
 
 from opwright import dispatch
+from opwright.registering.kernels import Handle, register
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.registering import Handle, register
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import PYTORCH_NAMES, RUNTIME_KEYS
 

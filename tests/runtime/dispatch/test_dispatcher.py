@@ -12,11 +12,11 @@ from conftest import Maker
 
 from opwright import dispatch
 from opwright.errors import ArgumentError, AutogradError, DispatchError, RegistrationError
+from opwright.registering.kernels import register
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.arrays.storage import resize
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import Composite, Shim, UserKernel, Wrapper
-from opwright_core.dispatch.registry.registering import register
 from opwright_core.keys import ARRAYS, DENSE_CPU, GRAD, NONDENSE
 from opwright_core.tensors.tensor import Tensor, wrap
 

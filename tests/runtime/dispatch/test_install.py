@@ -52,7 +52,7 @@ def test_imported_at_the_first_call(define: Maker, module: Path) -> None:
 def test_a_module_may_register_while_it_is_imported(define: Maker, module: Path) -> None:
     operator = define("f(Tensor x) -> int")
     module.write_text(
-        "from opwright_core.dispatch.registry.registering import register\n"
+        "from opwright.registering.kernels import register\n"
         f"register({operator.name!r}, 'CPU', lambda x: 2)\n"
         "def general(x): return 1\n"
     )

@@ -12,8 +12,8 @@ from conftest import Maker
 
 from opwright.errors import ArgumentError, DispatchError
 from opwright.namespaces import ops
+from opwright.registering.kernels import register
 from opwright_core.dispatch.call.packets import Packet, packet
-from opwright_core.dispatch.registry.registering import register
 from opwright_core.tensors.tensor import wrap
 
 

@@ -11,10 +11,10 @@ from conftest import Maker
 
 from opwright import dispatch
 from opwright.errors import DispatchError, RegistrationError
+from opwright.registering.kernels import register
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import ArrayKernel, Boxed, Wrapper
-from opwright_core.dispatch.registry.registering import register
 from opwright_core.keys import ARRAYS
 from opwright_core.tensors.tensor import Tensor, wrap
 

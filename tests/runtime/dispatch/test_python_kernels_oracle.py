@@ -11,7 +11,7 @@ from conftest import Maker
 
 from opwright import dispatch
 from opwright.errors import DispatchError
-from opwright_core.dispatch.registry.registering import register
+from opwright.registering.kernels import register
 from opwright_core.tensors.tensor import wrap
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from opwright.registering.rules import give_rule, put_rule
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.rule_table import RuleTable
 from opwright_core.dispatch.registry.tables import registry
@@ -15,7 +16,7 @@ from opwright_core.dispatch.registry.tables import registry
 
 def test_the_newest_serves_until_it_is_taken_back() -> None:
     table: RuleTable[str] = RuleTable()
-    first, second = table.put("rules::f", "first"), table.put("rules::f", "second")
+    first, second = put_rule(table, "rules::f", "first"), put_rule(table, "rules::f", "second")
     assert (table.find("rules::f"), table.find("rules::g")) == ("second", None)
     first.remove()
     assert table.find("rules::f") == "second"
@@ -26,16 +27,16 @@ def test_the_newest_serves_until_it_is_taken_back() -> None:
 
 def test_a_rule_of_a_class_is_of_no_other() -> None:
     table: RuleTable[str] = RuleTable()
-    table.put("rules::f", "of int", int)
+    put_rule(table, "rules::f", "of int", int)
     assert (table.find("rules::f", int), table.find("rules::f", bool), table.find("rules::f")) == ("of int", None, None)
 
 
 def test_a_rule_goes_with_its_operator_or_stays_for_its_name(define: Any) -> None:
     operator = define("f(Tensor x) -> Tensor")
     table: RuleTable[str] = RuleTable()
-    table.put(operator.name, "of the name")
-    table.give(operator, "earlier")
-    table.give(operator, "of the operator")
+    put_rule(table, operator.name, "of the name")
+    give_rule(table, operator, "earlier")
+    give_rule(table, operator, "of the operator")
     assert table.find(operator.name) == "of the operator"
     with registry.lock:
         registry.undefine(operator)
@@ -46,7 +47,7 @@ def test_giving_and_taking_a_rule_clears_the_table(define: Any) -> None:
     operator: Operator = define("f(Tensor x) -> Tensor")
     table: RuleTable[str] = RuleTable()
     operator.table[1] = print
-    given = table.give(operator, "one")
+    given = give_rule(table, operator, "one")
     assert not operator.table
     operator.table[1] = print
     given.remove()
@@ -64,7 +65,7 @@ def test_modules_are_imported_when_a_rule_is_needed(monkeypatch: pytest.MonkeyPa
     assert load is not None
     load()
     assert table.find("rules::f") == "generated" and table.find_unloaded("rules::f") is None
-    given = table.put("rules::f", "given")
+    given = put_rule(table, "rules::f", "given")
     assert table.find("rules::f") == "given"
     given.remove()
     assert table.find("rules::f") == "generated"

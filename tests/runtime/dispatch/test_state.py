@@ -13,8 +13,9 @@ from conftest import Maker
 
 from opwright import dispatch
 from opwright.fake import FakeTensorMode
-from opwright_core.dispatch.registry.registering import register
-from opwright_core.state import active_modes, below_autograd, exclude_keys, include_keys
+from opwright.guards.keys import below_autograd, exclude_keys, include_keys
+from opwright.registering.kernels import register
+from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, wrap
 
 

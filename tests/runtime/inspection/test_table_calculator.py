@@ -9,7 +9,7 @@ from conftest import Maker
 
 from opwright import dispatch
 from opwright.errors import RegistrationError
-from opwright_core.dispatch.registry.registering import register
+from opwright.registering.kernels import register
 
 
 def rows(text: str) -> dict[str, str]:

@@ -32,9 +32,11 @@ import opwright.fx.recording
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.originals
-import opwright_core.state
+import opwright_core
+from opwright.guards.blocks import put_back
 from opwright.library import custom_op
 from opwright_core.dispatch.registry.tables import registry
+from opwright_core.state import MODES, active_modes
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="no such signal there"),
@@ -87,7 +89,7 @@ def handler() -> Iterator[None]:
     values = [(each, each.get()) for each in VARIABLES]
     with np.errstate():  # an interrupt within NumPy's own `errstate` leaves its setting on, for all tests that follow
         yield
-    opwright_core.state.put_back(values)
+    put_back(values)
     signal.signal(signal.SIGALRM, before)
 
 
@@ -102,8 +104,8 @@ VARIABLES = {
 
 def state() -> dict[str, object]:
     """Every variable of this thread."""
-    modes = opwright_core.state.active_modes()
-    shown = {each.name: each.get() for each in VARIABLES if each is not opwright_core.state.MODES}
+    modes = active_modes()
+    shown = {each.name: each.get() for each in VARIABLES if each is not MODES}
     return shown | {"modes": (0, -1) if modes is None else (modes.include, modes.mask)}
 
 
@@ -158,7 +160,7 @@ class Attempt:
         for step in self.steps(most):
             error = self.run(step)[1]
             if self.cannot_be_helped(error):
-                opwright_core.state.put_back(values)
+                put_back(values)
             assert (state(), self.extra()) == before, f"step {step}"
             del error
             assert (state(), self.extra()) == before, f"step {step}, once the error is dropped"
@@ -253,7 +255,7 @@ BLOCKS: dict[str, Attempt] = {
     "generators.generator.keeping_states": Attempt(
         opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)
     ),
-    "state._Guard": Attempt(lambda: opwright_core.state.exclude_keys("Autograd")),
+    "guards.keys._Guard": Attempt(lambda: opwright.dispatch.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
     "utils.torch_alias.as_torch": Attempt(opwright.as_torch, imports),
 }
@@ -269,12 +271,12 @@ OTHERS = {
     "locks.registry_lock.RegistryLock": "a lock, with signals held",
     "names.late_imports.explained": "words an error",
     "serialization._written_whole": "writes a file",
-    "state.Block": "a base",
-    "state.ThreadBlock": "a base",
+    "guards.blocks.Block": "a base",
+    "guards.blocks.ThreadBlock": "a base",
 }
 SHARED = {
     "amp.regions.autocast": opwright.autocast("cpu"),
-    "state._Guard": opwright_core.state.include_keys("Autocast"),
+    "guards.keys._Guard": opwright.dispatch.include_keys("Autocast"),
     "fake.modes.FakeTensorMode": opwright.fake.FakeTensorMode(),
     "python_dispatch.modes.TorchDispatchMode": Mode(),
     "autograd.modes.no_grad": opwright.no_grad(),
@@ -313,11 +315,11 @@ def test_nothing_stays_on_after_a_block_within_another(name: str) -> None:
     """What an interrupted block leaves to the garbage collector must not put back what was on around it."""
     before = state()
     for step in BLOCKS[name].steps(60):
-        with opwright.no_grad(), opwright_core.state.include_keys("Autocast"):
+        with opwright.no_grad(), opwright.dispatch.include_keys("Autocast"):
             inside, values = state(), [(each, each.get()) for each in VARIABLES]
             error = BLOCKS[name].run(step)[1]
             if BLOCKS[name].cannot_be_helped(error):
-                opwright_core.state.put_back(values)
+                put_back(values)
                 continue
             assert state() == inside, step
         assert state() == before

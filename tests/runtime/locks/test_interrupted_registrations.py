@@ -17,13 +17,17 @@ import opwright.library.custom_ops.functions
 import opwright.library.custom_ops.registered
 import opwright.library.libraries
 import opwright.python_dispatch.rules
+import opwright.registering.kernels
+import opwright.registering.rules
 import opwright.utils._python_dispatch
 import opwright_core.dispatch.call.operator
+import opwright_core.dispatch.registry.registering
+import opwright_core.dispatch.registry.rule_table
 from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library import Library
+from opwright.registering.kernels import Handle
+from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.registry import forward_rules
-from opwright_core.dispatch.registry.registering import Handle
-from opwright_core.dispatch.registry.removing import Removable, remove_all
 from opwright_core.dispatch.registry.tables import registry
 
 WATCHED = {
@@ -32,7 +36,9 @@ WATCHED = {
         opwright_core.dispatch.call.operator,
         opwright_core.dispatch.registry.registering,
         opwright_core.dispatch.registry.tables,
-        opwright_core.dispatch.registry.removing,
+        opwright.registering.removing,
+        opwright.registering.kernels,
+        opwright.registering.rules,
         opwright_core.dispatch.registry.rule_table,
         opwright.library.contents,
         opwright.library.custom_ops.definition,
@@ -145,7 +151,7 @@ TABLES = (FORMULAS, opwright.batching.tables.REGISTERED, opwright.python_dispatc
 def registered() -> set[int]:
     """Return what is registered for the operator: kernels, and rules of all tables."""
     kernels = [each for found in registry.kernels.get(NAME, {}).values() for each in found]
-    given = [rule for table in TABLES for (name, _), rules in table._given.items() if name == NAME for rule in rules]
+    given = [rule for table in TABLES for (name, _), rules in table.given.items() if name == NAME for rule in rules]
     return {id(each) for each in (*kernels, *given)}
 
 

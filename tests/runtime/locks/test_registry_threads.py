@@ -13,9 +13,9 @@ from conftest import Maker
 from opwright import dispatch
 from opwright.errors import DispatchError
 from opwright.library import Library
+from opwright.registering.kernels import Handle, register
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.registering import Handle, register
 from opwright_core.tensors.tensor import Tensor, wrap
 
 CALLERS = 3

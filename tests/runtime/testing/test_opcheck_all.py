@@ -17,9 +17,9 @@ from copying import copy_example
 import opwright
 from opwright.errors import OpCheckError
 from opwright.library import Library
+from opwright.registering.kernels import register
 from opwright.testing import Sample, opcheck_all, sampler
 from opwright_core.dispatch.registry.kernel_kinds import Shim
-from opwright_core.dispatch.registry.registering import register
 from opwright_core.tensors.tensor import wrap
 
 pytestmark = pytest.mark.filterwarnings("ignore:the kernel of .* is overridden")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from opwright.registering.kernels import register
 from opwright.testing import arguments, sampler
 from opwright.testing.layouts import SITUATIONS
 from opwright_core.arrays.dtypes import float32, float64, int64
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.registering import register
 from opwright_core.dispatch.registry.tables import registry
 
 TAKEN = (float32, float64)

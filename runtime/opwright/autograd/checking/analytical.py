@@ -18,8 +18,8 @@ from opwright.autograd.checking.problem import (
     tensor_like,
 )
 from opwright.autograd.differentiate import grad
+from opwright.errors import GradcheckError
 from opwright_core.arrays.dtypes import dtype_name
-from opwright_core.errors import GradcheckError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["backward", "check_dtype", "forward_jacobian", "reverse_jacobian", "tangents"]

@@ -11,8 +11,8 @@ from opwright.autograd import forward_ad
 from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
+from opwright.errors import GradcheckError
 from opwright.namespaces import aten
-from opwright_core.errors import GradcheckError
 from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor
 

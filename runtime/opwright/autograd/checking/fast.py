@@ -17,7 +17,7 @@ from opwright.autograd.checking.conduct import check_repeats
 from opwright.autograd.checking.options import Checks
 from opwright.autograd.checking.problem import Input, Numbers, Problem, Table, numbers_of, tensor_like
 from opwright.autograd.checking.report import Comparison
-from opwright_core.errors import GradcheckError
+from opwright.errors import GradcheckError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["check_forward", "check_reverse"]

@@ -11,7 +11,7 @@ from opwright.autograd.checking import analytical, conduct, fast, numerical
 from opwright.autograd.checking.options import Checks, Tolerances
 from opwright.autograd.checking.problem import Problem
 from opwright.autograd.checking.report import Comparison
-from opwright_core.errors import GradcheckError
+from opwright.errors import GradcheckError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["gradcheck", "passes"]

@@ -13,10 +13,10 @@ import numpy as np
 
 from opwright.autograd.function import Function
 from opwright.creation.construction import tensor as make_tensor
+from opwright.errors import GradcheckError
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import COMPLEX, DType, complex128, dtype_name, float64
 from opwright_core.arrays.layouts import may_overlap_itself
-from opwright_core.errors import GradcheckError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -10,8 +10,8 @@ import numpy as np
 from opwright.autograd.checking.causes import likely_cause
 from opwright.autograd.checking.options import Tolerances
 from opwright.autograd.checking.problem import Input, Numbers, Problem, Table
+from opwright.errors import GradcheckError
 from opwright_core.arrays.layouts import Shape
-from opwright_core.errors import GradcheckError
 
 __all__ = ["Comparison"]
 

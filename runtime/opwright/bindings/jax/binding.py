@@ -16,10 +16,10 @@ from opwright.bindings.jax.native import Kernel, Library, Loop, serve
 from opwright.bindings.jax.primitive import bind
 from opwright.bindings.jax.programs import Call, Slot, refuse_derivatives, tensors_of
 from opwright.bindings.jax.values import is_operand, kept_dtype, operand_of
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.modes import FakeTensorMode
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
-from opwright_core.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Binding", "Function", "open_binding"]

@@ -12,11 +12,11 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.sizes import Sizes
 from opwright.bindings.torch.values import our_dtype, torch_dtype
+from opwright.errors import DataDependentOutputError
 from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import FakeTensorMode
+from opwright.pytree import tensors_of
 from opwright_core.arrays.devices import Device
-from opwright_core.errors import DataDependentOutputError
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["fake_kernel_of"]

@@ -15,9 +15,9 @@ from typing import Any, Final
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from opwright.errors import GuardOnDataDependentError
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.sizes import Symbolic
-from opwright_core.errors import GuardOnDataDependentError
 
 __all__ = ["Sizes"]
 

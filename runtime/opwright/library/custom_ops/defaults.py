@@ -8,9 +8,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from opwright.errors import SchemaInferenceError
 from opwright.library.schema_inference import infer
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.errors import SchemaInferenceError
 
 __all__ = ["arrays_wanted", "given_defaults", "without_defaults"]
 

@@ -24,6 +24,7 @@ from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
+from opwright.places import caller
 from opwright.tags import Tag
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import DType, as_dtype
@@ -33,7 +34,6 @@ from opwright_core.dispatch.registry.kernel_kinds import Shim, UserKernel, Wrapp
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
-from opwright_core.places import caller
 
 __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
 
@@ -232,7 +232,7 @@ class CustomOpDef(Generic[P, R], Caller):
         with registry.lock:
             registered = self._registered.current()
             registered.put("fake", DispatchKey.Meta, Shim(fake_by(registered.operator, formula)), where)
-            registered.hold("meta", lambda held: FORMULAS.put(self._qualname, formula, held=held))
+            registered.give("meta", FORMULAS, formula)
 
     def register_autograd(
         self, backward: Function, /, *, setup_context: Function | None = None, jvp: Function | None = None
@@ -263,8 +263,7 @@ class CustomOpDef(Generic[P, R], Caller):
 
         def register(function: Function) -> Function:
             with registry.lock:
-                current = self._registered.current()
-                current.hold("vmap", lambda held: REGISTERED.put(self._qualname, function, held=held))
+                self._registered.current().give("vmap", REGISTERED, function)
             return function
 
         return register if func is None else register(func)

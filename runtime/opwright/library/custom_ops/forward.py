@@ -8,10 +8,10 @@ from typing import Any
 from opwright.autograd.function_outputs import NOTHING
 from opwright.autograd.saved import save
 from opwright.library.custom_ops.recording import context_of, new_node
+from opwright.registering.removing import Removable
+from opwright.registering.rules import GivenRule, set_rule
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula, set_rule
-from opwright_core.dispatch.registry.removing import Removable
-from opwright_core.dispatch.registry.rule_table import GivenRule
+from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula
 
 __all__ = ["give_jvp"]
 

@@ -17,15 +17,16 @@ from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
+from opwright.places import caller
+from opwright.registering.kernels import register
+from opwright.registering.removing import Making
+from opwright.registering.rules import put_rule
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_kinds import Shim, Wrapper
-from opwright_core.dispatch.registry.registering import register
-from opwright_core.dispatch.registry.removing import Making
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
-from opwright_core.places import caller
 
 __all__ = [
     "register_autocast", "register_autograd", "register_kernel", "register_meta", "register_torch_dispatch",
@@ -96,7 +97,7 @@ def register_vmap(op: Op, func: Function | None = None, /, *, lib: Library | Non
     name = find_operator(_name(op)).name
 
     def register_function(function: Function) -> Function:
-        _library(name, lib).keep(lambda held: REGISTERED.put(name, function, held=held))
+        _library(name, lib).keep(lambda held: put_rule(REGISTERED, name, function, held=held))
         return function
 
     return register_function if func is None else register_function(func)
@@ -126,7 +127,7 @@ def register_meta(op: Op, formula: str, /, *, lib: Library | None = None) -> Non
     kernel, where = Shim(fake_by(operator, found)), caller()
     _library(operator.name, lib).keep(
         lambda held: register(operator, DispatchKey.Meta, kernel, where=where, held=held),
-        lambda held: FORMULAS.put(operator.name, found, held=held),
+        lambda held: put_rule(FORMULAS, operator.name, found, held=held),
     )
     return None
 

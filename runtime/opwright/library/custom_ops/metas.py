@@ -13,9 +13,9 @@ from opwright.fake.arrays import Place, place_on
 from opwright.fake.results import fake, new_fake, place_of
 from opwright.inspection import schema as _schema
 from opwright.inspection.meta_formulas import MetaFormula, RuleCall
+from opwright.pytree import tensors_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.plans.plan import Plan
-from opwright_core.tensors.results import tensors_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["fake_by", "formula_of"]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, TypeVar
 
 from opwright.namespaces import forget
+from opwright.registering.kernels import register
+from opwright.registering.removing import Making, Removable, remove_all
+from opwright.registering.rules import put_rule
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import Kernel
-from opwright_core.dispatch.registry.registering import register
-from opwright_core.dispatch.registry.removing import Making, Removable, remove_all
+from opwright_core.dispatch.registry.rule_table import RuleTable
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
 
 __all__ = ["Registered"]
+
+R = TypeVar("R")
 
 
 class Registered:
@@ -34,6 +38,10 @@ class Registered:
         """Register a kernel in place of the one for the same purpose."""
         with registry.lock:
             self.hold(purpose, lambda held: register(self.operator, key, kernel, where=where, held=held))
+
+    def give(self, purpose: Any, table: RuleTable[R], rule: R) -> None:
+        """Give the operator of that name a rule in place of the one for the same purpose."""
+        self.hold(purpose, lambda held: put_rule(table, self.operator.name, rule, held=held))
 
     def hold(self, purpose: Any, make: Making) -> None:
         """Register something and keep it, in place of what there was for the same purpose."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from opwright.batching.tables import REGISTERED, VmapRule
+from opwright.registering.rules import put_rule
 
 __all__ = ["VmapRule", "add", "find"]
 
-add: Final = REGISTERED.put
+add: Final = partial(put_rule, REGISTERED)
 find: Final = REGISTERED.find

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
+from opwright.errors import SchemaInferenceError
 from opwright.library.schema_inference.parameters import NOTHING, Parameter, read_parameters
 from opwright.library.schema_inference.places import inference_error
 from opwright.library.schema_inference.tagged import Argument, tagged_returns
@@ -21,7 +22,6 @@ from opwright.library.schema_inference.types_of_annotations import (
     written_default,
 )
 from opwright.tags import as_tags
-from opwright_core.errors import SchemaInferenceError
 
 __all__ = ["InferredSchema", "infer", "infer_schema"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import opwright.types
+from opwright.errors import SchemaInferenceError
 from opwright.library.schema_inference.places import inference_error
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import DType
-from opwright_core.errors import SchemaInferenceError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["NOTHING", "Parameter", "read_parameters"]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
+from opwright.errors import SchemaInferenceError
 from opwright.inspection import schema as _schema
-from opwright_core.errors import SchemaInferenceError
 
 __all__ = ["inference_error"]
 

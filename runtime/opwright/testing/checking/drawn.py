@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opwright.autograd import enable_grad
+from opwright.errors import OpCheckError
 from opwright.library.custom_ops import CustomOpDef
 from opwright.testing.checking.calls import Call, results_of
 from opwright.testing.checking.registration import differentiable, gradients, incoming_gradients
@@ -16,7 +17,6 @@ from opwright.testing.sampler import Sample, samples
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet
-from opwright_core.errors import OpCheckError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Failure", "draw_samples", "opcheck_all"]

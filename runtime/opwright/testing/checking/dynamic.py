@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import enable_grad, no_grad
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
@@ -16,13 +17,8 @@ from opwright.testing.checking.passes import Gradients, gradients_of, run, unwri
 from opwright.testing.checking.tracing import check_graph, traced
 from opwright.testing.closeness import TOLERANCES, assert_close
 from opwright.testing.symbolic_results import bound_by
-from opwright_core.errors import (
-    ContractError,
-    DataDependentOutputError,
-    DynamicOutputShapeError,
-    GuardOnDataDependentError,
-)
-from opwright_core.tensors.results import share_memory
+from opwright.view_layouts import share_memory
+from opwright_core.errors import ContractError
 
 __all__ = ["check_dynamic"]
 

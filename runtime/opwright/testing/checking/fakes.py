@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import no_grad
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.inspection.errors import missing
 from opwright.symbolic import ShapeEnv
@@ -13,7 +14,7 @@ from opwright.testing.checking.calls import Call
 from opwright.testing.checking.comparison import difference
 from opwright.testing.checking.other_sizes import with_other_sizes
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.errors import ContractError, DataDependentOutputError, DispatchError, DynamicOutputShapeError
+from opwright_core.errors import ContractError, DispatchError
 from opwright_core.keys import DispatchKey
 
 __all__ = ["call_fake", "check_fake", "may_refuse"]

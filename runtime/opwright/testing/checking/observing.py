@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import Any
 
 from opwright.testing.checking.calls import Call, Operand, results_of
+from opwright.view_layouts import share_memory
 from opwright_core.arrays.devices import backend_of
-from opwright_core.tensors.results import share_memory
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Contents", "Observed", "observe"]

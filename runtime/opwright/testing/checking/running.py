@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from opwright.batching.tables import REGISTERED
+from opwright.errors import OpCheckError
 from opwright.library.custom_ops import CustomOpDef
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.dynamic import check_dynamic
@@ -16,7 +17,6 @@ from opwright.testing.checking.schema import check_schema
 from opwright.testing.checking.vmap import check_vmap
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
-from opwright_core.errors import OpCheckError
 
 __all__ = ["opcheck", "operator_of", "run_test", "tests_of"]
 

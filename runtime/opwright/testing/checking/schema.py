@@ -12,8 +12,8 @@ from opwright.testing.checking.kernel_answers import shared_answers
 from opwright.testing.checking.observing import Observed, observe
 from opwright.testing.checking.plain_arrays import check_plain_arrays
 from opwright.testing.checking.variations import writes_with_others
+from opwright.view_layouts import share_memory
 from opwright_core.errors import ContractError
-from opwright_core.tensors.results import share_memory
 
 __all__ = ["check_schema", "undeclared"]
 

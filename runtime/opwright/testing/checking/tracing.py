@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opwright.autograd import no_grad
+from opwright.errors import GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
 from opwright.functionalize.transform import functionalize
 from opwright.fx import GraphModule, Interpreter, Node, make_fx
@@ -16,7 +17,7 @@ from opwright.testing.checking.fakes import call_fake
 from opwright.testing.checking.passes import Gradients, gradients_of, unwritten_leaves
 from opwright.testing.closeness import assert_close
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.errors import ContractError, GuardOnDataDependentError
+from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Trace", "check_graph", "traced"]

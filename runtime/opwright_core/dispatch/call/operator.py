@@ -21,7 +21,7 @@ from opwright_core.dispatch.registry.entries import Entries
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.hooks import hooks
-from opwright_core.keys import ARRAYS, KeySet
+from opwright_core.keys import ARRAYS
 from opwright_core.names.late_imports import explained, import_late
 from opwright_core.names.missing import did_you_mean
 from opwright_core.state import active_modes
@@ -29,7 +29,7 @@ from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.package.parts import Part
-    from opwright_core.dispatch.registry.rule_table import GivenRule, RuleTable
+    from opwright_core.dispatch.registry.rule_table import RuleTable
 
 __all__ = ["Operator", "find_operator"]
 
@@ -69,7 +69,7 @@ class Operator(Entries):
         super().__init__(name, where)
         self.home = home  # which declares it when it is loaded
         self.table: dict[int, Kernel] = {}
-        self.rules: dict[RuleTable[Any], GivenRule[Any]] = {}  # those that are gone with it
+        self.rules: dict[RuleTable[Any], Any] = {}  # those that are gone with it
         self._parts: Declaration | None = None
         self._signature: Signature | None = None
         self.renderer: Callable[[Operator], Kernel] | None = None  # of a stub, where no generated module has one
@@ -128,11 +128,6 @@ class Operator(Entries):
     def arguments(self) -> tuple[Argument, ...]:
         """Return the declared arguments, in order."""
         return self.parts.arguments
-
-    @property
-    def kwarg_only(self) -> int | None:
-        """Return the position of the first argument that is keyword-only; None where none is."""
-        return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
 
     @property
     def signature(self) -> Signature:
@@ -223,11 +218,6 @@ class Operator(Entries):
             return self.signature.converters[position](value)
         except Mismatch as error:
             raise argument_error(self, position, value, str(error)) from None
-
-    def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
-        """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
-        bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
-        return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
 
     def resolve(self, keys: int) -> Kernel:
         """Return the kernel for a keyset, composed and stored; the first search loads plug-ins. Raises DispatchError,

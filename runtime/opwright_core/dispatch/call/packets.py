@@ -21,6 +21,7 @@ from opwright_core.dispatch.call.signature import argument_error, element
 from opwright_core.dispatch.compiled import signature_keys
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ArgumentError, DispatchError
+from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import did_you_mean, missing_attribute
 from opwright_core.tensors.tensor import Tensor
 
@@ -272,9 +273,8 @@ def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) ->
 
 
 def _takes_numbers(operator: Operator, position: int) -> bool:
-    from opwright_core.dispatch.call import wrapped_numbers  # late: for numbers alone
-
-    return wrapped_numbers.takes_numbers(operator, position)
+    found: bool = import_late("opwright.backends.wrapped_numbers").takes_numbers(operator, position)
+    return found
 
 
 def _is_tensor(value: Any, takes_scalars: bool) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.signature import Signature, argument_error, element
 from opwright_core.errors import AutogradError
 from opwright_core.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
+from opwright_core.names.late_imports import import_late
 from opwright_core.state import with_modes
 from opwright_core.tensors.given_arrays import check_steps
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -26,10 +26,8 @@ Find = Callable[[int], Callable[..., Any]]  # a kernel by keys
 __all__ = ["call_with_arrays", "check_tensors", "check_with_arrays", "is_all_numpy"]
 
 
-def _numbers() -> ModuleType:
-    from opwright_core.dispatch.call import wrapped_numbers  # late: for numbers alone
-
-    return wrapped_numbers
+def _numbers() -> Any:
+    return import_late("opwright.backends.wrapped_numbers")  # for numbers alone
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ from opwright_core.tensors.tensor import wrap_view
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.signature import Signature
 
-__all__ = ["indexing", "shims_of_row", "with_plans", "with_views"]
+__all__ = ["planned_in_c", "shims_of_row", "with_plans", "with_views"]
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -43,33 +43,23 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
     if row.is_native:
-        return _native_shims(row)
+        shims: tuple[Function, Function | None, Function | None]
+        shims = import_late("opwright.user_kernels.native_rows").native_shims(row)
+        return shims
     general = general_shim(row)
     served = _quick_call(row, general) if fast is None else _planned(row, general)
     if row.ufunc is None:
         return served, None, None
-    shims = import_late("opwright_core.dispatch.compiled.ufunc_shims")
+    ufuncs = import_late("opwright_core.dispatch.compiled.ufunc_shims")
     if row.key == "CPU":
-        return served, *shims.ufunc_shims(served, *row.ufunc)
-    return served, shims.ufunc_shim(served, *row.ufunc, row.keys), None
+        return served, *ufuncs.ufunc_shims(served, *row.ufunc)
+    return served, ufuncs.ufunc_shim(served, *row.ufunc, row.keys), None
 
 
 def _quick_call(row: Row, general: Function) -> Function:
     """Return a row's shim where Python runs: a faster one than the general shim, if there is one."""
     made: Function = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
     return made
-
-
-def _native_shims(row: Row) -> tuple[Function, Function | None, Function | None]:
-    """Return the shims of a C kernel: the compiled core calls it with operands that are cast."""
-    shims = import_late("opwright_core.dispatch.package.row_native")
-    general = shims.native_shim(row)
-    if row.fast is None:
-        return general, None, None
-    if fast is None or row.cache is None:
-        return general, *shims.native_calls(row, general)
-    served = _compiled(general, row.kinds, row.fast, (*row.places, -1), row.cache, xp=None)
-    return served, None, shims.native_calls(row, served)[1]
 
 
 def _planned(row: Row, general: Function) -> Function:
@@ -79,14 +69,14 @@ def _planned(row: Row, general: Function) -> Function:
         return general
     # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
     note = None if cache.is_trusted else partial(_note, row)
-    return _compiled(general, row.kinds, row.function, row.places, cache, note)
+    return planned_in_c(general, row.kinds, row.function, row.places, cache, note)
 
 
 def _note(row: Row, error: Exception) -> None:
     name_error(error, row)
 
 
-def _compiled(
+def planned_in_c(
     general: Function,
     kinds: str,
     kernel: Function,
@@ -112,16 +102,7 @@ def with_plans(general: Function, cache: Any) -> Function:
         return viewed
     if fast is None or isinstance(cache, ViewCache) or cache.kernel is None:
         return general
-    return _compiled(general, cache.kinds, cache.kernel, cache.places, cache)
-
-
-def indexing(method: F) -> F:
-    """Return the method `tensor[...]` with a view cache of ints and
-    slices, for tensors on the fast path."""
-    if fast is None:
-        return method
-    served: F = fast.ViewCache(method, "TX", wrap_view, NONDENSE, False, True)
-    return served
+    return planned_in_c(general, cache.kinds, cache.kernel, cache.places, cache)
 
 
 def with_views(composite: Function, signature: Signature, keys: int) -> Function:

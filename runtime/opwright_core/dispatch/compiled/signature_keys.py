@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.packets import Packet
     from opwright_core.dispatch.package.generated import Overloaded
 
-__all__ = ["fast", "operator_stub", "packet_stub", "plan", "stub"]
+__all__ = ["fast", "packet_stub", "plan", "stub"]
 
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
@@ -37,7 +37,6 @@ _TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _REST, _REPEATED =
 _MOST_REPEATED: Final = 8
 _SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
-_OPERANDS: Final = frozenset((Tensor, int, float, bool))
 if fast is not None:
     fast.configure(
         Tensor=Tensor, ndarray=np.ndarray, MODES=MODES, ARRAYS=ARRAYS, DENSE_CPU=DENSE_CPU, GRAD=GRAD, VIEW=VIEW,
@@ -52,23 +51,6 @@ def stub(function: Function, callee: Operator | Overloaded, *, gives_tuples: boo
     if fast is None:
         return function
     made: Function = fast.Stub(function, functools.partial(_plan_of_tuples if gives_tuples else plan, callee))
-    return made
-
-
-def operator_stub(function: Function, find: Callable[[], Function]) -> Function:
-    """Return what is called for a Python operator, whose function calls the one that is found, of operands that are
-    numbers or Tensors."""
-    if fast is None:
-        return function
-
-    def plan_of_found(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        found: Any = find()
-        if type(found) is not fast.Stub or type(args[0]) is not Tensor or type(args[-1]) not in _OPERANDS:
-            return None
-        planned: Plan | None = found.plan(args, kwargs)
-        return planned
-
-    made: Function = fast.Stub(function, plan_of_found)
     return made
 
 

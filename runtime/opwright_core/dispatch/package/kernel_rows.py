@@ -10,7 +10,6 @@ a capital letter stands for an argument that the rule reads.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
@@ -21,7 +20,7 @@ from opwright_core.keys import DENSE_CPU, DENSE_CUDA
 from opwright_core.plans.plan_cache import PlanCache
 from opwright_core.plans.plan_keys import CACHED, key_function
 
-__all__ = ["Row", "Ufunc", "cuda_kernel", "inplace_variant", "kernel", "native_kernel", "out_variant"]
+__all__ = ["Row", "Ufunc", "inplace_variant", "kernel", "out_variant"]
 
 Function = Callable[..., Any]
 _KEYS: Final = {"CPU": DENSE_CPU, "CUDA": DENSE_CUDA}
@@ -141,40 +140,6 @@ def kernel(
     are not its tensors in their order, `results` says how many there are, and `ufunc` what it is of dense tensors."""
     made = None if ufunc is None else Ufunc(*ufunc)
     return Row("CPU", np, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
-
-
-def native_kernel(
-    kinds: str,
-    function: Any,
-    places: tuple[int, ...],
-    meta: Function,
-    *,
-    operands: tuple[int, ...] | None = None,
-    results: int = 1,
-    makes_result: bool = False,
-) -> Row:
-    """Return the row of a C kernel, which gets the plan before the arguments. One that `makes_result` does so by itself
-    where arrays are as it takes them: `function.fast` then gets the arguments, and None for the result."""
-    row = kernel(kinds, function, places, meta, operands=operands, results=results)
-    row.fast = function.fast if makes_result else None
-    row.is_native = True
-    return row
-
-
-def cuda_kernel(
-    kinds: str,
-    function: Function,
-    places: tuple[int, ...],
-    meta: Function,
-    *,
-    operands: tuple[int, ...] | None = None,
-    results: int = 1,
-    ufunc: tuple[Function, str, str] | None = None,
-) -> Row:
-    """Return the row of a kernel on CuPy's arrays, as `kernel` does."""
-    made = None if ufunc is None else Ufunc(*ufunc)
-    xp = importlib.import_module("cupy")
-    return Row("CUDA", xp, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
 
 
 def out_variant(row: Row) -> Row:

@@ -53,10 +53,9 @@ from opwright_core.keys import (
     TANGENT,
     VIEW,
     DispatchKey,
-    KeySet,
 )
 from opwright_core.names.late_imports import import_late
-from opwright_core.state import below_adinplaceorview
+from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -169,7 +168,7 @@ def _calling(
             return hooks.fakes().in_mode(checked) if keys & META else checked
         case UserKernel(function, with_keyset):
             if with_keyset:
-                function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))
+                function = functools.partial(function, _adapters().KeySet(operator.without_fallthrough(keys)))
             adapted = _adapters().adapt_user_kernel(operator, function)
             return hooks.fakes().check_fake_kernel(operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
@@ -177,7 +176,7 @@ def _calling(
             is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
             return _on_one_device(operator, adapted) if is_mixed else adapted
         case Boxed(function):
-            boxed: Function = _adapters().adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
+            boxed: Function = _adapters().adapt_boxed(operator, function, operator.without_fallthrough(keys))
             return boxed
         case BackendSelect(position):
             return _select_backend(operator, position, keys & PYTHON_DISPATCHER)
@@ -238,8 +237,13 @@ def _below_wrappers(function: Function) -> Function:
     """Return the function, run without recording or counting what it calls."""
 
     def call(*args: Any) -> Any:
-        with below_adinplaceorview():
+        modes = active_modes()
+        on = modes or NO_MODES
+        try:
+            set_modes(Modes(on.include, on.mask & ~(AUTOGRAD | ADINPLACEORVIEW), on.top))
             return function(*args)
+        finally:
+            set_modes(modes)
 
     return call
 

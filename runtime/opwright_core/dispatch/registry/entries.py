@@ -9,7 +9,7 @@ from opwright_core.dispatch.registry.fallbacks import COUNTING
 from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Key, Registration
 from opwright_core.dispatch.registry.precedence import Entry, compute_entry
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
+from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, RUNTIME_KEYS, DispatchKey
 
 __all__ = ["Entries", "QualifiedName"]
 
@@ -112,8 +112,8 @@ class Entries:
 
     def without_fallthrough(self, keys: int) -> int:
         """Return the keyset that kernels are handed: without the keys that this operator skips."""
-        for key in KeySet(keys):
-            if self.entry(key, keys).is_fallthrough:
+        for key in RUNTIME_KEYS:
+            if keys & key.bit and self.entry(key, keys).is_fallthrough:
                 keys &= ~key.bit
         return keys
 

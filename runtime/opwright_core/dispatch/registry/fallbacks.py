@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opwright_core.dispatch.registry.kernel_kinds import Boxed, Fallthrough, Kernel, Registration, Taking, Wrapper
 from opwright_core.hooks import hooks
-from opwright_core.keys import DispatchKey, KeySet
+from opwright_core.keys import DispatchKey
 
 __all__ = ["COUNTING", "INPLACE_OR_VIEW", "default_fallbacks"]
 
@@ -45,12 +45,12 @@ def _counts(operator: Any, below: Function) -> Function:
     return below if operator.stub is not None else hooks.gradients().count_writes(operator, below)
 
 
-def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_handlers(operator: Any, keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Have dispatch modes and Tensor subclasses handle a call. Most programs have neither, and load nothing of them."""
     return hooks.handlers().call_handlers(operator, keyset, args, kwargs)
 
 
-def _record(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _record(operator: Any, keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Have the trace that is on record a call. Most programs have none, and load nothing of it."""
     return hooks.traces().record(operator, keyset, args, kwargs)
 

@@ -1,6 +1,6 @@
 """Forward formulas of operators: generated modules declare them, loaded when a tensor first has a tangent.
 
-`set_rule(operator, rule)` gives an operator one, in place of the one that a generated module has.
+`opwright.registering.rules.set_rule` gives an operator one in its place.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from opwright_core.dispatch.registry.rule_table import RuleTable
 
-__all__ = ["RULES", "ForwardRule", "TangentFormula", "name_rules", "set_rule"]
+__all__ = ["RULES", "ForwardRule", "TangentFormula", "name_rules"]
 
 
 class TangentFormula(NamedTuple):
@@ -41,4 +41,3 @@ class ForwardRule(NamedTuple):
 
 RULES: Final[RuleTable[ForwardRule]] = RuleTable()
 name_rules: Final = RULES.name_module
-set_rule: Final = RULES.give

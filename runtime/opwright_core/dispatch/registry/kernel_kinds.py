@@ -12,8 +12,9 @@ from opwright_core.dispatch.compiled.ufunc_kernels import with_ufunc
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.errors import RegistrationError
 from opwright_core.hooks import hooks
-from opwright_core.keys import DispatchKey, parse_key
+from opwright_core.keys import DispatchKey
 from opwright_core.locks.forks import wait_for_imports_of
+from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan_cache import ViewCache
 
 if TYPE_CHECKING:
@@ -241,9 +242,12 @@ def as_key(key: DispatchKey | str) -> Key:
     if isinstance(key, DispatchKey):
         return key
     try:
-        return parse_key(key)
+        if (found := DispatchKey.__members__.get(key)) is not None:
+            return found
+        parsed: Key = import_late("opwright.inspection.foreign_keys").parse_key(key)
     except (TypeError, ValueError) as error:
         raise RegistrationError(str(error)) from None
+    return parsed
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:

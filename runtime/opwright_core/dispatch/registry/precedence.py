@@ -18,7 +18,8 @@ from opwright_core.dispatch.registry.kernel_kinds import (
     Shim,
     Unbound,
 )
-from opwright_core.keys import ALIASES, AUTOGRAD, BACKENDS, DispatchKey, autograd_of, is_served_by_autograd_other
+from opwright_core.keys import ALIASES, AUTOGRAD, BACKENDS, DispatchKey, autograd_of
+from opwright_core.names.late_imports import import_late
 
 __all__ = ["AMBIGUOUS", "FALLTHROUGH", "MISSING", "Entry", "compute_entry"]
 
@@ -94,6 +95,14 @@ def _newest(registered: _Registered, key: Key, rule: str) -> Entry | None:
     return Entry(found[-1], rule) if found else None
 
 
+def _shares_autograd(key: Key) -> bool:
+    """Whether a key is a backend without an Autograd key of its own: a foreign one."""
+    if isinstance(key, DispatchKey):
+        return False
+    found: bool = import_late("opwright.inspection.foreign_keys").is_served_by_autograd_other(key)
+    return found
+
+
 def _default_backend_kernel(key: DispatchKey, registered: _Registered) -> Entry | None:
     if key is not DispatchKey.Undefined and not key.bit & BACKENDS:
         return None
@@ -108,7 +117,7 @@ def _math_kernel(key: DispatchKey, registered: _Registered) -> Entry | None:
     implicit = DispatchKey.CompositeImplicitAutograd
     if not registered.get(implicit) or (key is not DispatchKey.Undefined and not key.bit & ALIASES[implicit]):
         return None
-    if key is DispatchKey.AutogradOther and any(is_served_by_autograd_other(k) for k, r in registered.items() if r):
+    if key is DispatchKey.AutogradOther and any(_shares_autograd(k) for k, found in registered.items() if found):
         return Entry(None, AMBIGUOUS)
     if registered.get(DispatchKey.CompositeExplicitAutograd) or registered.get(_BACKEND_OF.get(key.bit)):
         return None

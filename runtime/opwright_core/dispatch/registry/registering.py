@@ -1,19 +1,14 @@
-"""The registration and removal of kernels: atomic, under one lock; each change drops the tables it makes stale."""
+"""The registration of what generated packages list: atomic, under one lock."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
-from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.call.operator import find_operator
 from opwright_core.dispatch.registry.fallbacks import INPLACE_OR_VIEW
 from opwright_core.dispatch.registry.kernel_kinds import (
-    ArrayKernel,
-    BackendSelect,
-    Boxed,
-    Composite,
     Fallthrough,
     Kernel,
     Key,
@@ -21,107 +16,18 @@ from opwright_core.dispatch.registry.kernel_kinds import (
     LazyFake,
     LazyWrapper,
     Registration,
-    Shim,
-    Taking,
     Unbound,
-    UserKernel,
     Wrapper,
     as_key,
-    fallthrough_kernel,
 )
-from opwright_core.dispatch.registry.removing import Removable
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.errors import RegistrationError
 from opwright_core.keys import BACKENDS, DispatchKey
 
-__all__ = [
-    "Handle",
-    "Removable",
-    "add",
-    "as_kernel",
-    "as_key",
-    "install",
-    "register",
-]
+__all__ = ["install"]
 
 Row = tuple[str, str, str, str, str, str]
 FakeRow = tuple[str, str, str]
 WrapperRow = tuple[str, str, str, str]
-_KINDS = (
-    ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Taking, Unbound, UserKernel,
-    Wrapper,
-)  # fmt: skip
-
-
-class Handle:
-    """One registration, to be taken back: the one before it then serves its key again."""
-
-    __slots__ = ("name", "registration")
-
-    def __init__(self, name: str | None, registration: Registration) -> None:
-        self.name = name  # of the operator; None for a fallback
-        self.registration = registration
-
-    def remove(self) -> None:
-        """Take the registration back. Doing so again has no effect."""
-        registration = self.registration
-        with registry.lock:
-            found = registry.registered(self.name, registration.key)
-            if registration in found:
-                found.remove(registration)
-                registry.forget_tables(self.name)
-            if self.name is not None:
-                registry.drop_if_unused(self.name)
-
-    def __repr__(self) -> str:
-        return f"<Handle {self.name or 'fallback'} at {self.registration.key}>"
-
-
-def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
-    """Return the kernel by its kind; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
-    if isinstance(function, _KINDS):
-        return function
-    if function is fallthrough_kernel:
-        return Fallthrough()
-    if not callable(function):
-        raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
-    return UserKernel(function)
-
-
-def register(
-    operator: Operator | str,
-    key: DispatchKey | str,
-    kernel: Kernel | Callable[..., Any],
-    *,
-    where: str = "",
-    held: list[Removable] | None = None,
-) -> Handle:
-    """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key serves it.
-
-    `kernel` is one of the kinds in `dispatch.registry.kernel_kinds`, or a function on Tensors. The handle is added to
-    `held`, as one step with the registration. Raises RegistrationError for an unknown key, TypeError for what is no
-    kernel.
-    """
-    name = operator if isinstance(operator, str) else operator.name
-    registration = Registration(as_key(key), as_kernel(kernel), where)
-    if registration.key is DispatchKey.Undefined:
-        raise RegistrationError(f"{name}: no kernel can be registered at Undefined; use CompositeExplicitAutograd")
-    return add(name, registration, held)
-
-
-def add(name: str | None, registration: Registration, held: list[Removable] | None) -> Handle:
-    """Register for an operator, or with None for all. An interrupt leaves neither the kernel nor the handle."""
-    handle = Handle(name, registration)
-    with registry.lock:
-        try:
-            registry.registered(name, registration.key).append(registration)
-            registry.forget_tables(name)
-            if held is not None:
-                held.append(handle)
-        except BaseException:
-            handle.remove()
-            raise
-    return handle
 
 
 def _silence(modules: Iterable[str]) -> None:

@@ -1,1 +1,0 @@
-from opwright_core.errors import *  # noqa: F403

@@ -1,0 +1,140 @@
+"""The names of the library that generated code imports from `opwright_core.abi`, by the modules that have them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from opwright.amp.wrappers import autocast_wrapper
+    from opwright.autograd.fields import (
+        kept_argument,
+        kept_counts,
+        kept_numel,
+        kept_result_value,
+        kept_shape,
+        kept_storage_offset,
+        kept_stride,
+        kept_value,
+        recorded_if,
+        saved_result,
+        saved_tensor,
+    )  # fmt: skip
+    from opwright.autograd.forward import or_zeros, sum_terms
+    from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, split_edges
+    from opwright.autograd.quick import adjoint_of, conjugate_of, expanded, reshaped, swapped, turned, zeros_for
+    from opwright.autograd.recorders import inplace_recorder, out_recorder, recorder
+    from opwright.autograd.recording import not_implemented, refuse_recording
+    from opwright.autograd.saved import unpack, unpack_all, unpack_optional
+    from opwright.batching.along import Along, Everything
+    from opwright.batching.families import Elementwise
+    from opwright.batching.hand import ByHand
+    from opwright.batching.leading import Folded, Leading
+    from opwright.batching.products import Product, Reducing
+    from opwright.batching.tables import Family
+    from opwright.cuda_kernels.kernels import CudaHostKernel, CudaKernel
+    from opwright.cuda_kernels.launches import LaunchRule
+    from opwright.cuda_kernels.loops import CudaLoop
+    from opwright.cuda_kernels.sources import CudaSource
+    from opwright.cuda_kernels.writers import CudaHostWriter, CudaWriter
+    from opwright.fake import array_module
+    from opwright.fake.kernels import fake_kernel
+    from opwright.fake.modes import new_place
+    from opwright.fake.results import fake, new_fake, place_of, place_of_first
+    from opwright.generators.generator import Generator
+    from opwright.native_kernels.libraries import NativeLibrary
+    from opwright.part_methods import install_methods
+    from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
+    from opwright.user_kernels.native_rows import cuda_kernel, native_kernel
+    from opwright.user_kernels.returns import as_tuple, number_of
+    from opwright.variants import copy_written, write_out, write_outs, write_self
+
+__all__ = [
+    "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter", "Edge",
+    "Elementwise", "Everything", "Family", "Folded", "Generator", "LaunchRule", "Leading", "NativeLibrary", "Product",
+    "Recorded", "RecordedSeveral", "Reducing", "SymBool", "SymFloat", "SymInt", "adjoint_of", "array_module",
+    "as_tuple", "autocast_wrapper", "conjugate_of", "copy_written", "cuda_kernel", "expanded", "fake", "fake_kernel",
+    "gradients_of", "inplace_recorder", "install_methods", "kept_argument", "kept_counts", "kept_numel",
+    "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "native_kernel", "new_fake",
+    "new_place", "not_implemented", "number_of", "or_zeros", "out_recorder", "place_of", "place_of_first",
+    "recorded_if", "recorder", "refuse_recording", "reshaped", "saved_result", "saved_tensor", "split_edges",
+    "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "write_out", "write_outs",
+    "write_self", "zeros_for",
+]  # fmt: skip
+
+_CURRENT: Final = {
+    "opwright.amp.wrappers": ("autocast_wrapper",),
+    "opwright.autograd.fields": (
+        "kept_argument", "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset",
+        "kept_stride", "kept_value", "recorded_if", "saved_result", "saved_tensor",
+    ),
+    "opwright.autograd.forward": ("or_zeros", "sum_terms"),
+    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "split_edges"),
+    "opwright.autograd.quick": ("adjoint_of", "conjugate_of", "expanded", "reshaped", "swapped", "turned", "zeros_for"),
+    "opwright.autograd.recorders": ("inplace_recorder", "out_recorder", "recorder"),
+    "opwright.autograd.recording": ("not_implemented", "refuse_recording"),
+    "opwright.autograd.saved": ("unpack", "unpack_all", "unpack_optional"),
+    "opwright.batching.along": ("Along", "Everything"),
+    "opwright.batching.families": ("Elementwise",),
+    "opwright.batching.hand": ("ByHand",),
+    "opwright.batching.leading": ("Folded", "Leading"),
+    "opwright.batching.products": ("Product", "Reducing"),
+    "opwright.batching.tables": ("Family",),
+    "opwright.cuda_kernels.kernels": ("CudaHostKernel", "CudaKernel"),
+    "opwright.cuda_kernels.launches": ("LaunchRule",),
+    "opwright.cuda_kernels.loops": ("CudaLoop",),
+    "opwright.cuda_kernels.sources": ("CudaSource",),
+    "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
+    "opwright.fake": ("array_module",),
+    "opwright.fake.kernels": ("fake_kernel",),
+    "opwright.fake.modes": ("new_place",),
+    "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
+    "opwright.generators.generator": ("Generator",),
+    "opwright.native_kernels.libraries": ("NativeLibrary",),
+    "opwright.part_methods": ("install_methods",),
+    "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
+    "opwright.user_kernels.native_rows": ("cuda_kernel", "native_kernel"),
+    "opwright.user_kernels.returns": ("as_tuple", "number_of"),
+    "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
+}  # fmt: skip
+# What packages of former versions import beside these.
+_FORMER: Final = {
+    "opwright_core.arrays.dtypes": ("plain_dtypes",),
+    "opwright_core.arrays.storage": ("storage_of",),
+    "opwright.autograd.former_recorders": ("records",),
+    "opwright.autograd.nodes": ("next_sequence",),
+    "opwright.autograd.recording": (
+        "Kernel",
+        "check_inplace",
+        "check_no_gradient",
+        "check_writable",
+        "edges_of",
+        "increment_version",
+        "move_history",
+        "record",
+        "record_several",
+    ),
+    "opwright.autograd.regenerating": ("mark_view", "mark_views", "rebase_history"),
+    "opwright.autograd.saved": (
+        "Saved",
+        "save",
+        "save_all",
+        "save_optional",
+        "save_original",
+        "save_result",
+        "save_results",
+    ),
+    "opwright_core.dispatch.compiled.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
+    "opwright.fake.results": ("fake_like",),
+    "opwright_core.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
+    "opwright.former.plans": ("KnownForms", "KnownViews", "known_result"),
+    "opwright_core.plans.plan": ("cast_operands",),
+    "opwright_core.plans.writing": ("Plan",),
+}
+HOMES: Final = {name: module for homes in (_CURRENT, _FORMER) for module, names in homes.items() for name in names}
+
+
+def load(name: str) -> Any:
+    """Return what has one of these names."""
+    home = import_module(HOMES[name])
+    return getattr(home, name) if hasattr(home, name) else import_module(f"{home.__name__}.{name}")

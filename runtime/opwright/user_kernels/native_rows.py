@@ -1,0 +1,122 @@
+"""Rows of kernels that need more than NumPy: in C, which get the plan before the arguments, and may make their results
+themselves; and on CuPy's arrays."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opwright_core.core import fast
+from opwright_core.dispatch.compiled.planned_kernels import planned_in_c
+from opwright_core.dispatch.package.kernel_rows import Row, Ufunc, kernel
+from opwright_core.dispatch.package.row_shims import RowCall, name_error, picker
+from opwright_core.plans.plan import cast_operands
+from opwright_core.tensors.results import new_result, planned_result, results_of
+from opwright_core.tensors.wrapping import wrap
+
+__all__ = ["cuda_kernel", "native_kernel", "native_shims"]
+
+Function = Callable[..., Any]
+
+
+def _native_shim(row: Row) -> Function:
+    """Return the shim of a C kernel, which gets the plan, or what is kept of it."""
+    cache, count, call = row.cache, row.results, RowCall(row)
+    kernel, pick = call.kernel, call.pick
+    is_cast = {*row.operand_places()} & {*row.passed_places()}
+
+    def shim(*args: Any) -> Any:
+        try:
+            values = call.values(args)
+            key = None if cache is None else cache.key_of(*values)
+            found = None if cache is None else cache.get(key)
+            if found is None:
+                found = call.plan(values)
+                found = found if cache is None else cache.learn(key, found, *call.operands(values))
+            forms = (found,) if count == 1 else found
+            first = getattr(forms[0], "form", forms[0])
+            if is_cast and first.casts:
+                call.cast(values, cast_operands(first, call.operands(values)))
+            answer = kernel(found, *pick(values))
+            made = []
+            for index, result in enumerate((answer,) if count == 1 else results_of(answer, count)):
+                wrapped = new_result if cache is None else planned_result
+                made.append(wrapped(forms[index], result))
+            return made[0] if count == 1 else tuple(made)
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _native_calls(row: Row, general: Function) -> tuple[Function, Function]:
+    """Return what serves dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
+    fast, values_of = row.fast, RowCall(row).values
+    pick = picker(row.places, len(row.kinds))
+    assert fast is not None
+
+    def computed(values: Sequence[Any]) -> Any:
+        try:
+            return fast(*pick(values), None)
+        except (TypeError, ValueError, OverflowError):
+            return NotImplemented
+
+    def dense(*args: Any) -> Any:
+        found = computed(values_of(args))
+        return general(*args) if found is NotImplemented else wrap(found)
+
+    def arrays(*args: Any) -> Any:
+        found = computed(args)
+        if found is not NotImplemented:
+            return found
+        tensors = [wrap(each) if kind in "tT" else each for kind, each in zip(row.kinds, args, strict=True)]
+        return general(*tensors).array
+
+    return dense, arrays
+
+
+def native_shims(row: Row) -> tuple[Function, Function | None, Function | None]:
+    """Return what serves the operator of a C kernel: the compiled core calls it with operands that are cast."""
+    general = _native_shim(row)
+    if row.fast is None:
+        return general, None, None
+    if fast is None or row.cache is None:
+        return general, *_native_calls(row, general)
+    served = planned_in_c(general, row.kinds, row.fast, (*row.places, -1), row.cache, xp=None)
+    return served, None, _native_calls(row, served)[1]
+
+
+def native_kernel(
+    kinds: str,
+    function: Any,
+    places: tuple[int, ...],
+    meta: Function,
+    *,
+    operands: tuple[int, ...] | None = None,
+    results: int = 1,
+    makes_result: bool = False,
+) -> Row:
+    """Return the row of a C kernel, which gets the plan before the arguments. One that `makes_result` does so by itself
+    where arrays are as it takes them: `function.fast` then gets the arguments, and None for the result."""
+    row = kernel(kinds, function, places, meta, operands=operands, results=results)
+    row.fast = function.fast if makes_result else None
+    row.is_native = True
+    return row
+
+
+def cuda_kernel(
+    kinds: str,
+    function: Function,
+    places: tuple[int, ...],
+    meta: Function,
+    *,
+    operands: tuple[int, ...] | None = None,
+    results: int = 1,
+    ufunc: tuple[Function, str, str] | None = None,
+) -> Row:
+    """Return the row of a kernel on CuPy's arrays, as `kernel` does."""
+    made = None if ufunc is None else Ufunc(*ufunc)
+    xp = importlib.import_module("cupy")
+    return Row("CUDA", xp, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
