@@ -145,7 +145,7 @@ _LEFT: Final = {
     "opwright_core.arrays.sizes": "opwright.symbolic.questions opwright.symbolic.numbers",
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
-    "opwright_core.arrays.storage": "opwright.view_layouts opwright.user_kernels.copies",
+    "opwright_core.arrays.storage": "opwright.former.predicates opwright.view_layouts opwright.user_kernels.copies",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
     "opwright_core.dispatch.registry.forward_rules": "opwright.registering.rules",
     "opwright_core.dispatch.registry.registering": "opwright.registering.kernels",
@@ -162,7 +162,7 @@ _LEFT: Final = {
 }
 # What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
 _REGISTRY: Final = {
-    "registry.kernel_forms": "fallbacks kernels lock",
+    "registry.kernel_kinds": "fallbacks kernels lock",
     "registry.lost": "lost_definitions lost_kernels lost_operators why_lost",
     "call.operator": "operators",
     "registry.registering": "generated_namespaces",

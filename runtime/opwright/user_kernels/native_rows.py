@@ -33,16 +33,16 @@ def _native_shim(row: Row) -> Function:
             found = None if cache is None else cache.get(key)
             if found is None:
                 found = call.plan(values)
-                found = found if cache is None else cache.learn(key, found, *call.operands(values))
-            forms = (found,) if count == 1 else found
-            first = getattr(forms[0], "form", forms[0])
+                found = found if cache is None else cache.fill(key, found, *call.operands(values))
+            specs = (found,) if count == 1 else found
+            first = getattr(specs[0], "spec", specs[0])
             if is_cast and first.casts:
                 call.cast(values, cast_operands(first, call.operands(values)))
-            answer = kernel(found, *pick(values))
+            returned = kernel(found, *pick(values))
             made = []
-            for index, result in enumerate((answer,) if count == 1 else results_of(answer, count)):
+            for index, result in enumerate((returned,) if count == 1 else results_of(returned, count)):
                 wrapped = new_result if cache is None else planned_result
-                made.append(wrapped(forms[index], result))
+                made.append(wrapped(specs[index], result))
             return made[0] if count == 1 else tuple(made)
         except Exception as error:
             name_error(error, row)
