@@ -58,7 +58,7 @@ _HOMES = {
     ),
     "opwright.generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "opwright_core.keys": "DispatchKey",
-    "opwright.methods.functional": (  # in place of the operators' stubs, whose signatures are others
+    "opwright.methods.functional": (  # instead of the operators' stubs, whose signatures are others
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul "
         "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"
     ),

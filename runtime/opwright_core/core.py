@@ -92,7 +92,7 @@ class Caller:
 
 
 class SizeBase(tuple[int, ...]):
-    """The base of shapes, by which C gives what they have at a place."""
+    """The base of shapes, by which C gives what they have at a position."""
 
     __slots__ = ()
 

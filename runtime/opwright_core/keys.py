@@ -181,7 +181,7 @@ def autograd_of(backend: int) -> int:
 
 # Note [Foreign keys]
 # PyTorch's schema files name kernels for keys that no tensor of ours carries (SparseCPU, MPS, QuantizedCUDA, …). Such
-# a kernel is registered under its key's name, a str in place of a DispatchKey: errors can say that it exists, and
+# a kernel is registered under its key's name, a str instead of a DispatchKey: errors can say that it exists, and
 # one for a backend that shares AutogradOther makes a composite kernel ambiguous there, as it does in PyTorch.
 _FOREIGN_BACKENDS: Final = ("HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA")
 _ALL_BACKENDS: Final = (*_FOREIGN_BACKENDS, "CPU", "CUDA", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")

@@ -71,7 +71,7 @@ class Block:
     itself. Subclasses say what it sets.
 
     Note [Interrupted blocks]: the handler of a signal may raise after any call, and where a function begins; at no
-    other place without a loop does Python look for signals. A variable that was set stays so for ever if that comes
+    other position without a loop does Python look for signals. A variable that was set stays so for ever if that comes
     before its `with` or `try` block is on, or before it is put back. So what is to be put back is read before anything
     is set. It is set within a `try`. A function puts it back in `finally`, where a function written in C is called
     first: that is done before the next look. What takes several calls is done again if it was interrupted, which does

@@ -135,7 +135,7 @@ class Job:
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
-    """Return the configuration, with what the command line says in its place. Raises UsageError for too little.
+    """Return the configuration, with what the command line says instead. Raises UsageError for too little.
 
     The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
     of `--kernels`: a name in a schema of C++ kernels that happens to be one of ours does not mean it.
@@ -235,7 +235,7 @@ def check(job: Job, arguments: Namespace, out: TextIO) -> int:
 
 
 def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) -> None:
-    """Say what torchgen would refuse of ATen's operators: each place, or how many there are."""
+    """Say what torchgen would refuse of ATen's operators: each position, or how many there are."""
     for each in advice if is_wanted else ():
         print(each.shown("advice"), end="\n\n", file=out)
     if advice and not is_wanted:

@@ -1,5 +1,5 @@
 """The proof that formulas are elementwise: whatever arrays they are given, NumPy's answer is new memory of the shape
-that the arrays broadcast to, and each element of it depends on theirs at its own place.
+that the arrays broadcast to, and each element of it depends on theirs at its own position.
 
 Ufuncs of one output and Python's arithmetic are, over arrays and numbers, and choices between such. Anything else may
 be, or may not.

@@ -42,7 +42,7 @@ MAX_INTEGER = 2**64
 
 
 def parse(text: Text) -> Formula:
-    """Return the formula that `text` is; `a, b` is a tuple. Raises SchemaError with the place in the file."""
+    """Return the formula that `text` is; `a, b` is a tuple. Raises SchemaError with the position in the file."""
     return _parse(text.text, text.span)
 
 

@@ -25,7 +25,7 @@ class Kernel(Text):
 class Precomputed:
     """The values that the meta function of a structured kernel computes for its implementation.
 
-    `replace` maps an argument to those that take its place; `add` holds those that come besides.
+    `replace` maps an argument to those that take its position; `add` holds those that come besides.
     """
 
     replace: tuple[tuple[str, tuple[Argument, ...]], ...] = ()
@@ -68,7 +68,7 @@ class Launch:
 
 
 class KeySpans(Mapping[str, tuple[Span, Span]]):
-    """The places of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
+    """The positions of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
 
     __slots__ = ("_offsets", "_source")
 

@@ -144,11 +144,13 @@ class _Layer:
         results = result if isinstance(result, tuple) else (result,)
         found: list[tuple[Any, Any]] = []
         for formula in rule.formulas:
-            if not any(may_have_tangent(each) for place in formula.outputs for each in tensors_of([results[place]])):
+            if not any(
+                may_have_tangent(each) for position in formula.outputs for each in tensors_of([results[position]])
+            ):
                 continue
             value = _compute(formula, args, tangents, results)
             values = value if len(formula.outputs) > 1 else (value,)
-            found += [(results[place], each) for place, each in zip(formula.outputs, values, strict=True)]
+            found += [(results[position], each) for position, each in zip(formula.outputs, values, strict=True)]
         return found
 
     def _inplace(self, rule: ForwardRule, args: tuple[Any, ...], tangents: _Tangents, level: Level) -> Any:
@@ -234,7 +236,7 @@ def _primals(value: Any) -> Any:
 
 
 def _primal(tensor: Tensor) -> Tensor:
-    """Return the same tensor, at the same place of the graph, without a tangent."""
+    """Return the same tensor, at the same position of the graph, without a tangent."""
     if type(tensor) is not Tensor or not (tensor.keys & TANGENT or tensor.edge is not None):
         return tensor
     made = Tensor()

@@ -122,7 +122,7 @@ class NumpyFallback:
         return self._copy(call, answer) if view is None else view
 
     def _copy(self, call: _Call, answer: Tensor) -> Tensor:
-        """Return a copy in place of a view. Raises RuntimeError with `error_on_views`."""
+        """Return a copy instead of a view. Raises RuntimeError with `error_on_views`."""
         name, backend = call.operator.name, self.backend.name
         if self.error_on_views:
             raise RuntimeError(_VIEW.format(name=name, backend=backend, instead=""))
@@ -146,7 +146,7 @@ class _Call:
         self.operator = operator
         self.args = args
         self.index: int | None = None  # of the device
-        self.generators: list[tuple[Generator, Generator]] = []  # the device's, and what draws in its place
+        self.generators: list[tuple[Generator, Generator]] = []  # the device's, and what draws instead
         self._known: dict[int, Tensor] = {}
         self.on_host = [self._to_host(value) for value in args]
         if "Generator?" in operator.signature.types:
@@ -166,16 +166,16 @@ class _Call:
             known = self._known[id(value)] = wrap(_host_array(self.backend, value.array))
         return known
 
-    def _draw_from_the_devices(self, place: int) -> None:
+    def _draw_from_the_devices(self, position: int) -> None:
         """Have the kernel draw from a generator of the CPU that stands where the device's does."""
-        own = self.args[place]
+        own = self.args[position]
         if own is None:
             own = generator_of(Device(self.backend.name, self.index))
         if own.device.type != self.backend.name:
             raise RuntimeError(
                 f"Expected a '{self.backend.name}' device type for generator but found '{own.device.type}'"
             )
-        drawing = self.on_host[place] = Generator().set_state(own.get_state())
+        drawing = self.on_host[position] = Generator().set_state(own.get_state())
         self.generators.append((own, drawing))
 
     def look_at_the_storage(self) -> None:
@@ -262,7 +262,7 @@ def _pairs(targets: Any, written: Any) -> list[tuple[Tensor, Tensor]]:
 
 
 def _has_array_alone(tensor: Tensor) -> bool:
-    """Whether nobody else holds the tensor's array, so that another may take its place."""
+    """Whether nobody else holds the tensor's array, so that another array may replace it."""
     has_storage = tensor.extra is not None and tensor.extra.storage is not None
     return sys.getrefcount(tensor.array) <= 2 + has_storage  # the tensor, the call, and the storage
 

@@ -61,9 +61,9 @@ class LaunchRule:
             return max(1, math.prod(shape[:-1]))
         return max(1, -(-count // (self.threads * self.elements)))
 
-    def shared_of(self, place: int) -> int:
-        """Return the bytes of shared memory of the function for the dtype at this place."""
-        return self.shared if isinstance(self.shared, int) else self.shared[place]
+    def shared_of(self, position: int) -> int:
+        """Return the bytes of shared memory of the function for the dtype at this position."""
+        return self.shared if isinstance(self.shared, int) else self.shared[position]
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # (values are arrays)

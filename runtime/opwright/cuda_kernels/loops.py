@@ -50,7 +50,7 @@ class CudaLoop(CudaKernel):
         spec = (plan[0] if isinstance(plan, Sequence) else plan).spec
         arrays, numbers = given[: self._count], given[self._count :]
         order = sorted(range(len(spec.shape)), key=lambda dim: -spec.strides[dim])
-        is_in_order = all(dim == place for place, dim in enumerate(order))
+        is_in_order = all(dim == position for position, dim in enumerate(order))
         if out is not None or is_in_order or any(getattr(array, "shape", None) != spec.shape for array in arrays):
             return self.fast(*given, out)
         result = self.fast(*(array.transpose(order) for array in arrays), *numbers, None)

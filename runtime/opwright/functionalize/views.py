@@ -38,7 +38,7 @@ class Step:
         raise NotImplementedError
 
     def put(self, base: Tensor, part: Tensor) -> Tensor:
-        """Return the base with another value in the view's place."""
+        """Return the base with another value in the view's position."""
         raise NotImplementedError
 
 

@@ -88,7 +88,7 @@ def _on_values(operator: Operator) -> Serve:
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
         values = [mapped(value, level.value) for value in args]
         result = level.call(operator.call, *values)
-        is_known = not any(_is_drifted(level, each) for place in tensors for each in tensors_in(args[place]))
+        is_known = not any(_is_drifted(level, each) for position in tensors for each in tensors_in(args[position]))
         return level.results(result, args, values, None if is_known else shadows_of(level, operator, args))
 
     return serve
@@ -111,9 +111,9 @@ def _by_variant(operator: Operator, variant: Variant) -> Serve:
         writing.check()
         found = variant.operator.call(*variant.arguments(args, out))
         results = [found] if len(variant.results) == 1 else list(found)
-        for place, result in zip(variant.results, results, strict=True):
-            if place is not None:
-                _write_all(level, writing, args, args[place], result)
+        for position, result in zip(variant.results, results, strict=True):
+            if position is not None:
+                _write_all(level, writing, args, args[position], result)
         return _answer(operator, args, results)
 
     return serve
@@ -179,7 +179,7 @@ def _operand(level: Functionalization, tensor: Tensor, wholes: _Wholes) -> Tenso
 def _clone_rest(
     level: Functionalization, args: Sequence[Any], values: list[Any], written: Sequence[int], wholes: _Wholes
 ) -> list[tuple[Tensor, Tensor]]:
-    """Put clones in the place of written values whose memory nothing else has; return these, with their tensors."""
+    """Put clones instead of written values whose memory nothing else has; return these, with their tensors."""
     found: list[tuple[Tensor, Tensor]] = []
 
     def clone(tensor: Tensor, value: Tensor) -> Tensor:
@@ -188,12 +188,14 @@ def _clone_rest(
         found.append((tensor, level.call(aten["clone.default"], value)))
         return found[-1][1]
 
-    for place in written:
-        value, arg = values[place], args[place]
+    for position in written:
+        value, arg = values[position], args[position]
         if isinstance(value, Tensor):
-            values[place] = clone(arg, value)
+            values[position] = clone(arg, value)
         elif value is not None:
-            values[place] = [each if each is None else clone(own, each) for own, each in zip(arg, value, strict=True)]
+            values[position] = [
+                each if each is None else clone(own, each) for own, each in zip(arg, value, strict=True)
+            ]
     return found
 
 

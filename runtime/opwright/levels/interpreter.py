@@ -11,7 +11,7 @@ through the stack from the innermost to the outermost, and reaches kernels with 
 levels are to an interpreter what ordinary tensors are: constants.
 
 An interpreter that differentiates runs the kernels of Autograd on the tensors of its level itself. They carry the key
-BackMode in place of their backend: its kernel takes the values out, and goes on below. What was switched on and off
+BackMode instead of their backend: its kernel takes the values out, and goes on below. What was switched on and off
 about recording within the transform is true of its level; below is true what was so where it was entered.
 """
 

@@ -88,7 +88,7 @@ class Library:
             self._check_alive()
             known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
-                registry.undefine(known)  # its kernels serve the operator that takes its place
+                registry.undefine(known)  # its kernels serve the operator that replaces it
             known = registry.operators.get(name)
             try:
                 operator = Operator(name, declaration, where=where, tags=given)
@@ -107,7 +107,7 @@ class Library:
 
         `fn` may be `fallthrough_kernel` (dispatch skips the key) or one of the fallbacks of `opwright.autograd`.
         Without a key: the library's own, or CompositeImplicitAutograd. With `with_keyset`, `fn` gets the KeySet first.
-        It takes the place of an earlier kernel of that key as long as the library lives; without `allow_override`
+        It replaces an earlier kernel of that key as long as the library lives; without `allow_override`
         that is a RegistrationError if a library registered the other one. Raises TypeError for what cannot be called;
         RegistrationError for another library's key or an operator of another namespace, and at Meta where the operator
         has a CompositeImplicitAutograd kernel.
@@ -267,7 +267,7 @@ def _earlier(name: str, key: Key) -> str | None:
 
 
 def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
-    """Warn that a kernel takes the place of another."""
+    """Warn that a kernel replaces another."""
     _warn(
         f"the kernel of {name} for {_name(key)} registered at {earlier} is overridden by the one registered at "
         f"{where}, as long as its Library lives"

@@ -46,7 +46,7 @@ def no_recording(*args: object, **kwargs: object) -> Any:
 
 
 def disabled_torch_function(*args: Any, **kwargs: Any) -> Any:
-    """Return that nothing is done, as PyTorch's function of that place. It is never called."""
+    """Return that nothing is done, as PyTorch's function of that position. It is never called."""
     return NotImplemented
 
 

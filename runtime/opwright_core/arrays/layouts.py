@@ -100,7 +100,7 @@ def is_empty(shape: Shape) -> bool:
 
 
 def is_dense(shape: Shape, strides: Shape) -> bool:
-    """Whether the elements fill a block of memory, each place once, in some order of the dimensions."""
+    """Whether the elements fill a block of memory, each position once, in some order of the dimensions."""
     # As in PyTorch: sizes below 2 sort last and decide nothing, so that an array with a size of 0 fails only by its
     # other strides.
     step = 1
@@ -145,11 +145,11 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
 def _broadcast_pair(first: Shape, second: Shape) -> Shape:
     ndim = max(len(first), len(second))
     result = [1] * (ndim - len(first)) + list(first)
-    for place in range(1, len(second) + 1):
-        a, b = result[-place], second[-place]
+    for position in range(1, len(second) + 1):
+        a, b = result[-position], second[-position]
         if a == b or b == 1:
             continue
-        result[-place] = b if a == 1 else _broadcast_size(a, b, ndim - place)
+        result[-position] = b if a == 1 else _broadcast_size(a, b, ndim - position)
     return tuple(result)
 
 

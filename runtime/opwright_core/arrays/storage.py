@@ -104,7 +104,7 @@ class PlainStorage(Storage):
 
 
 class CopyOfView(Storage):
-    """The memory of a copy in place of a view, on a backend that can make none: nobody may write to it."""
+    """The memory of a copy instead of a view, on a backend that can make none: nobody may write to it."""
 
     __slots__ = ()
 

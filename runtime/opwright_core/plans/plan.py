@@ -240,7 +240,7 @@ class Plan:
         if mixed and spec.dtype.kind == "u":
             return None
         if target.dtype is spec.dtype is spec.produces and not self._shared:
-            # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
+            # NumPy's `negative` gives wrong numbers instead of an operand with gaps of 16 or 64 bytes.
             is_own = len(self.operands) == 1 and self.operands[0] is target and not spec.may_overlap
             if is_own and not target.flags.c_contiguous and any(abs(step) in (16, 64) for step in target.strides):
                 return None

@@ -104,17 +104,17 @@ class PlanCache(SpecCache):
 
     def _cast(self, spec: TensorSpec, args: Sequence[Any]) -> tuple[Any, ...] | None:
         """Return what becomes of the arguments that are cast; None where more is to be done than one cast each."""
-        operands = self.operands or tuple([place for place, kind in enumerate(self.kinds) if kind in "TO"])
+        operands = self.operands or tuple([position for position, kind in enumerate(self.kinds) if kind in "TO"])
         if len(operands) != len(spec.casts):
             return None
         known: dict[int, Any] = {}
-        cast = cast_operands(spec, [getattr(args[place], "array", args[place]) for place in operands])
-        for place, is_cast, value in zip(operands, spec.casts, cast, strict=True):
-            is_number = type(args[place]) in (bool, int, float)
-            if is_cast and not is_number and (self.kinds[place] not in "TO" or spec.common is not spec.compute):
+        cast = cast_operands(spec, [getattr(args[position], "array", args[position]) for position in operands])
+        for position, is_cast, value in zip(operands, spec.casts, cast, strict=True):
+            is_number = type(args[position]) in (bool, int, float)
+            if is_cast and not is_number and (self.kinds[position] not in "TO" or spec.common is not spec.compute):
                 return None
-            known[place] = None if not is_cast else value if is_number else spec.compute
-        return tuple([known.get(place) for place in range(len(args))])
+            known[position] = None if not is_cast else value if is_number else spec.compute
+        return tuple([known.get(position) for position in range(len(args))])
 
     def fill(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
         """Remember what the plans of a call say, and return it. `operands` are those that the call has.

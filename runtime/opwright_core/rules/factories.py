@@ -46,7 +46,7 @@ def overwritten(
     reads: Any = None,
 ) -> Plan:
     """Plan a result like `self` that does not depend on it elementwise, or that the kernel begins with: written in
-    place as it is (`fill`).
+    position as it is (`fill`).
 
     `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do. `reads`: another array
     that the kernel looks at, which may share no part of the memory alone.

@@ -14,7 +14,7 @@ from opwright_core.hooks import hooks
 __all__ = ["NotInstalled", "TensorMethods", "expect_methods", "forget_expected"]
 
 TensorMethods = TensorBase
-# What Python looks for in the class: those above object's, and in place of object's.
+# What Python looks for in the class: those above object's, and instead of object's.
 _SPECIAL: Final = (
     "abs", "add", "and", "array", "array_priority", "array_ufunc", "bool", "complex", "contains", "copy", "deepcopy",
     "dlpack", "dlpack_device", "eq", "float", "floordiv", "format", "ge", "getitem", "gt", "iadd", "iand", "ifloordiv",
@@ -26,7 +26,7 @@ _SPECIAL: Final = (
 
 
 class NotInstalled:
-    """The place of a method that is not installed: asked for, it has all installed."""
+    """The position of a method that is not installed: asked for, it has all installed."""
 
     __slots__ = ("_name",)
 

@@ -146,8 +146,8 @@ def cross(self: Along, other: Along, dim: Dim) -> Plan:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    place = layouts.wrap_dim(dim, self.ndim)
-    sizes = (self.shape[place], other.shape[place])
+    axis = layouts.wrap_dim(dim, self.ndim)
+    sizes = (self.shape[axis], other.shape[axis])
     if not (holds(sizes[0] == 3) and holds(sizes[1] == 3)):
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
     if self.dtype != other.dtype:

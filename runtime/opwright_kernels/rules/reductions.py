@@ -82,9 +82,9 @@ def _reduced_spec(
     if nonempty:
         _check_nonempty(sizes, dim, dims, kind)
     if keepdim:
-        shape = tuple(1 if place in dims else size for place, size in enumerate(sizes))
+        shape = tuple(1 if position in dims else size for position, size in enumerate(sizes))
     else:
-        shape = tuple(size for place, size in enumerate(sizes) if place not in dims)
+        shape = tuple(size for position, size in enumerate(sizes) if position not in dims)
     common = _reduced_dtype(kind, given) if compute_dtype is None else as_dtype(compute_dtype)
     if kind == "float_only" and common not in INEXACT:
         raise RuntimeError(

@@ -30,7 +30,7 @@ def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], names
         return None
     raw = [each.kernel for each in kernels if each.kernel.raw]
     host = [each.kernel for each in kernels if not each.kernel.raw]
-    sources = {source: f"_SOURCE{place}" for place, source in enumerate(dict.fromkeys(map(_source, raw)))}
+    sources = {source: f"_SOURCE{position}" for position, source in enumerate(dict.fromkeys(map(_source, raw)))}
     loaded = f"{quoted(module(namespace))}, {quoted(cuda_digest(kernels))}"
     library = [f"_LIBRARY = NativeLibrary(__name__, dirname(__file__), {loaded})"] if host else []
     names = [

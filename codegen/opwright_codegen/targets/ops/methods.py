@@ -168,8 +168,8 @@ def context(view: NamespaceView) -> dict[str, object] | None:
 
 def _home(base: str, view: NamespaceView) -> str:
     """Return the part that has the function of a method, and its name where that is another."""
-    place = _place(base, view)
-    return place.removesuffix(f".{base}")
+    position = _place(base, view)
+    return position.removesuffix(f".{base}")
 
 
 def _place(base: str, view: NamespaceView) -> str:

@@ -99,7 +99,7 @@ class Operator(Entries):
         self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.straight_stub: Kernel | None = None
-        self._stub: Kernel | None = self  # until a function takes its place: out variants have none
+        self._stub: Kernel | None = self  # until a function replaces it: out variants have none
         self.declaration = declaration
 
     def load(self) -> None:
@@ -132,7 +132,7 @@ class Operator(Entries):
     @property
     def kwarg_only(self) -> int | None:
         """Return the position of the first argument that is keyword-only; None where none is."""
-        return next((place for place, each in enumerate(self.arguments) if each.is_keyword_only), None)
+        return next((position for position, each in enumerate(self.arguments) if each.is_keyword_only), None)
 
     @property
     def signature(self) -> Signature:

@@ -68,7 +68,7 @@ def _native_shims(row: Row) -> tuple[Function, Function | None, Function | None]
         return general, None, None
     if fast is None or row.cache is None:
         return general, *shims.native_calls(row, general)
-    served = _compiled(general, row.kinds, row.fast, (*row.places, -1), row.cache, xp=None)
+    served = _compiled(general, row.kinds, row.fast, (*row.positions, -1), row.cache, xp=None)
     return served, None, shims.native_calls(row, served)[1]
 
 
@@ -79,7 +79,7 @@ def _planned(row: Row, general: Function) -> Function:
         return general
     # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
     note = None if cache.is_trusted else partial(_note, row)
-    return _compiled(general, row.kinds, row.function, row.places, cache, note)
+    return _compiled(general, row.kinds, row.function, row.positions, cache, note)
 
 
 def _note(row: Row, error: Exception) -> None:
@@ -90,14 +90,16 @@ def _compiled(
     general: Function,
     kinds: str,
     kernel: Function,
-    places: tuple[int, ...],
+    positions: tuple[int, ...],
     cache: PlanCache,
     note: Callable[[Exception], None] | None = None,
     xp: Any = np,
 ) -> Function:
     """Return a kernel with a plan cache in C. `xp` is what it gets at position -1."""
     try:
-        made: Any = fast.Planned(general, kinds, kernel, places, xp, cache.of_call, planned_result, cache.writes, note)
+        made: Any = fast.Planned(
+            general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note
+        )
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)
@@ -112,7 +114,7 @@ def with_plans(general: Function, cache: Any) -> Function:
         return viewed
     if fast is None or isinstance(cache, ViewCache) or cache.kernel is None:
         return general
-    return _compiled(general, cache.kinds, cache.kernel, cache.places, cache)
+    return _compiled(general, cache.kinds, cache.kernel, cache.positions, cache)
 
 
 def indexing(method: F) -> F:

@@ -20,7 +20,7 @@ def native_shim(row: Row) -> Function:
     """Return the shim of a C kernel, which gets the plan, or what is kept of it."""
     cache, count, call = row.cache, row.results, RowCall(row)
     kernel, pick = call.kernel, call.pick
-    is_cast = {*row.operand_places()} & {*row.passed_places()}
+    is_cast = {*row.operand_positions()} & {*row.passed_positions()}
 
     def shim(*args: Any) -> Any:
         try:
@@ -50,7 +50,7 @@ def native_shim(row: Row) -> Function:
 def native_calls(row: Row, general: Function) -> tuple[Function, Function]:
     """Return what serves dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
     fast, values_of = row.fast, RowCall(row).values
-    pick = picker(row.places, len(row.kinds))
+    pick = picker(row.positions, len(row.kinds))
     assert fast is not None
 
     def computed(values: Sequence[Any]) -> Any:

@@ -59,5 +59,5 @@ def _record(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[s
 INPLACE_OR_VIEW: Final = Wrapper(
     lambda operator, below: hooks.gradients().inplace_or_view(operator, below), is_generated=True, is_for_any=True
 )
-# Of operators that write, in place of ADInplaceOrView's fallthrough. Generated ones have `INPLACE_OR_VIEW`.
+# Of operators that write, instead of ADInplaceOrView's fallthrough. Generated ones have `INPLACE_OR_VIEW`.
 COUNTING: Final = _by_default(DispatchKey.ADInplaceOrView, _wrapper(_counts))

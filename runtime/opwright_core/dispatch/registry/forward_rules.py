@@ -1,6 +1,6 @@
 """Forward formulas of operators: generated modules declare them, loaded when a tensor first has a tangent.
 
-`set_rule(operator, rule)` gives an operator one, in place of the one that a generated module has.
+`set_rule(operator, rule)` gives an operator one, instead of the one that a generated module has.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class RuleTable(Generic[R]):
         registry.forget_tables(name)
 
     def give(self, operator: Operator, rule: R, *, held: list[Removable] | None = None) -> GivenRule[R]:
-        """Give an operator a rule, which is gone with it, in place of the one that this has given it before; it is
+        """Give an operator a rule, which is gone with it, instead of the one that this has given it before; it is
         added to `held` as one step with that."""
         made: list[Removable] = []
         with registry.lock:
