@@ -15,7 +15,7 @@ __all__ = ["CONSTANTS", "of_package", "places_of"]
 
 _PACKAGE: Final = "opwright"
 CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi")
-# The rooms that need neither ATen nor the methods of Tensor: their names load them alone.
+# The packages that need neither ATen nor the methods of Tensor: their names load them alone.
 _ALONE: Final = ("arrays", "backends", "dispatch", "errors", "generators", "keys", "plugins", "symbolic", "tags")
 
 

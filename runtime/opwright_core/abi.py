@@ -1,9 +1,8 @@
 """All that generated code may import of the runtime, beside kernels, under one version.
 
-What a name is may change with `VERSION` alone. Packages of versions from `_OLDEST` on are served, also with names that
-no template uses any more (`opwright.former.abi_names`); one of another version is refused, with the command that
-generates it again.
-Names of interpreters load them when they are first asked for.
+What a name is may change with `VERSION` alone. Packages of versions from `_OLDEST` on are supported, also with names
+that no template uses any more (`opwright.former.abi_names`); one of another version is refused, with the command that
+generates it again. Names of interpreters load them when they are first asked for.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ if TYPE_CHECKING:
     from opwright_core import rules
 
 VERSION: Final = 6
-_OLDEST: Final = 4  # of the packages that this module serves, too
+_OLDEST: Final = 4  # of the packages that this module supports, too
 _TUPLES: Final = 6  # the first whose packages give rows of tuples, not of texts
 
 # The names of what is loaded when it is first asked for, by module.
@@ -166,10 +165,10 @@ def install(
     *,
     trusted: bool = False,
 ) -> None:
-    """Define the operators of a generated package, and register what serves them (`parts.install`). Kernels that are
+    """Define the operators of a generated package, and register what handles them (`parts.install`). Kernels that are
     `trusted` return what is declared, and raise errors that say what is wrong.
 
-    Raises ImportError where the package was generated for a version of this module that it does not serve.
+    Raises ImportError where the package was generated for a version of this module that it does not support.
     """
     if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright_core.abi")

@@ -29,7 +29,7 @@ class SchemaInferenceError(ValueError):
 
 
 class DispatchError(NotImplementedError):
-    """No kernel serves the call, or no backend its device. The message says what is registered, or to be installed."""
+    """No kernel handles the call, or no backend its device. The message says what is registered, or to be installed."""
 
 
 class LibraryMissingError(DispatchError):

@@ -1,6 +1,6 @@
 """Fake kernels of operators whose results depend on data: unbacked numbers where the mode has a ShapeEnv, else errors.
 
-They serve the Meta key, and see arrays without data.
+They handle the Meta key, and see arrays without data.
 """
 
 from __future__ import annotations

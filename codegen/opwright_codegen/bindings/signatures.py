@@ -104,7 +104,7 @@ class FunctionKernel:
 def signature_of(
     base: Operator, span: Span, language: Language
 ) -> tuple[tuple[NativeArgument, ...], tuple[NativeResult, ...]]:
-    """Return the arguments and results of an operator's functions. Raises SchemaError for one that none can serve."""
+    """Return the arguments and results of an operator's functions. Raises SchemaError for one that none can handle."""
     schema = base.schema
     writes = base.meta is None and schema.kind is not SchemaKind.FUNCTIONAL
     outs = () if writes else schema.out_arguments

@@ -114,7 +114,7 @@ class _Layer:
             )
 
     def _without_rule(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
-        """Serve a call that no formula is about: an error, unless no result could have a tangent."""
+        """Handle a call that no formula is about: an error, unless no result could have a tangent."""
         first = next(iter(cells))
         if any(may_have_tangent(each) for position in self.signature.written for each in tensors_of([args[position]])):
             self._refuse(first)
@@ -154,7 +154,7 @@ class _Layer:
         return found
 
     def _inplace(self, rule: ForwardRule, args: tuple[Any, ...], tangents: _Tangents, level: Level) -> Any:
-        """Serve a call that writes to its first argument: the formulas see that as it was."""
+        """Handle a call that writes to its first argument: the formulas see that as it was."""
         if args[0].extra is not None and isinstance(args[0].extra.storage, PlainStorage):
             raise AutogradError(
                 f"{self.operator.name}() would write a result with a tangent into a plain array, which cannot keep it; "

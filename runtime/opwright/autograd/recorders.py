@@ -158,7 +158,7 @@ def compiled_recorder(
     refused: Iterable[int],
     output: int,
 ) -> Kernel:
-    """Return the compiled core's kernel instead of one, which serves what is uncommon. `savings`: slot, how, position
+    """Return the compiled core's kernel instead of one, which handles what is uncommon. `savings`: slot, how, position
     and the bits of the operands that need it, 0 for always."""
     configure_recording()
     bits = sum(1 << position for position in refused)

@@ -1,4 +1,4 @@
-"""The fallback of a backend by way of NumPy: it serves what the backend has no kernel for, as PyTorch's
+"""The fallback of a backend by way of NumPy: it handles what the backend has no kernel for, as PyTorch's
 `at::native::cpu_fallback` does.
 
 Arrays are copied to NumPy, the kernel of the CPU runs, results are copied back, and what it wrote is written.
@@ -32,7 +32,7 @@ from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
 __all__ = ["NumpyFallback", "fall_back_to_numpy"]
 
 Function = Callable[..., Any]
-# Composites that NumPy's and CuPy's arrays serve.
+# Composites for NumPy's and CuPy's arrays alone.
 _OVER_MEMORY = ("aten::as_strided", "aten::as_strided_scatter")
 _VIEW = (
     "{name} makes a view of its argument, and backend {backend!r} can make none{instead}. Register a kernel of "
@@ -47,7 +47,7 @@ _WRITE = (
 
 
 def fall_back_to_numpy(backend: Backend, *, warn: bool = False, error_on_views: bool = False) -> NumpyFallback:
-    """Serve what the backend has no kernel for by way of NumPy; `.remove()` ends it.
+    """Handle what the backend has no kernel for by way of NumPy; `.remove()` ends it.
 
     With `warn` the first call of each operator warns. Views share memory where the arrays of the backend can: it has a
     kernel of `aten::as_strided`, or `to_numpy` and `from_numpy` share memory. Elsewhere they are copies, with a warning
@@ -81,12 +81,12 @@ class NumpyFallback:
                 self.handles.append(Handle(name, registration))
 
     def remove(self) -> None:
-        """Serve no longer. Doing so again has no effect."""
+        """Remove the fallback. Doing so again has no effect."""
         for handle in self.handles:
             handle.remove()
 
     def kernel_of(self, operator: Operator) -> Function:
-        """Return what serves an operator. Raises DispatchError where the CPU has no kernel of it."""
+        """Return what handles an operator. Raises DispatchError where the CPU has no kernel of it."""
         key = DispatchKey(self.backend.key)
         if operator.entry(DispatchKey.CPU).registration is None:
             raise missing(operator, key, key.bit)

@@ -53,7 +53,7 @@ class Elementwise:
         return rule
 
     def serve_of(self, operator: Operator) -> Serve | None:
-        """Return what serves the calls of most elementwise operators, with less around it than a rule has."""
+        """Return what handles the calls of most elementwise operators, with less around it than a rule has."""
         tensors = tuple([each.position for each in operator.signature.tensors])
         if operator.signature.returns != ("Tensor",) or self.onto_first:
             return None

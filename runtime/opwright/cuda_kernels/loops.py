@@ -1,4 +1,4 @@
-"""CUDA kernels of expressions: tried where arrays come as these kernels take them; the expression serves the rest."""
+"""CUDA kernels of expressions: tried where arrays come as these kernels take them; the expression handles the rest."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["CudaLoop"]
 class CudaLoop(CudaKernel):
     """The kernels of an expression, one for each dtype, called with a plan, with operands and numbers.
 
-    The answer is NotImplemented to what they do not take: other dtypes or several, arrays that are not of one device,
+    The result is NotImplemented for what they do not take: other dtypes or several, arrays that are not of one device,
     numbers that the dtype does not hold, more than 16 dimensions. A source that does not compile is warned of once, and
-    serves nothing.
+    handles nothing.
     """
 
     __slots__ = ("_count", "_is_broken", "_known", "_truth")

@@ -39,7 +39,7 @@ __all__ = ["Differentiation", "ForwardDifferentiation", "enter_dual_level"]
 # What is true of a level alone, of included and of allowed bits.
 _INCLUDED: Final = NO_GRAD | INFERENCE | TANGENT
 _ALLOWED: Final = GRAD | VIEW | TANGENT | AUTOGRAD | ADINPLACEORVIEW
-# What serves calls with values alone: handlers see no tensors of a level.
+# What handles calls with values alone: handlers see no tensors of a level.
 _OF_VALUES: Final = FRONT_MODE | PYTHON | FUNCTIONALIZE
 
 
@@ -134,7 +134,7 @@ class Differentiation(Interpreter):
         return Modes(include, mask & ~TANGENT, self)
 
     def modes_at(self, modes: Modes) -> Modes:
-        """Return the modes in which calls of these modes are served on tensors of the level."""
+        """Return the modes in which calls of these modes are handled on tensors of the level."""
         before, made = self._at
         if before is not modes or made is None:
             made = Modes(modes.include | BACK_MODE, modes.mask & ~_OF_VALUES, self)

@@ -26,7 +26,7 @@ __all__ = ["Way", "way_of"]
 
 
 class Way(NamedTuple):
-    """The way of an operator: a word for it, and what serves its calls."""
+    """The way of an operator: a word for it, and what handles its calls."""
 
     word: str
     serve: Serve
@@ -69,7 +69,7 @@ _COMPOSED: Final = frozenset(("aten::native_batch_norm", "aten::resize_as_"))
 
 
 def _parts(operator: Operator) -> KernelHandle | None:
-    """Return the kernel by which an operator is made of others, if nothing else serves it."""
+    """Return the kernel by which an operator is made of others, if nothing else handles it."""
     if operator.name in _COMPOSED:
         return _handle(operator, DispatchKey.CompositeExplicitAutograd, DispatchKey.CPU)
     with registry.lock:
@@ -139,8 +139,8 @@ def _answer(operator: Operator, args: Any, results: Any) -> Any:
 
 
 def _on_clones(operator: Operator) -> Serve:
-    """Serve an operator without functional variant: it writes to clones, and these are the new values. Of a memory that
-    several operands have, the whole is cloned, and the operands are views of that."""
+    """Handle an operator without functional variant: it writes to clones, and these are the new values. Of a memory
+    that several operands have, the whole is cloned, and the operands are views of that."""
     written = sorted(operator.signature.written)
 
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
@@ -204,7 +204,7 @@ def _views(operator: Operator) -> Serve:
 
 
 def _in_place(operator: Operator) -> Serve:
-    """Serve an operator that gives a tensor another shape, `t_`: the tensor becomes the view that `t` makes."""
+    """Handle an operator that gives a tensor another shape, `t_`: the tensor becomes the view that `t` makes."""
     view = view_of(operator)
     if view is None:
         return _refused(operator, f"there is no operator {operator.base.removesuffix('_')} that makes a view")
@@ -233,7 +233,7 @@ def _lift_fresh(level: Functionalization, modes: Modes, *args: Any) -> Any:
 
 
 def _as_view(name: str) -> Serve:
-    """Serve an operator that shares memory although its schema does not say so: as the view that it is."""
+    """Handle an operator that shares memory although its schema does not say so: as the view that it is."""
     return lambda level, modes, *args: call_view(level, find_operator(name), args)
 
 

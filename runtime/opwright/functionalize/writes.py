@@ -37,7 +37,7 @@ class Writing:
         self._written = [
             level.inner(each) for position in operator.signature.written for each in tensors_in(args[position])
         ]
-        self._outs: dict[int, tuple[Tensor, int]] = {}  # what shadows of written tensors become; the room they had
+        self._outs: dict[int, tuple[Tensor, int]] = {}  # what shadows of written tensors become; the size they had
 
     def check(self) -> None:
         """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""

@@ -52,7 +52,7 @@ class Generator:
 
     @property
     def device(self) -> Device:
-        """Return the device it serves."""
+        """Return its device."""
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:

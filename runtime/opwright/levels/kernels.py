@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def front_of(operator: Operator) -> Function:
-    """Return the kernel of FrontMode: the innermost interpreter serves the call."""
+    """Return the kernel of FrontMode: the innermost interpreter handles the call."""
     known: dict[type[Interpreter], Serve] = {}  # gone with the operator's table, so with what they were made of
 
     def front(*args: Any) -> Any:
@@ -85,7 +85,7 @@ def tensor_positions(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ..
 
 
 def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
-    """Return an argument or a result with the function's answers instead of its tensors, in lists too."""
+    """Return an argument or a result with the function's results instead of its tensors, in lists too."""
     if isinstance(value, Tensor):
         return function(value)
     if type(value) is list or isinstance(value, tuple):

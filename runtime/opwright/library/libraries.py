@@ -88,7 +88,7 @@ class Library:
             self._check_alive()
             known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
-                registry.undefine(known)  # its kernels serve the operator that replaces it
+                registry.undefine(known)  # its kernels handle the operator that replaces it
             known = registry.operators.get(name)
             try:
                 operator = Operator(name, declaration, where=where, tags=given)
@@ -134,7 +134,7 @@ class Library:
     def fallback(
         self, fn: Callable[..., Any] | Wrapper, dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
     ) -> None:
-        """Register what serves a key for every operator without a kernel there: `fn(op, *args, **kwargs)`.
+        """Register what handles a key for every operator without a kernel there: `fn(op, *args, **kwargs)`.
 
         Only in the namespace `_`. With `with_keyset`, `fn` gets the KeySet first. Raises RegistrationError, TypeError.
         """
@@ -163,7 +163,7 @@ class Library:
     ) -> Callable[..., Any]:
         """Register what an operator's results look like, without data: a function of the operator's arguments that
         returns new tensors of the right shape, strides, dtype and device (`x.new_empty(shape)`). It must not read data;
-        a size that depends on it is `get_ctx().new_dynamic_size()`. The newest of an operator serves.
+        a size that depends on it is `get_ctx().new_dynamic_size()`. The newest of an operator is used.
 
         Raises RegistrationError where the operator does not exist or has such a kernel (unless `allow_override`),
         TypeError for what cannot be called.
@@ -260,7 +260,7 @@ def _check_free(name: str, key: Key) -> None:
 
 
 def _earlier(name: str, key: Key) -> str | None:
-    """Return where the kernel that serves an operator's key was registered."""
+    """Return where the kernel that handles an operator's key was registered."""
     registry.check_held()
     known = registry.kernels.get(name, {}).get(key)
     return shown(known[-1].where) if known else None

@@ -1,7 +1,7 @@
 """Indexing, `tensor[...]` and `tensor[...] = value`, over the operators, so that it dispatches like any other call.
 
 Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
-lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
+lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose results agree with NumPy's
 except for the result's strides, and for a list of lists, which stands for a tuple (`_stands_for_tuple`). A slice with a
 negative step, which PyTorch refuses, is a copy: `flip`.
 """

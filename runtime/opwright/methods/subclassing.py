@@ -19,7 +19,7 @@ Sub = TypeVar("Sub", bound="Tensor")
 
 @install_methods
 class Subclassable:
-    """The methods of Tensor that make and serve instances of its subclasses; installed on Tensor."""
+    """The methods of Tensor that make and handle instances of its subclasses; installed on Tensor."""
 
     __slots__ = ()
 

@@ -18,7 +18,7 @@ class Nothing:
 
 
 def always(answer: Any) -> Callable[..., Any]:
-    """Return a function that gives this answer, whatever it is asked."""
+    """Return a function that gives this result, whatever it is asked."""
 
     def answering(*args: object, **kwargs: object) -> Any:
         return answer

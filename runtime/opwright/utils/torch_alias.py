@@ -165,7 +165,7 @@ def _names(below: str) -> Mapping[str, Any] | None:
 
 @cache
 def _source(below: str) -> Path | None:
-    """Return the file of PyTorch's that is run for a module; None where ours serves, or PyTorch is not installed."""
+    """Return the file of PyTorch's that is run for a module; None where ours is used, or PyTorch is not installed."""
     if not _is_pytorchs(below):
         return None
     installed = PathFinder.find_spec("torch")

@@ -150,12 +150,12 @@ class Backend:
         return register
 
     def fall_back_to_numpy(self, *, warn: bool = False, error_on_views: bool = False) -> Any:
-        """Serve every operator that the backend has no kernel for by the CPU's; the handle can `.remove()` it.
+        """Handle every operator that the backend has no kernel for by the CPU's; the handle can `.remove()` it.
 
         Arrays go to NumPy and back by `to_numpy` and `from_numpy`. Writes to memory of several tensors need a kernel of
         `aten::copy_`, views one of `aten::as_strided`, unless `to_numpy` and `from_numpy` share memory. Without, views
         are copies, with a warning for each operator, or a RuntimeError with `error_on_views`. With `warn` the first
-        call of each operator that is served so warns, too.
+        call of each operator that is handled so warns, too.
         """
         return hooks.operators().fall_back_to_numpy(self, warn=warn, error_on_views=error_on_views)
 

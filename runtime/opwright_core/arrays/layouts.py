@@ -1,6 +1,6 @@
 """Arithmetic on shapes and strides: broadcasting, contiguity, and the strides PyTorch's TensorIterator gives a result.
 
-Strides count elements, never bytes. No arrays here: the same rules serve NumPy, CuPy and metadata alone. Sizes and
+Strides count elements, never bytes. No arrays here: the same rules are for NumPy, CuPy and metadata alone. Sizes and
 strides may be symbolic: Note [Undecided comparisons].
 """
 
@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 # Note [Undecided comparisons]
 # Sizes that only data tells (unbacked SymInts) are compared here by the same code as ints. Where nothing known decides
 # a comparison, one that a module of this mark makes is False, as by `guard_or_false`, instead of an error. So each is
-# written such that False is the answer that is right for every value: `stride == step`, not `stride != step`.
+# written such that False is the result that is right for every value: `stride == step`, not `stride != step`.
 UNDECIDED_IS_FALSE = True
 
 

@@ -18,7 +18,7 @@ _OTHERS: Final = frozenset("tol.")  # arguments of which the key has nothing
 class CachedSpec(TensorSpec):
     """A spec in the plan cache of an operator. `keys` are those of a tensor of it on the CPU.
 
-    `is_laid_out`: an answer of the kernel lay as planned, and so will those to come, since nothing that is not in the
+    `is_laid_out`: a result of the kernel lay as planned, and so will those to come, since nothing that is not in the
     key says how they lie (`may_settle`).
     """
 
@@ -33,7 +33,7 @@ class CachedSpec(TensorSpec):
         self.numbers = _cast_numbers(spec, operands)
 
     def lies_as_planned(self, returned: Any) -> bool:
-        """Whether an answer of the kernel has the planned strides, which is remembered."""
+        """Whether a result of the kernel has the planned strides, which is remembered."""
         found: bool = returned.strides == self.steps
         self.is_laid_out = found and self.may_settle
         return found
@@ -130,7 +130,7 @@ class PlanCache(SpecCache):
     def _own(self, spec: TensorSpec, operands: Sequence[Any]) -> CachedSpec:
         """Return a spec of its own for what is known of the operator's answers."""
         is_dense = not spec.nondense or not spec.shape  # (how others lie may depend on the data)
-        is_alone = fast is None or not self.runs_in_core  # the core may come here with an answer that it has refused
+        is_alone = fast is None or not self.runs_in_core  # the core may come here with a result that it has refused
         may_settle = (
             self.is_trusted and is_alone and is_dense and bool(self.kinds) and not _OTHERS.intersection(self.kinds)
         )

@@ -1,7 +1,7 @@
 """The base of Tensor, and what stands for its methods until they are installed.
 
-Rooms above and ATen install them, when `opwright.whole` is loaded; a package of a few operators works without. Who asks
-a tensor for a method before has all loaded. `methods.pyi` says the methods to type checkers.
+Packages above and ATen install them, when `opwright.whole` is loaded; a package of a few operators works without. Who
+asks a tensor for a method before has all loaded. `methods.pyi` says the methods to type checkers.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def every(info: Any, value: Operand, dim: int | None) -> Operand:
 
 
 def without_samples(function: Callable[..., Any], in_dims: Any, args: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the answer of a rule for a batch without samples: the function is called with one of zeros."""
+    """Return the result of a rule for a batch without samples: the function is called with one of zeros."""
     given = [
         value
         if dim is None

@@ -53,7 +53,7 @@ def convolution_backward(
 
 
 def _for_each(given: Sequence[int] | int, count: int) -> list[int]:
-    """Return one number for each dimension; one alone serves all."""
+    """Return one number for each dimension; one alone is for all."""
     values = [given] if isinstance(given, int) else list(given)
     return values * count if len(values) == 1 else values
 

@@ -105,7 +105,7 @@ def solution_and_factors(
 
 
 def _factored(xp: ModuleType, A: Array) -> tuple[Array, Array, Array | None]:
-    """Return LU and pivots, by LAPACK where it serves, and the order of the rows where elimination found it."""
+    """Return LU and pivots, by LAPACK where that can, and the order of the rows where elimination found it."""
     if xp is np and lapack.serves(A):
         return (*lapack.factor(A), None)
     return elimination.factor(xp, A)

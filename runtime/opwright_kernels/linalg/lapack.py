@@ -28,7 +28,7 @@ _SPELLINGS = ("scipy_{}_64_", "scipy_{}_", "{}_64_", "{}64_", "{}_")
 _ROUTINES = ("dgetrf", "dgetrs", "dgetri", "dpotrf", "dtrsm")
 # Columns that an inverse is computed of at once.
 _BLOCK = 64
-# Elimination serves all matrices of a batch at once, so it wins for many small ones: so many for each column.
+# Elimination handles all matrices of a batch at once, so it wins for many small ones: so many for each column.
 _MATRICES_PER_COLUMN = 12
 
 

@@ -29,7 +29,7 @@ def view_dtype(xp: ModuleType, self: Array, dtype: object) -> Array:
     """Return the elements' bytes as another dtype; the last dimension grows or shrinks accordingly (`view.dtype`).
 
     Raises RuntimeError where the sizes of the elements differ and the last dimension is not contiguous, or elements
-    of the new size do not fit the shape or the strides. Any position in memory serves: PyTorch refuses storage offsets
+    of the new size do not fit the shape or the strides. Any location is accepted: PyTorch refuses storage offsets
     that are no multiple of the new size.
     """
     wanted = as_dtype(dtype)

@@ -1,4 +1,4 @@
-"""Running reductions: at each position along `dim`, what the elements up to it come to.
+"""Cumulative sums, products, maxima, minima and logsumexp along `dim`.
 
 Arrays come in the dtype that is computed in; the rule `scan` has checked the dimension.
 """

@@ -37,7 +37,7 @@ def gufunc(
     others (`(n)->(n+1)`), or said by name: `gufunc("(n,d)->(p)", x, p=n*(n-1)//2)`, `gufunc("(n,d)->(n,k)", x, k=k)`
     with an argument `k`; in Python a formula is a text, `p="n*(n-1)//2"`.
 
-    Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are served, as
+    Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are handled, as
     for `pointwise`; without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the
     sizes that do not fit, or the dtypes.
     """

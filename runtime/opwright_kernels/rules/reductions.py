@@ -50,8 +50,8 @@ def reduce(
     `kind`: `default` (the input's dtype), `int_to_long` (`sum`: bool and integers become int64), `int_to_float`,
     `float_only` (`mean`: anything else is an error), `bool`, `truth` (`any`: bool, but uint8 for uint8), `long`
     (`argmax`), `real` (`norm`). Half and bfloat16 accumulate in float32. `dtype` and `compute_dtype` are those of
-    `pointwise`: what the answer, and what the operand is converted to (`sum`'s own `dtype` is the latter). `accepts`
-    lists the kinds of dtypes that are served, as for `pointwise`; `nonempty`: a reduced dimension must have elements
+    `pointwise`: what the result, and what the operand is converted to (`sum`'s own `dtype` is the latter). `accepts`
+    lists the kinds of dtypes that are handled, as for `pointwise`; `nonempty`: a reduced dimension must have elements
     (`amax`); without `empty_is_all`, `()` reduces nothing; `combines`: the result of results of parts is that of the
     whole, as of sums, so that Dask may reduce by parts. Raises IndexError for a dimension out of range, RuntimeError
     for one named twice and for a dtype that does not fit.

@@ -74,7 +74,7 @@ def _line(each: CudaFunctions, source: str) -> str:
 
 
 def _class(kernel: CudaKernel) -> str:
-    """Return the class of the runtime that serves the kernel."""
+    """Return the class of the runtime that handles the kernel."""
     return f"Cuda{'' if kernel.raw else 'Host'}{'Writer' if kernel.writes else 'Kernel'}"
 
 

@@ -1,7 +1,7 @@
 """Rows of kernels that a rule plans: Note [Kernel rows].
 
 Note [Kernel rows]
-A row says which function on arrays serves an operator, which arguments it gets, and which of them the rule reads, a
+A row says which function on arrays handles an operator, which arguments it gets, and which of them the rule reads, a
 letter for each (`plans.plan_keys`). The runtime makes what takes Tensors of it, and remembers what the rule
 found out (`dispatch.package.kernel_rows`). An expression of a schema file is a function above its row. A variant is a
 row that names the functional operator's.

@@ -40,7 +40,7 @@ def view_statements(shim: ShimBuilder, meta: ViewOf) -> list[str]:
 
 
 def direct_statements(shim: ShimBuilder) -> list[str]:
-    """Return what serves where the kernel writes all its results, or makes them. One that does both returns them all:
+    """Return the shim where the kernel writes all its results, or makes them. One that does both returns them all:
     what it returns instead of an argument that the call gave is not looked at."""
     returns = shim.schema.returns
     given = shim.given()

@@ -80,7 +80,7 @@ def _symbol(name: str) -> str:
 
 
 def native_call(binding: Binding, schema: FunctionSchema) -> str | None:
-    """Return what Python is told of the C function of a binding; None where C does not serve it by itself."""
+    """Return what Python is told of the C function of a binding; None where C does not handle it by itself."""
     kernel = binding.kernel
     if isinstance(kernel, Looped):
         return _loop(kernel, schema)

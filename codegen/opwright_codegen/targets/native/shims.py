@@ -1,7 +1,7 @@
 """Target `native/NS_shims.c`: between Python and the C functions.
 
 Note [C shims]
-A shim serves calls that need no plan: exact arrays of one listed dtype, behaved, in the form of the convention, and
+A shim handles calls that need no plan: exact arrays of one listed dtype, behaved, in the form of the convention, and
 exact numbers. To all else it answers NotImplemented, and the Python shim plans, casts, words errors, and calls it again
 with prepared operands. So errors stay in one position, and what C checks is a few flags. It gets the arguments by
 position, and behind them an array for each result; None has the shim allocate it, where `meta` says that it is like an

@@ -26,7 +26,7 @@ TEMPLATE = "methods.py.j2"
 class PythonOperator:
     """A special method: it returns `value`, an expression over `self` and `other`.
 
-    `operator` serves two Tensors directly, '' where no overload takes them; `rest` are the defaults passed with them.
+    `operator` handles two Tensors directly, '' where no overload takes them; `rest` are the defaults passed with them.
     `home` is the part and the name of the function that `value` calls with `self` and `other` as they are, '' for
     another expression.
     """

@@ -1,4 +1,4 @@
-"""`register.py`: which functions serve which operators and keys, a row for each operator."""
+"""`register.py`: which functions handle which operators and keys, a row for each operator."""
 
 from __future__ import annotations
 

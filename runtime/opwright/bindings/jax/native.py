@@ -1,6 +1,6 @@
-"""Operators that C serves within JAX's compiled programs: `jax.ffi` calls of the library that `opwright build` made.
+"""Operators that C handles within JAX's compiled programs: `jax.ffi` calls of the library that `opwright build` made.
 
-A call is emitted where C takes the operands as they are; to all else the answer is None, and Python is called back.
+A call is emitted where C takes the operands as they are; for all else there is none, and Python is called back.
 """
 
 from __future__ import annotations
@@ -157,13 +157,13 @@ _served: dict[str, tuple[Loop | Kernel, Library]] = {}
 
 
 def serve(operator: str, native: Loop | Kernel, library: Library) -> None:
-    """Have the library serve an operator."""
+    """Have the library handle an operator."""
     if not library.problem:
         _served[operator] = native, library
 
 
 def is_native(program: Program) -> bool:
-    """Whether C may serve a program."""
+    """Whether C may handle a program."""
     while isinstance(program, Batch):
         program = program.base
     return isinstance(program, Call) and program.operator in _served

@@ -205,7 +205,7 @@ class CustomOpDef(Generic[P, R], Caller):
         self._registered.current().put(("disabled", device_type), key, kernel, place_of(self.__wrapped__))
 
     def register_fake(self, fn: Function, /) -> Function:
-        """Register what results look like without data, as `opwright.library.register_fake` says; the newest serves."""
+        """Register what results look like without data, as `opwright.library.register_fake` says; the newest counts."""
         if self._returns_written:
             warnings.warn(
                 f"the fake kernel of {self._qualname} is unnecessary: an operator with the tag inplace or out returns "

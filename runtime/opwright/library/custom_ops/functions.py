@@ -138,7 +138,7 @@ def register_torch_dispatch(
     of that class: `func(mode, func, types, args, kwargs)`, for a subclass with the class first. A decorator where
     `func` is left out.
 
-    It serves exactly this class and not what derives from it. It lives as long as `lib`, or as the custom operator, or
+    It handles exactly this class and not what derives from it. It lives as long as `lib`, or as the custom operator, or
     for ever. Raises RegistrationError where there is such a rule, TypeError for a class without a handler and for what
     cannot be called. Semantics: `torch.library.register_torch_dispatch`.
     """

@@ -1,4 +1,4 @@
-"""Operators: from a call's arguments to the kernel that serves them.
+"""Operators: from a call's arguments to the kernel that handles them.
 
 Generated stubs look `table` up themselves; everything uncommon comes here: missing entries, plain arrays, wrong types.
 """
@@ -73,7 +73,7 @@ class Operator(Entries):
         self._parts: Declaration | None = None
         self._signature: Signature | None = None
         self.renderer: Callable[[Operator], Kernel] | None = None  # of a stub, where no generated module has one
-        self.calls = 0  # that were served without a stub
+        self.calls = 0  # that were handled without a stub
         self.registrations = registry.define(self)
 
     @classmethod
@@ -184,7 +184,8 @@ class Operator(Entries):
     def call(self, *args: Any) -> Any:
         """Dispatch. `args` are all of them in order, converted but for tensors.
 
-        Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel serves the keys.
+        Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel handles the
+        keys.
         """
         keys = 0
         for position, is_list, is_optional, has_optional_items in self.signature.tensors:

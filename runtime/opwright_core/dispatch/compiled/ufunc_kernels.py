@@ -1,6 +1,6 @@
 """The kernels that are one ufunc of NumPy's, which the compiled core runs by itself (`fast/ufunc_kernel.c`).
 
-A generated package says which they are (`register.py`). The generated functions do the same, and serve what is
+A generated package says which they are (`register.py`). The generated functions do the same, and handle what is
 uncommon.
 """
 
@@ -31,7 +31,7 @@ def note_ufunc(module: str, general: str, ufunc: Ufunc) -> None:
 def with_ufunc(
     module: str, general: str, shims: tuple[Function, Function | None, Function | None], row: Row | None = None
 ) -> tuple[Function, Function | None, Function | None]:
-    """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what serves common
+    """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what handles common
     calls instead; in that of the general one, calls on half and bfloat16 that are computed in float32."""
     found = _noted.get((module, general))
     ufunc = None if found is None else getattr(np, found[0], None)

@@ -1,4 +1,4 @@
-"""Rows of kernels: a function on arrays, and how it is called, of which the runtime makes what serves an operator.
+"""Rows of kernels: a function on arrays, and how it is called, of which the runtime makes what handles an operator.
 
     sum_dim_IntList = kernel("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3), metas.sum_dim_IntList)
     sum_IntList_out = out_variant(sum_dim_IntList)
@@ -29,7 +29,7 @@ _KEYS: Final = {"CPU": DENSE_CPU, "CUDA": DENSE_CUDA}
 
 class Ufunc(NamedTuple):
     """The ufunc that a kernel is of dense tensors: `letters` has one for each argument (`dispatch.ufunc_shims`), and
-    `dtypes` are those that it serves, by NumPy's letters of kinds."""
+    `dtypes` are those that it handles, by NumPy's letters of kinds."""
 
     function: Any
     letters: str

@@ -26,7 +26,7 @@ Parts = tuple[Function, Function, Function, Function]
 
 
 def quick_call(row: Row, general: Function) -> Function:
-    """Return what serves the calls of a row in Python: `general` itself where nothing is quicker."""
+    """Return what handles the calls of a row in Python: `general` itself where nothing is quicker."""
     count = leading_tensors(row.kinds)
     operands = row.operand_positions()
     if row.cache is None or row.is_native or row.results != 1 or count == 0 or operands != tuple(range(len(operands))):

@@ -48,7 +48,7 @@ def native_shim(row: Row) -> Function:
 
 
 def native_calls(row: Row, general: Function) -> tuple[Function, Function]:
-    """Return what serves dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
+    """Return what handles dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
     fast, values_of = row.fast, RowCall(row).values
     pick = picker(row.positions, len(row.kinds))
     assert fast is not None

@@ -25,7 +25,7 @@ _LISTS: Final = frozenset("LlPpQq")
 
 
 def general_shim(row: Row) -> Function:
-    """Return the function that serves every call of a row's operator, but for one of a C kernel (`row_native`)."""
+    """Return the function that handles every call of a row's operator, but for one of a C kernel (`row_native`)."""
     if len(row.writes) > 1:
         return _writes_several(row)
     if row.writes:

@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def written_call(row: Row, general: Function) -> Function:
-    """Return what serves the calls of a row that writes in place: `general` itself where nothing is quicker."""
+    """Return what handles the calls of a row that writes in place: `general` itself where nothing is quicker."""
     count = leading_tensors(row.kinds)
     others = len(row.kinds) - count
     is_straight = row.takes_out and row.is_inplace and row.writes == (0,)

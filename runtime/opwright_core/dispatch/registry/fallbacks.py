@@ -1,4 +1,4 @@
-"""The fallbacks that every process begins with: they serve keys at which an operator has no kernel."""
+"""The fallbacks that every process begins with: they handle keys at which an operator has no kernel."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _KINDS = (
 
 
 class Handle:
-    """One registration, to be taken back: the one before it then serves its key again."""
+    """One registration, to be taken back: the one before it is then used again."""
 
     __slots__ = ("name", "registration")
 
@@ -96,7 +96,7 @@ def register(
     where: str = "",
     held: list[Removable] | None = None,
 ) -> Handle:
-    """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key serves it.
+    """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key is used.
 
     `kernel` is one of the kinds in `dispatch.registry.kernel_kinds`, or a function on Tensors. The handle is added to
     `held`, as one step with the registration. Raises RegistrationError for an unknown key, TypeError for what is no
@@ -212,7 +212,7 @@ def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
 
 
 def _wrapper(key: Key, module: str, function: str) -> Wrapper | LazyWrapper:
-    """Return what serves a key of an operator. That for ADInplaceOrView follows from the schema (packages of version 4
+    """Return what handles a key of an operator. That for ADInplaceOrView follows from the schema (packages of version 4
     of the abi have functions for it, which do the same)."""
     if key is DispatchKey.ADInplaceOrView:
         return INPLACE_OR_VIEW

@@ -30,7 +30,7 @@ class GivenRule(Generic[R]):
         self.rule = rule
 
     def remove(self) -> None:
-        """Take the rule back: the one before it serves again. Doing so again has no effect."""
+        """Take the rule back: the one before it is used again. Doing so again has no effect."""
         self._table.drop(self)
 
 
