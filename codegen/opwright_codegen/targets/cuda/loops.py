@@ -93,7 +93,7 @@ def _shown(kernel: LoopKernel, dtype: str) -> dict[str, object]:
         "strided": _parameters(f"{name}_strided", ["int64_t n", "int ndim", "opwright_sizes shape", *walked, *last]),
         "numbers": [f"const {types.type} s{i} = ({types.type})n{i};" for i in numbers],
         "places": "".join(f", p{i} = 0" for i in operands),
-        "steps": [f"p{i} += place * steps{i}[dim];" for i in operands],
+        "steps": [f"p{i} += index * steps{i}[dim];" for i in operands],
         "at_dense": _at(kernel, dtype, [f"a{i}[i]" for i in operands]),
         "at_strided": _at(kernel, dtype, [f"a{i}[p{i}]" for i in operands]),
     }
