@@ -64,6 +64,7 @@ VERBS = [
     "Go",
     "Group",
     "Hand",
+    "Handle",
     "Have",
     "Hold",
     "Ignore",

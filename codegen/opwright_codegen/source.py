@@ -98,7 +98,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text whose language is not parsed yet, and where it stands. Comparison ignores the place."""
+    """A text whose language is not parsed yet, and where it stands. Comparison ignores the position."""
 
     text: str
     span: Span = field(compare=False, repr=False)

@@ -9,7 +9,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `aten`, their packets and functions are called, for type checkers alone: what parts share."""
+"""How operators of `aten`, their packets and functions are called, for type checkers: what modules share."""
 
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload

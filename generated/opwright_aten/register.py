@@ -5,12 +5,12 @@
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
 #     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
-"""Which functions serve which operators of `aten`, by the modules that these stand in.
+"""Which functions handle which operators of `aten`, by the modules that these stand in.
 
-A row is (operator, function, what serves it …). `CPU+dense+arrays` is the kernel of that name for CPU, and those for
+A row is (operator, function, what handles it …). `CPU+dense+arrays` is the kernel of that name for CPU, and those for
 dense tensors and for plain arrays: `function`, `function_dense`, `function_arrays` of the module for the key.
 ("ufunc", "add", (0, 1), "fce", False) behind it says that these two are a ufunc of NumPy's over the arguments at those
-places (a negative place, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are
+positions (a negative one, -1 for the first, is that of a number), for those kinds of dtypes ("e": half and bfloat16 are
 computed in float32), not in place, where every other argument is 1.
 `metas` is the fake kernel that the function of that name, or of another, gives (`metas.NAME`).
 `Autograd` and `autocast` are wrappers of that name, `-Autograd` says that there is nothing to do, `ADInplaceOrView`
@@ -19,7 +19,7 @@ module is written out: (key, module, function, …).
 A name that the schema declares, and that is bound to nothing, has no module.
 """
 
-# The parts that have batching rules.
+# The modules that have batching rules.
 BATCHING: tuple[str, ...] = (
     "pointwise",
     "unary",

@@ -21,7 +21,7 @@ PATH: Final = Path(__file__).with_name("__init__.pyi")
 def text() -> str:
     """Return what the stub has to say.
 
-    What stands in place of an operator's stub is imported before the operators and behind: of two definitions mypy
+    What stands instead of an operator's stub is imported before the operators and behind: of two definitions mypy
     takes the first, and pyright the last.
     """
     table: dict[str, Any] = vars(opwright)

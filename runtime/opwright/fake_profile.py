@@ -1,4 +1,4 @@
-"""Fake kernels from recorded calls: for an operator that has none, the ranks, dtypes and devices seen so far answer.
+"""Fake kernels from recorded calls: for an operator that has none, the ranks, dtypes and devices seen so far say it.
 
 A profile is what one call's tensors looked like; sizes are not in it, so those of results are unbacked symbols. Names
 are those of PyTorch's `torch._library.fake_profile`. Files are JSON, which is YAML too.
@@ -99,7 +99,7 @@ def _qualified(name: str) -> str:
 
 @contextlib.contextmanager
 def unsafe_generate_fake_kernels(op_profiles: Mapping[str, Iterable[OpProfile]]) -> Iterator[list[Library]]:
-    """Serve operators on fake tensors as their profiles say, by qualified name, within the block.
+    """Handle operators on fake tensors as their profiles say, by qualified name, within the block.
 
     A call that looks like a recorded one gets new row-major tensors of the recorded ranks, dtypes and devices, whose
     sizes are unbacked (the FakeTensorMode needs a ShapeEnv); another raises MissingOpProfile. Unsafe, since results may

@@ -19,7 +19,7 @@ _OPERANDS: Final = frozenset((Tensor, int, float, bool))
 
 
 class Later:
-    """A method whose function is found when it is first asked for, and then takes its place in the class."""
+    """A method whose function is found when it is first asked for, and then replaces it in the class."""
 
     __slots__ = ("_find", "_name", "_owner")
 
@@ -30,7 +30,7 @@ class Later:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         function = self._find()
-        if self._owner.__dict__.get(self._name) is self:  # nobody has put another one in its place
+        if self._owner.__dict__.get(self._name) is self:  # nobody has put another one instead
             setattr(self._owner, self._name, function)
         return function if instance is None else function.__get__(instance, owner)
 

@@ -1,4 +1,4 @@
-"""The import that fills the table by which lower rooms ask higher ones (`opwright_core.hooks`)."""
+"""The import that fills the table by which lower packages ask higher ones (`opwright_core.hooks`)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _traces() -> Traces:
 
 
 class _Tools:
-    """The rooms around the whole, each loaded by itself."""
+    """The packages around the whole, each loaded by itself."""
 
     @property
     def opcheck(self) -> Callable[..., Any]:
@@ -85,7 +85,7 @@ class _Tools:
     def array_namespace(self) -> ModuleType:
         import opwright
 
-        return opwright.array_api  # a room above this one, which the package loads by name
+        return opwright.array_api  # a package above this one, which the package loads by name
 
 
 @cache

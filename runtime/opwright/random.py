@@ -44,5 +44,5 @@ def fork_rng(
     numbered."""
     if not enabled:
         return keeping_states(())
-    places = [f"{device_type}:{device}" if isinstance(device, int) else device for device in devices or ()]
-    return keeping_states(map(generator_of, ["cpu", *map(as_device, places)]))
+    wanted = [f"{device_type}:{device}" if isinstance(device, int) else device for device in devices or ()]
+    return keeping_states(map(generator_of, ["cpu", *map(as_device, wanted)]))

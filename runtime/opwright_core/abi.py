@@ -46,7 +46,7 @@ from opwright_core.tensors.tensor import Tensor, wrap_views
 from opwright_core.tensors.wrapping import wrap, wrap_view
 
 VERSION: Final = 6
-_OLDEST: Final = 4  # of the packages that this module serves, too
+_OLDEST: Final = 4  # of the packages that this module supports, too
 _TUPLES: Final = 6  # the first whose packages give rows of tuples, not of texts
 
 __all__ = [
@@ -80,10 +80,10 @@ def install(
     *,
     trusted: bool = False,
 ) -> None:
-    """Define the operators of a generated package, and register what serves them (`parts.install`). Kernels that are
+    """Define the operators of a generated package, and register what handles them (`parts.install`). Kernels that are
     `trusted` return what is declared, and raise errors that say what is wrong.
 
-    Raises ImportError where the package was generated for a version of this module that it does not serve.
+    Raises ImportError where the package was generated for a version of this module that it does not support.
     """
     if not _OLDEST <= version <= VERSION:
         raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright_core.abi")

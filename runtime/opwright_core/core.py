@@ -21,7 +21,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Core(NamedTuple):
-    """The answer of `opwright.dispatch.core()`: "fast", "partial" or "python", and why."""
+    """The result of `opwright.dispatch.core()`: "fast", "partial" or "python", and why."""
 
     name: str
     reason: str
@@ -29,7 +29,7 @@ class Core(NamedTuple):
 
 @cache
 def _load(name: str) -> tuple[Any, str]:
-    """Return an extension and why it serves; None and why it does not. The core takes the kernels that it has."""
+    """Return an extension and why it is used; None and why it is not. The core takes the kernels that it has."""
     if (switch := os.environ.get("OPWRIGHT_PURE", "")) not in ("", "0"):
         return None, f"OPWRIGHT_PURE={switch} is set"
     try:
@@ -87,12 +87,12 @@ class Caller:
     __call__: Callable[..., Any]
 
     def _pass_calls_to(self, function: Callable[..., Any]) -> None:
-        """Have a function serve calls."""
+        """Have a function handle calls."""
         self.__call__ = function
 
 
 class SizeBase(tuple[int, ...]):
-    """The base of shapes, by which C gives what they have at a place."""
+    """The base of shapes, by which C gives what they have at a position."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ def core() -> Core:
 
 
 def compiled(function: _Function) -> _Function:
-    """Return the kernel in C that has the function's name, which calls the function for what it does not serve; the
+    """Return the kernel in C that has the function's name, which calls the function for what it does not handle; the
     function itself where Python runs. Those of the runtime are in the core, others in their package's extension."""
     package = function.__module__.partition(".")[0]
     if fast is None or (package not in ("opwright", "opwright_core") and _load(f"{package}._native")[0] is None):

@@ -10,7 +10,7 @@ class RegistrationError(RuntimeError):
 
 
 class DispatchError(NotImplementedError):
-    """No kernel serves the call, or no backend its device. The message says what is registered, or to be installed."""
+    """No kernel handles the call, or no backend its device. The message says what is registered, or to be installed."""
 
 
 class ArgumentError(DispatchError, TypeError):

@@ -1,7 +1,7 @@
-"""The questions of the small runtime to the library on it: a typed table, which `opwright.providers` fills.
+"""The functions that lower packages call in higher ones (late binding): a typed table that `opwright.providers` fills.
 
-The first question imports that, and a room that is asked loads by its own first one: an import from below would make a
-circle of all rooms, and load them for who needs none.
+The first call imports that, and then the package that provides the function: imports from below would be circular, and
+would load packages that the program does not need.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ Tensor: TypeAlias = Any
 
 
 class Operators(Protocol):
-    """The answers of `opwright.backends`: what arrays and plans ask of operators, and do with them."""
+    """The functions of `opwright.backends` that lower packages call: what arrays and plans ask of operators, and do
+    with them."""
 
     def wrong_result(self, problem: str, what: str) -> ContractError: ...
     def name_row(self, error: Exception, row: KernelRow) -> None: ...
 
 
 class Fakes(Protocol):
-    """The answers of `opwright.fake`: tensors without data, and the kernels that run on them."""
+    """The functions of `opwright.fake` that lower packages call: tensors without data, and the kernels that run on
+    them."""
 
     def active_mode(self) -> FakeTensorMode | None: ...
     def mode_of(self, args: Any) -> FakeTensorMode | None: ...
@@ -59,7 +61,8 @@ class Fakes(Protocol):
 
 
 class Gradients(Protocol):
-    """The answers of `opwright.autograd`: wrappers of kernels, and what printing and out variants ask of a tensor."""
+    """The functions of `opwright.autograd` that lower packages call: wrappers of kernels, and what printing and out
+    variants ask of a tensor."""
 
     def current_tangent(self, tensor: Tensor) -> Tensor | None: ...
     def check_out(self, name: str, *tensors: Tensor | None) -> None: ...
@@ -74,7 +77,8 @@ class Gradients(Protocol):
 
 
 class Handlers(Protocol):
-    """The answers of `opwright.python_dispatch`: calls that go to handlers, and instances of Tensor subclasses."""
+    """The functions of `opwright.python_dispatch` that lower packages call: calls that go to handlers, and instances of
+    Tensor subclasses."""
 
     def call_handlers(
         self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -98,7 +102,8 @@ class Handlers(Protocol):
 
 
 class Levels(Protocol):
-    """The answers of `opwright.levels`: what serves calls while a transform is on, and the data of its tensors."""
+    """The functions of `opwright.levels` that lower packages call: what handles calls while a transform is on, and the
+    data of its tensors."""
 
     def front_of(self, operator: Operator) -> Function: ...
     def back_of(self, operator: Operator) -> Function: ...
@@ -110,7 +115,7 @@ class Levels(Protocol):
 
 
 class Transforms(Protocol):
-    """The answers of `opwright.func`: the transforms that `autograd` is made of, too."""
+    """The functions of `opwright.func` that lower packages call: the transforms that `autograd` is made of, too."""
 
     @property
     def vmap(self) -> Function: ...
@@ -118,14 +123,14 @@ class Transforms(Protocol):
 
 
 class Traces(Protocol):
-    """The answer of `opwright.fx`: what serves the key Tracer."""
+    """The functions of `opwright.fx` that lower packages call: what handles the key Tracer."""
 
     def record(self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
 
 class Tools(Protocol):
-    """The answers of the rooms around the whole: what `library` and `autograd` show under PyTorch's names, and the
-    namespace that a Tensor names."""
+    """The functions of packages around the whole that lower packages call: what `library` and `autograd` show under
+    PyTorch's names, and the namespace that a Tensor names."""
 
     @property
     def opcheck(self) -> Function: ...
@@ -136,7 +141,7 @@ class Tools(Protocol):
 
 @dataclass(slots=True)
 class Hooks:
-    """The table: for each room, the function that loads it and returns its answers."""
+    """The table: for each package, the function that loads it and returns its provider."""
 
     operators: Callable[[], Operators]
     fakes: Callable[[], Fakes]

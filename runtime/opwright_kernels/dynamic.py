@@ -1,6 +1,6 @@
 """Fake kernels of operators whose results depend on data: unbacked numbers where the mode has a ShapeEnv, else errors.
 
-They serve the Meta key, and see arrays without data.
+They handle the Meta key, and see arrays without data.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def unknown_neighbour_slices(
         none = xp.empty_like(self, int64, shape=(0,))
         return xp.empty_like(self, self.dtype, shape=self.shape), none, xp.empty_like(none, int64, shape=(0,))
     count = _unique_count(self, self.shape[dim])
-    # The slices lie one after another, as rows do; then the dimension goes to its place.
+    # The slices lie one after another, as rows do; then the dimension goes to its position.
     steps = contiguous_strides((count, *self.shape[:dim], *self.shape[dim + 1 :]))
     shape = (*self.shape[:dim], count, *self.shape[dim + 1 :])
     kept = meta_array(shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), self.dtype, self.place)

@@ -38,8 +38,8 @@ def blackman_window(
     xp: ModuleType, window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """Return 0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)."""
-    places = 2 * pi * _places(xp, window_length, periodic)
-    return _cast(xp, window_length, 0.42 - 0.5 * xp.cos(places) + 0.08 * xp.cos(2 * places), dtype)
+    positions = 2 * pi * _places(xp, window_length, periodic)
+    return _cast(xp, window_length, 0.42 - 0.5 * xp.cos(positions) + 0.08 * xp.cos(2 * positions), dtype)
 
 
 def kaiser_window(

@@ -1,1 +1,1 @@
-"""Kernels, rules and expressions bound to the operators and keys that they serve."""
+"""Kernels, rules and expressions bound to the operators and keys that they handle."""

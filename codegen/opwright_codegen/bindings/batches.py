@@ -102,8 +102,8 @@ def family_of(schema: FunctionSchema, formula: Formula, rules: KernelModules) ->
     module, _, function = name.rpartition(":")
     rule = rules.find_path(module, function) if module else rules.find(name)
     assert rule is not None  # the formula is bound
-    places = {argument.name: place for place, argument in enumerate(schema.arguments)}
-    tensors = {place for place, argument in enumerate(schema.arguments) if argument.type.is_tensor_like}
+    places = {argument.name: position for position, argument in enumerate(schema.arguments)}
+    tensors = {position for position, argument in enumerate(schema.arguments) if argument.type.is_tensor_like}
     if takes_signature(rule) and has_sizes_of_operands(
         call, rule, frozenset(schema.arguments[p].name for p in tensors)
     ):
@@ -124,10 +124,10 @@ def family_of(schema: FunctionSchema, formula: Formula, rules: KernelModules) ->
     return _family(positions, constants, may_be_none)
 
 
-def _reads(formula: Formula, tensors: Set[int], places: Mapping[str, int]) -> bool:
+def _reads(formula: Formula, tensors: Set[int], positions: Mapping[str, int]) -> bool:
     """Whether a tensor argument is in the formula."""
     nodes = (node for node in walk(formula) if isinstance(node, Reference) and node.kind is Kind.ARGUMENT)
-    return any(places.get(node.name) in tensors for node in nodes)
+    return any(positions.get(node.name) in tensors for node in nodes)
 
 
 def _first_call(formula: Formula) -> Call:

@@ -1,4 +1,4 @@
-"""The kernel that serves each operator and key: a function of the kernel modules, an expression, or an unbound name."""
+"""The kernel of each operator and key: a function of the kernel modules, an expression, or an unbound name."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class FunctionalOf:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The kernel that serves an operator at a key. `base` is the operator whose kernel and meta it is: often itself."""
+    """The kernel of an operator at a key. `base` is the operator whose kernel and meta it is: often itself."""
 
     view: OperatorView
     base: Operator
@@ -188,7 +188,7 @@ class _Binder:
         return [*found, *_fakes(found)]
 
     def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | FunctionalOf | None:
-        """Return the operator that computes the results of a variant that no kernel of its own serves."""
+        """Return the operator that computes the results of a variant that no kernel of its own handles."""
         if not key.startswith("Composite") or operator.kind is SchemaKind.MUTABLE:
             return None
         if operator.kind is SchemaKind.FUNCTIONAL:
@@ -206,7 +206,7 @@ class _Binder:
         return VariantOf(self._views[source.name])
 
     def _written_source(self, operator: Operator) -> Operator | None:
-        """Return the operator that a made functional variant was made from, if a kernel serves that."""
+        """Return the operator that a made functional variant was made from, if a kernel handles that."""
         if not operator.generated or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
             return None
         group = self._groups[operator.name]
@@ -214,7 +214,7 @@ class _Binder:
         return source if source is not None and self._is_bound(source) else None
 
     def _is_bound(self, operator: Operator) -> bool:
-        """Whether some kernel serves the operator; one that is wrong is an error of its own."""
+        """Whether some kernel handles the operator; one that is wrong is an error of its own."""
         if self._written_source(operator) is not None:
             return True
         base = operator if operator.base_name is None else self._operators[operator.base_name]
@@ -338,7 +338,7 @@ def _check_torch_kernel(base: Operator, key: str, kernel: Kernel) -> None:
 
 
 def _check_variant(operator: Operator, base: Operator, meta: Meta) -> None:
-    """Refuse the variants of an operator that its kernel and meta cannot serve."""
+    """Refuse the variants of an operator that its kernel and meta cannot handle."""
     name = operator.schema.name
     functional = operator.kind is SchemaKind.FUNCTIONAL
     if isinstance(meta, ViewOf) and not functional:

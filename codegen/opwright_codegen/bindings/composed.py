@@ -63,7 +63,7 @@ class _Composed:
 
     def _made(self, operator: OperatorView) -> Family | None:
         tensors = _tensors(operator.schema)
-        if not tensors or any(operator.schema.arguments[place].type.is_list_like for place in tensors):
+        if not tensors or any(operator.schema.arguments[position].type.is_list_like for position in tensors):
             return None
         if "pointwise" in operator.operator.tags:
             return Family("Elementwise", tensors)
@@ -109,7 +109,7 @@ class _Composed:
 
 
 def _tensors(schema: FunctionSchema) -> tuple[int, ...]:
-    return tuple(place for place, each in enumerate(schema.arguments) if each.type.is_tensor_like)
+    return tuple(position for position, each in enumerate(schema.arguments) if each.type.is_tensor_like)
 
 
 def _passed(call: Call, callee: FunctionSchema, caller: FunctionSchema) -> dict[int, Formula | None] | None:
@@ -122,11 +122,11 @@ def _passed(call: Call, callee: FunctionSchema, caller: FunctionSchema) -> dict[
     if len(call.arguments) > len(arguments) or any(name not in names for name, _ in call.keywords):
         return None
     given = dict(enumerate(call.arguments)) | {names.index(name): value for name, value in call.keywords}
-    if any(not _fits(value, arguments[place], caller) for place, value in given.items()):
+    if any(not _fits(value, arguments[position], caller) for position, value in given.items()):
         return None
-    if any(place not in given and each.default is None for place, each in enumerate(arguments)):
+    if any(position not in given and each.default is None for position, each in enumerate(arguments)):
         return None
-    return {place: given.get(place) for place in range(len(arguments))}
+    return {position: given.get(position) for position in range(len(arguments))}
 
 
 def _fits(value: Formula, argument: Argument, caller: FunctionSchema) -> bool:
@@ -138,13 +138,13 @@ def _fits(value: Formula, argument: Argument, caller: FunctionSchema) -> bool:
 
 def _moved(family: Family, passed: Mapping[int, Formula | None], schema: FunctionSchema) -> Family | None:
     """Return a family with the positions of the caller's arguments; None where a position is none of these."""
-    places = {each.name: place for place, each in enumerate(schema.arguments)}
+    positions = {each.name: position for position, each in enumerate(schema.arguments)}
 
-    def moved(place: int) -> int:
-        value = passed[place]
+    def moved(position: int) -> int:
+        value = passed[position]
         if not isinstance(value, Reference) or value.kind is not Kind.ARGUMENT:
-            raise LookupError(place)
-        return places[value.name]
+            raise LookupError(position)
+        return positions[value.name]
 
     dims = dict(family.keywords).get("dim")
     if family.name == "Along" and isinstance(dims, int) and _is_none(passed[dims]):

@@ -1,4 +1,4 @@
-"""CUDA kernels: what the functions of one take, how it is launched, and whether it can serve its operator."""
+"""CUDA kernels: what the functions of one take, how it is launched, and whether it can handle its operator."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CudaKernel(FunctionKernel):
 def cuda_kernel(
     form: RawKernel | NvccKernel, base: Operator, key: str, modules: KernelModules, span: Span
 ) -> CudaKernel:
-    """Return the CUDA kernel of an operator. Raises SchemaError for one that cannot be, or cannot serve it."""
+    """Return the CUDA kernel of an operator. Raises SchemaError for one that cannot be, or cannot handle it."""
     if key != "CUDA":
         message = f"a kernel in CUDA serves CUDA, not {key}"
         raise SchemaError("cuda-key", message, span, "write 'CUDA: raw:…', and for the CPU a kernel of its own")

@@ -136,10 +136,10 @@ class _Reader:
 
     def _place(self, value: Formula, is_tensor: bool | None) -> int:
         """Return the position of an argument; one that is a tensor or not, as it is asked for."""
-        for place, argument in enumerate(self.schema.arguments):
+        for position, argument in enumerate(self.schema.arguments):
             if isinstance(value, Reference) and value.kind is Kind.ARGUMENT and value.name == argument.name:
                 if is_tensor in (None, argument.type.is_tensor_like):
-                    return place
+                    return position
                 kind = "a tensor" if is_tensor else "no tensor"
                 message = f"an argument that is {kind} is expected here"
                 raise SchemaError(f"{self.key}-form", message, value.span or self.text.span)

@@ -240,8 +240,8 @@ def operand_problems(call: Call, rule: KernelFunction, schema: FunctionSchema, s
     operands = [p.annotation for p in rule.positional if p.annotation in _ONE_BY_ONE]
     has_core = any(p.annotation == "CoreDimensions" for p in rule.positional)
     no_numbers = has_core or (len(operands) == 1 and rule.vararg is None)  # a number beside tensors is cast to them
-    for place, argument in enumerate(call.arguments):
-        parameter = rule.positional[place] if place < len(rule.positional) else None
+    for position, argument in enumerate(call.arguments):
+        parameter = rule.positional[position] if position < len(rule.positional) else None
         takes = parameter.annotation if parameter is not None else "Any"
         noun = _no_operand(argument, schema, no_numbers) if takes in _ONE_BY_ONE else ""
         if noun:

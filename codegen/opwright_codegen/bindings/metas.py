@@ -131,7 +131,8 @@ class MetaBinder:
 
 
 def _by_path(formula: Formula, paths: Mapping[str, str]) -> Formula:
-    """Return the formula with rules of a project's own by their paths: generated code finds the others in one place."""
+    """Return the formula with rules of a project's own by their paths: generated code finds the others in one
+    position."""
 
     def change(part: Formula) -> Formula | None:
         is_own = isinstance(part, Reference) and part.kind is Kind.RULE and part.name in paths

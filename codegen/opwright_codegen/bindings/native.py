@@ -1,4 +1,4 @@
-"""C kernels: which operators a C function can serve, and what the loops of expressions are called."""
+"""C kernels: which operators a C function can handle, and what the loops of expressions are called."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Native(FunctionKernel):
 
 
 def native_kernel(name: str, base: Operator, key: str, span: Span) -> Native:
-    """Return the C kernel of an operator. Raises SchemaError for an operator that no C function can serve."""
+    """Return the C kernel of an operator. Raises SchemaError for an operator that no C function can handle."""
     if key != "CPU":
         raise SchemaError("native-key", f"a C kernel serves CPU, not {key}", span, "write 'CPU: native:…'")
     arguments, results = signature_of(base, span, _C)

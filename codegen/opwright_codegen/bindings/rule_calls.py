@@ -39,8 +39,8 @@ _TYPES_OF_SIZES = ("int", "SymInt")
 def check_rule_call(
     call: Call, rule: KernelFunction, schema: FunctionSchema, span: Span, given: Given = NOTHING
 ) -> Iterator[SchemaError]:
-    """Yield what is wrong with a call of `rule`, each with its place. `span` is that of the whole formula; `given` are
-    the optional arguments that are no None there."""
+    """Yield what is wrong with a call of `rule`, each with its position. `span` is that of the whole formula; `given`
+    are the optional arguments that are no None there."""
     at = call.span or span
     positional = rule.positional
     names = [name for name, _ in call.keywords]

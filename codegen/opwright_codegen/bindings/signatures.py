@@ -104,7 +104,7 @@ class FunctionKernel:
 def signature_of(
     base: Operator, span: Span, language: Language
 ) -> tuple[tuple[NativeArgument, ...], tuple[NativeResult, ...]]:
-    """Return the arguments and results of an operator's functions. Raises SchemaError for one that none can serve."""
+    """Return the arguments and results of an operator's functions. Raises SchemaError for one that none can handle."""
     schema = base.schema
     writes = base.meta is None and schema.kind is not SchemaKind.FUNCTIONAL
     outs = () if writes else schema.out_arguments
@@ -145,7 +145,7 @@ def _results(base: Operator, span: Span, language: Language) -> tuple[NativeResu
     if not returns or any(str(found.type) != "Tensor" for found in returns):
         message = f"{base.schema.name} does not return one or several Tensors, as a {language.name} kernel does"
         raise SchemaError(f"{language.code}-results", message, span, "write the kernel in Python")
-    outs = ["out"] if len(returns) == 1 else [f"out{place}" for place in range(len(returns))]
+    outs = ["out"] if len(returns) == 1 else [f"out{position}" for position in range(len(returns))]
     return tuple(NativeResult(found.name or out) for found, out in zip(returns, outs, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""The command `backend`: what a backend of the installed runtime has kernels for, and what serves the rest."""
+"""The command `backend`: what a backend of the installed runtime has kernels for, and what handles the rest."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def check(job: Job, arguments: Namespace, out: TextIO) -> int:
 
 
 def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) -> None:
-    """Say what torchgen would refuse of ATen's operators: each place, or how many there are."""
+    """Say what torchgen would refuse of ATen's operators: each position, or how many there are."""
     for each in advice if is_wanted else ():
         print(each.shown("advice"), end="\n\n", file=out)
     if advice and not is_wanted:

@@ -137,8 +137,8 @@ def _kernels(operator: Operator) -> Iterator[str]:
 def _print_blocks(texts: Mapping[str, str], schema: str, out: TextIO) -> None:
     """Print the code of an operator in each generated file."""
     for file, text in texts.items():
-        for place, block in enumerate((*text_about(text, schema), *_blocks(text, schema))):
-            print(f"\n  {file}" if place == 0 else "", file=out)
+        for position, block in enumerate((*text_about(text, schema), *_blocks(text, schema))):
+            print(f"\n  {file}" if position == 0 else "", file=out)
             out.writelines(f"    {line}".rstrip() + "\n" for line in block)
 
 

@@ -102,7 +102,7 @@ def gradient_problems(schema: FunctionSchema, derivatives: Sequence[Derivative])
         message = f"the formulas of {schema.name} mix {ways}"
         hint = "grad is the gradient of the first output alone; with several, write grads[i] or grad_NAME for all"
         yield SchemaError("mixed-gradients", message, list(first.values())[-1].text.span, hint)
-    used = {place for derivative in derivatives for place in derivative.gradients}
+    used = {position for derivative in derivatives for position in derivative.gradients}
     if set(first) == {"grads"} and len(used) == 1 and len(schema.returns) > 1 and _only_first(derivatives):
         if schema.returns[used.pop()].type.is_list_like:
             return
@@ -113,7 +113,7 @@ def gradient_problems(schema: FunctionSchema, derivatives: Sequence[Derivative])
 
 def has_mixed_outputs(schema: FunctionSchema, outputs: Sequence[int]) -> bool:
     """Whether a list is among several outputs that can have gradients."""
-    return len(outputs) > 1 and any(schema.returns[place].type.is_list_like for place in outputs)
+    return len(outputs) > 1 and any(schema.returns[position].type.is_list_like for position in outputs)
 
 
 def _only_first(derivatives: Sequence[Derivative]) -> bool:

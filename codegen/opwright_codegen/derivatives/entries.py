@@ -33,7 +33,7 @@ __all__ = ["Block", "Entry", "Line", "read_derivative_entries"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line `self, other: formula`: the names, each with its place, and the text."""
+    """A line `self, other: formula`: the names, each with its position, and the text."""
 
     names: tuple[Text, ...]
     text: Text
@@ -133,7 +133,7 @@ def _lines(pairs: Mapping[str, Pair], source: Source, errors: Errors) -> Iterato
 
 
 def _names(key: ScalarNode, source: Source) -> Iterator[Text]:
-    """Yield the names of `self, other` with their places."""
+    """Yield the names of `self, other` with their positions."""
     span = text_span(key, source)
     at = 0
     for part in key.text.split(","):

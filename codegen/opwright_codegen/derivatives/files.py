@@ -210,9 +210,9 @@ def _read_block(
 
 def _candidates(entry: Entry, schema: FunctionSchema) -> Iterator[int]:
     """Yield the positions of outputs that can have gradients."""
-    for place, result in enumerate(schema.returns):
-        if result.type.is_tensor_like and (entry.booleans is None or entry.booleans[place]):
-            yield place
+    for position, result in enumerate(schema.returns):
+        if result.type.is_tensor_like and (entry.booleans is None or entry.booleans[position]):
+            yield position
 
 
 def _read_forward(

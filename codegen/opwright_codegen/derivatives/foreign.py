@@ -103,7 +103,9 @@ class ForeignFormulas:
         formula = _parsed(text)
         short, saved_inputs = saved_of(text.text, [argument.name for argument in schema.arguments])
         short, saved_outputs = saved_of(short, schema.output_names)
-        named = {place: f"grad_{schema.returns[place].name}" for place in outputs if schema.returns[place].name}
+        named = {
+            position: f"grad_{schema.returns[position].name}" for position in outputs if schema.returns[position].name
+        }
         names = {name for name in ("grad", "grads", *named.values()) if mentions(short, name)}
         indexed = gradient_positions(short)
         for index in indexed:
@@ -111,7 +113,7 @@ class ForeignFormulas:
                 message = f"grads[{index}] is of no output: there are {len(schema.returns)}"
                 raise SchemaError("gradient-index", message, text.span)
         found = {outputs[index] for index in indexed if index < len(outputs)}
-        found |= {place for place, name in named.items() if name in names}
+        found |= {position for position, name in named.items() if name in names}
         if "grads" in names and not indexed:
             found |= set(outputs)
         if "grad" in names:

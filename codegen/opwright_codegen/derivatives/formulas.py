@@ -209,7 +209,7 @@ def _positions(formula: Formula, schema: FunctionSchema, outputs: tuple[int, ...
             case Reference(Kind.GRAD, "grad"):
                 found |= set(outputs[:1])
             case Reference(Kind.GRAD, name):
-                found |= {place for place, result in enumerate(schema.returns) if f"grad_{result.name}" == name}
+                found |= {position for position, result in enumerate(schema.returns) if f"grad_{result.name}" == name}
             case _:
                 pass
     return tuple(sorted(found))

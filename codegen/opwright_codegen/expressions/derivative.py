@@ -101,9 +101,9 @@ class _Values:
             return found
         return Call(Attribute(self.like(), "new_full"), (template("()"), found))
 
-    def partial(self, node: Applied, place: int, gradient: Formula) -> Formula | None:
+    def partial(self, node: Applied, position: int, gradient: Formula) -> Formula | None:
         """Return the derivative by one operand, times `gradient`; None where there is none or it is zero."""
-        text = node.function.derivatives[place]
+        text = node.function.derivatives[position]
         if text in (ZERO, NONE):
             return None
         if node.function.name == "power" and node.operands[1].sort is Sort.NUMBER:
@@ -111,7 +111,7 @@ class _Values:
         test = node.operands[0]
         if node.function.name == "where" and test.sort is Sort.NUMBER:
             chosen = gradient, Binary("*", gradient, Constant(0))
-            return Conditional(self.value(test), *(chosen if place == 1 else reversed(chosen)))
+            return Conditional(self.value(test), *(chosen if position == 1 else reversed(chosen)))
         if node.function.name == "clamp" and all(part.sort is Sort.NUMBER for part in node.operands[1:]):
             text = "where((x > y) & (x < z), g, 0)"  # numbers share no gradient
         given = {letter: self.value(part) for letter, part in zip(_LETTERS, node.operands, strict=False)}
@@ -183,14 +183,14 @@ class _Backward(_Values):
             case Cast(operand) if operand.sort is not Sort.TRUTH:
                 self._visit(operand, gradient)
             case Applied(function, operands):
-                for place, operand in enumerate(operands):
-                    if function.derivatives[place] == ZERO:
+                for position, operand in enumerate(operands):
+                    if function.derivatives[position] == ZERO:
                         self._steps.update(_arguments(operand))
                     elif operand.sort is Sort.VALUE:
-                        found = self.partial(node, place, gradient)
+                        found = self.partial(node, position, gradient)
                         if found is not None:
                             self._visit(operand, found)
-                        elif function.derivatives[place] != NONE:
+                        elif function.derivatives[position] != NONE:
                             self._steps.update(_arguments(operand))
             case _:
                 pass
@@ -222,9 +222,9 @@ class _Forward(_Values):
                 return self._tangent(operand)
             case Applied(_, operands):
                 terms = []
-                for place, operand in enumerate(operands):
+                for position, operand in enumerate(operands):
                     inner = self._tangent(operand) if operand.sort is Sort.VALUE else None
-                    found = None if inner is None else self.partial(node, place, inner)
+                    found = None if inner is None else self.partial(node, position, inner)
                     if found is not None:
                         terms.append(found)
                 return _sum(terms) if terms else None

@@ -199,7 +199,7 @@ def walk(formula: Formula) -> Iterator[Formula]:
 
 
 def depth(formula: Formula) -> int:
-    """Return how many formulas stand in each other. Does not recurse: the answer may be that nothing else should."""
+    """Return how many formulas stand in each other. Does not recurse: the result may be that nothing else should."""
     deepest = 0
     pending = [(formula, 1)]
     while pending:
@@ -210,7 +210,7 @@ def depth(formula: Formula) -> int:
 
 
 def rewrite(formula: Formula, change: Callable[[Formula], Formula | None]) -> Formula:
-    """Return the formula with the answer of `change` for each part that has one; inside such a part it is not asked."""
+    """Return the formula with the result of `change` for each part that has one; inside such a part it is not asked."""
     changed = change(formula)
     if changed is not None:
         return changed

@@ -1,5 +1,5 @@
-"""The proof that formulas are elementwise: whatever arrays they are given, NumPy's answer is new memory of the shape
-that the arrays broadcast to, and each element of it depends on theirs at its own place.
+"""The proof that formulas are elementwise: whatever arrays they are given, NumPy's result is new memory of the shape
+that the arrays broadcast to, and each element of it depends on theirs at its own position.
 
 Ufuncs of one output and Python's arithmetic are, over arrays and numbers, and choices between such. Anything else may
 be, or may not.
@@ -75,7 +75,7 @@ def is_elementwise(formula: Formula, names: Names) -> bool:
 
 
 def keeps_dtype(formula: Formula, names: Names, kinds: str) -> bool:
-    """Whether an elementwise formula gives arrays of one dtype an answer of that dtype, where it is of these kinds.
+    """Whether an elementwise formula gives arrays of one dtype a result of that dtype, where it is of these kinds.
     Scalars are real, and of the kind."""
     match formula:
         case Call(Attribute(Reference(Kind.MODULE), name), operands) if name in _KEEPING:
@@ -87,8 +87,8 @@ def keeps_dtype(formula: Formula, names: Names, kinds: str) -> bool:
 
 
 def operands_broadcast(formula: Formula, writers: Collection[str] = ()) -> frozenset[str]:
-    """Return the arguments that the answer is surely broadcast to, whatever else it is made of: a ufunc that writes
-    into an array of their common shape fills it with an answer of that shape, and repeats none that is smaller. So do
+    """Return the arguments that the result is surely broadcast to, whatever else it is made of: a ufunc that writes
+    into an array of their common shape fills it with a result of that shape, and repeats none that is smaller. So do
     the functions `writers`, which take `out`."""
     match formula:
         case Reference(Kind.ARGUMENT, name):
@@ -103,7 +103,7 @@ def operands_broadcast(formula: Formula, writers: Collection[str] = ()) -> froze
 
 def is_of_operands(formula: Formula, names: Names, writers: Collection[str] = ()) -> bool:
     """Whether a ufunc, or a function of `writers`, is called with nothing but these arrays, what ufuncs make of them,
-    and numbers beside them: of unsigned integers its answer is then of no integers that have a sign."""
+    and numbers beside them: of unsigned integers its result is then of no integers that have a sign."""
     match formula:
         case Conditional(_, then, otherwise):
             return is_of_operands(then, names, writers) and is_of_operands(otherwise, names, writers)

@@ -42,13 +42,13 @@ MAX_INTEGER = 2**64
 
 
 def parse(text: Text) -> Formula:
-    """Return the formula that `text` is; `a, b` is a tuple. Raises SchemaError with the place in the file."""
+    """Return the formula that `text` is; `a, b` is a tuple. Raises SchemaError with the position in the file."""
     return _parse(text.text, text.span)
 
 
 @lru_cache(4096)
 def _parse(formula: str, span: Span) -> Formula:
-    """Parse a text, remembered because one text serves several keys and the variants of its operator."""
+    """Parse a text, remembered because one text is used for several keys and the variants of its operator."""
     text = Text(formula, span)
     if len(text.text) > MAX_LENGTH:
         raise SchemaError("formula-length", f"the formula has more than {MAX_LENGTH:,} characters", text.span)

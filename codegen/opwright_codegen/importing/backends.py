@@ -1,4 +1,4 @@
-"""The reader of backends' files: operators that a backend serves, as the generators of other projects list them."""
+"""The reader of backends' files: operators that a backend handles, as the generators of other projects list them."""
 
 from __future__ import annotations
 

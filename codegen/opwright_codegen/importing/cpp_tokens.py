@@ -52,7 +52,7 @@ def cpp_error(source: Source, start: int, message: str, hint: str) -> SchemaErro
 class Tokens:
     """The tokens of a source, taken one by one, with a look ahead.
 
-    `defines` are the macros that stand for one word; `hidden` the places of macros with registrations in them;
+    `defines` are the macros that stand for one word; `hidden` the positions of macros with registrations in them;
     `conditions` the number of `#if`, `#else` and `#endif` so far.
     """
 

@@ -233,7 +233,7 @@ class _Reader:
 
 
 def _argument(call: ast.Call, index: int | None, name: str) -> ast.expr | None:
-    """Return an argument by its place or name; None where it is not given."""
+    """Return an argument by its position or name; None where it is not given."""
     if index is not None and len(call.args) > index:
         return call.args[index]
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)

@@ -48,8 +48,8 @@ def schema_file(
                 check(text)
         except SchemaErrors as errors:
             refused = _refused(errors, texts)
-            holes += [_refusal(found[place][0], error) for place, error in refused.items()]
-            found = [each for place, each in enumerate(found) if place not in refused]
+            holes += [_refusal(found[position][0], error) for position, error in refused.items()]
+            found = [each for position, each in enumerate(found) if position not in refused]
         else:
             operators = tuple(_renamed(each, rename) for each, _ in found)
             return Imported(text, operators, (*findings.holes, *holes))
@@ -91,14 +91,14 @@ def _unknown_tags(found: FoundOperator, known: Collection[str]) -> list[Hole]:
 
 
 def _refused(errors: SchemaErrors, texts: Sequence[str]) -> Mapping[int, SchemaError]:
-    """Return the first error of each entry, by its place among them. Raises an error that is about no entry."""
+    """Return the first error of each entry, by its position among them. Raises an error that is about no entry."""
     starts = list(accumulate((len(text) + 1 for text in texts[:-1]), initial=0))
     refused: dict[int, SchemaError] = {}
     for error in errors.errors:
-        place = -1 if error.span is None else bisect_right(starts, error.span.start) - 2
-        if place < 0:
+        position = -1 if error.span is None else bisect_right(starts, error.span.start) - 2
+        if position < 0:
             raise error
-        refused.setdefault(place, error)
+        refused.setdefault(position, error)
     return refused
 
 

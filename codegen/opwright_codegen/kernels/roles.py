@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"\b\w+\b")
 
 
 def plain(annotation: str) -> str:
-    """Return an annotation with what the roles stand for in place of them."""
+    """Return an annotation with what the roles stand for instead of them."""
     return _WORD.sub(lambda found: _ROLES.get(found[0], found[0]), annotation)
 
 

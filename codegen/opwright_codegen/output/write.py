@@ -225,7 +225,7 @@ def _check_name(name: str, folder: Path) -> None:
 
 
 def _read(path: Path) -> bytes | None:
-    """Read a file; None where there is none. Raises SchemaError where something else is in its place."""
+    """Read a file; None where there is none. Raises SchemaError where something else is instead."""
     _check_regular(path)
     try:
         return path.read_bytes()

@@ -1,9 +1,9 @@
 """Variants that no entry declares: `autogen` names them, this makes them.
 
-Note [Two kinds of made variants]
-An entry without `meta` is served as torchgen serves it: the variant is an operator of its own, with a composite kernel
-that calls the variant it was made from (`VariantOf` in `bindings`). An entry with `meta` says all that its variants
-need: they share its kernels and its formula (`base_name`), so that `add.out` and `add_` cost what `add` costs.
+Note [Two kinds of made variants] An entry without `meta` is handled as torchgen handles it: the variant is an operator
+of its own, with a composite kernel that calls the variant it was made from (`VariantOf` in `bindings`). An entry with
+`meta` says all that its variants need: they share its kernels and its formula (`base_name`), so that `add.out` and
+`add_` cost what `add` costs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def inherit_kernels(operators: Mapping[str, Operator]) -> dict[str, Operator]:
 def _inherit(operator: Operator, operators: Mapping[str, Operator]) -> Operator:
     out = operators[f"{operator.namespace}::{operator.structured_delegate}"]
     own = {key for key, _ in operator.dispatch}
-    # With `meta` on it, the out variant serves its group under any key; torchgen has structured kernels for some.
+    # With `meta` on it, the out variant handles its group under any key; torchgen has structured kernels for some.
     inherited = tuple(
         (key, kernel)
         for key, kernel in out.dispatch
@@ -105,7 +105,7 @@ def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
         # Alone, an out variant has its functional one under another signature. Else that is in the group already.
         return group
     if group.out is not None and group.out.structured:
-        return group  # whose variants are served by the out kernel, so each of them is declared
+        return group  # whose variants are handled by the out kernel, so each of them is declared
     if group.out is None and base.autogen and out_problem(base.schema) is None:
         out = _composite(base, out_schema(base.schema, out_names(base.schema)[0]))
         group = replace(group, out=out)

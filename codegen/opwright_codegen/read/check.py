@@ -166,7 +166,7 @@ def _const_ref_without_out(operator: Operator, _: Declared) -> Problem | None:
 
 
 def _foreach_devices(operator: Operator, _: Declared) -> Problem | None:
-    """Refuse device checks of a _foreach operator: its lists may spread over devices, which the slow path serves."""
+    """Refuse device checks of a _foreach operator: its lists may spread over devices, which the slow path handles."""
     if operator.namespace != "aten" or not operator.schema.name.base.startswith("_foreach"):
         return None
     if operator.device_check == "NoCheck":

@@ -156,7 +156,7 @@ def _add_expression(
 
 
 def read_schema(node: Node, source: Source, namespace: str) -> FunctionSchema:
-    """Return the schema of `node`, in `namespace` where it names none. Raises SchemaError with its place."""
+    """Return the schema of `node`, in `namespace` where it names none. Raises SchemaError with its position."""
     scalar = values.read_scalar(node, source)
     text = scalar.text.rstrip("\n")
     span = values.text_span(scalar, source)

@@ -29,7 +29,7 @@ DISPATCH_KEYS = frozenset(
     (*_SINGLE_KEYS, *COMPOSITE_KEYS, *(flavour + backend for flavour in FUNCTIONALITIES for backend in BACKENDS))
 )
 
-# Where the kernel of a structured out variant serves the whole group; for other keys each variant brings its own.
+# Where the kernel of a structured out variant handles the whole group; for other keys each variant brings its own.
 STRUCTURED_KEYS = frozenset(("MPS", "CUDA", "CPU", "XPU", "MTIA"))
 # Where `ufunc_inner_loop` makes the kernel.
 UFUNC_KEYS = ("CPU", "CUDA")

@@ -25,7 +25,7 @@ class Kernel(Text):
 class Precomputed:
     """The values that the meta function of a structured kernel computes for its implementation.
 
-    `replace` maps an argument to those that take its place; `add` holds those that come besides.
+    `replace` maps an argument to those that take its position; `add` holds those that come besides.
     """
 
     replace: tuple[tuple[str, tuple[Argument, ...]], ...] = ()
@@ -34,7 +34,7 @@ class Precomputed:
 
 @dataclass(frozen=True, slots=True)
 class UfuncLoop:
-    """A line of `ufunc_inner_loop`: under `key`, the function `name` serves `dtypes`."""
+    """A line of `ufunc_inner_loop`: under `key`, the function `name` handles `dtypes`."""
 
     key: str
     name: str
@@ -43,12 +43,12 @@ class UfuncLoop:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The launch of CUDA kernels: threads of a block, elements that a thread serves, options of the compiler.
+    """The launch of CUDA kernels: threads of a block, elements that a thread handles, options of the compiler.
 
     `shared` is the bytes of shared memory of a block, as a sum of products of numbers and of the words `threads` and
     `itemsize`; `shared_limit` how many bytes the kernel may ask the device for. `grid`: blocks for all `elements`, or
     one for each of the `rows`, of the first array or of that named `rows_of`. `ndim`: how many dimensions the first
-    array has, where a kernel serves no others; `dims` says so of arrays by name.
+    array has, where a kernel handles no others; `dims` says so of arrays by name.
     """
 
     threads: int = 256
@@ -68,7 +68,7 @@ class Launch:
 
 
 class KeySpans(Mapping[str, tuple[Span, Span]]):
-    """The places of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
+    """The positions of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
 
     __slots__ = ("_offsets", "_source")
 
@@ -96,7 +96,7 @@ class Operator:
     `convention`, `dtypes` and `dtype_of` say how kernels in C and CUDA are called, and for what; `launch` how CUDA runs
     them. `expression` is what `kernel` says: `dispatch` has its text for CPU and CUDA, and `meta` what follows from it,
     where the entry has nothing else.
-    `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too. `spans` of a made
+    `base_name` is the qualified name of the operator whose kernels and `meta` handle this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """
 
@@ -156,7 +156,7 @@ class Operator:
 
     @property
     def is_composite(self) -> bool:
-        """Whether no backend has a kernel of its own: all are served by one over other operators."""
+        """Whether no backend has a kernel of its own: all are handled by one over other operators."""
         return all(key.startswith("Composite") for key, _ in self.dispatch)
 
     def kernel(self, key: str) -> Kernel | None:

@@ -241,7 +241,7 @@ def parse_elsewhere(text: str, span: Span) -> FunctionSchema:
 
 
 def error_at(error: SchemaError, span: Span) -> SchemaError:
-    """Return the error, which says where it is in a text of its own, at the place of that text in the file."""
+    """Return the error, which says where it is in a text of its own, at the position of that text in the file."""
     return SchemaError(error.code, error.message, span, error.hint)
 
 

@@ -80,7 +80,7 @@ Pair = tuple[ScalarNode, Node]
 def read_entries(
     source: Source, errors: Errors, otherwise: Callable[[Source], SchemaError | None] | None = None
 ) -> Iterator[Node]:
-    """Yield the items of the list in `source`, one by one, until the end or the first place that is not YAML.
+    """Yield the items of the list in `source`, one by one, until the end or the first position that is not YAML.
 
     `otherwise` may know what a file is that holds no list.
     """

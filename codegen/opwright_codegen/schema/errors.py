@@ -50,7 +50,7 @@ _Wrong = tuple[str, int, int, str | None]
 
 
 def _first_wrong(text: str, rule: str, shift: int) -> _Wrong | None:
-    """Return message, start, end and hint of the first place where the text departs from the rule, in tokens too."""
+    """Return message, start, end and hint of the first position where the text departs from the rule, in tokens too."""
     try:
         tree = precise_parser().parse(text, start=rule)
     except UnexpectedInput as error:

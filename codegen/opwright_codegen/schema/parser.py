@@ -85,7 +85,7 @@ def parse_parts(text: str) -> SchemaParts:
 
 
 def grammar() -> str:
-    """Return the text of schema.lark, the one place that says what the terminals are."""
+    """Return the text of schema.lark, the only code that says what the terminals are."""
     return files("opwright_codegen.schema").joinpath("schema.lark").read_text(encoding="utf-8")
 
 

@@ -24,7 +24,7 @@ _PYTHON_OPERATORS = frozenset(
 
 
 def schema_problems(schema: FunctionSchema) -> list[SchemaError]:
-    """Return what is wrong with the schema as the declaration of an operator, each problem at its place."""
+    """Return what is wrong with the schema as the declaration of an operator, each problem at its position."""
     return as_errors(schema, find_problems(schema))
 
 
@@ -46,7 +46,7 @@ def check_types(schema: FunctionSchema, *, type_variables: bool = False) -> None
 
 
 def as_errors(schema: FunctionSchema, problems: list[SchemaProblem]) -> list[SchemaError]:
-    """Return the problems as errors, each at its place in the file."""
+    """Return the problems as errors, each at its position in the file."""
     if not problems:
         return []
     return [SchemaError(p.code, p.message, _span(schema, p), p.hint) for p in problems]

@@ -1,4 +1,4 @@
-"""Places in its file of each part of a schema. Found by parsing again, when an error needs it."""
+"""Positions in its file of each part of a schema. Found by parsing again, when an error needs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReturnSpans(NamedTuple):
 
 
 class SchemaSpans(NamedTuple):
-    """The places of the parts of a schema in its file; arguments and returns in the schema's order."""
+    """The positions of the parts of a schema in its file; arguments and returns in the schema's order."""
 
     whole: Span
     name: Span

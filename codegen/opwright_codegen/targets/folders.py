@@ -9,13 +9,13 @@ __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "folder.py.j2"
 _SHIMS = """
-`NAME` serves every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
+`NAME` handles every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
 handles calls in which every tensor is dense: row-major, with elements and dimensions, of a dtype that computes in
 itself. The library's own result is what the plan would say there, so that no plan is made. """
 _HELD: Final[Mapping[str, str]] = {
     "kernels_cpu": f"""Kernels for CPU: Tensors in, the arrays of NumPy to the kernel, Tensors out.
 {_SHIMS}`NAME_arrays`
-serves calls with plain arrays alone. Both leave what they do not know to `NAME`.
+handles calls with plain arrays alone. Both leave all other calls to `NAME`.
 """,
     "kernels_cuda": f"""Kernels for CUDA: Tensors in, the arrays of CuPy to the kernel, Tensors out.
 {_SHIMS}It
@@ -27,7 +27,7 @@ leaves what it does not know to `NAME`.
     "batching": "Families of batching rules; `RULES` says which operator belongs to which.",
     "autocast": "How regions of autocast cast the tensors of operators.",
     "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and rows.",
-    "forward": "Tangents of results, from forward formulas; `RULES` says which operator they serve.",
+    "forward": "Tangents of results, from forward formulas; `RULES` says which operator they are for.",
     "native": "Kernels in CUDA, as Python calls them: `cuda`.",
 }
 

@@ -122,7 +122,7 @@ class StubNames:
 
 @dataclass(frozen=True, slots=True)
 class PacketNames:
-    """The function for all overloads, and the Packet object behind it, None where the only overload's stub serves: not
+    """The function for all overloads, and the Packet object behind it, None where one overload's stub is enough: not
     where that returns a list, which functions make a tuple, as PyTorch's do."""
 
     function: str

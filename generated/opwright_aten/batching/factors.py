@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Family, Leading
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "linalg_householder_product": Leading((0, 2), (1, 1)),
     "geqrf": Leading((0, 2)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Along, ByHand, Elementwise, Family, Leading
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "cat": Along(0, dim=1),
     "stack": Along(0, new=1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Along, ByHand, Family, Leading, Product
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "mm": Product("(m,k),(k,n)->(m,n)", 0, 1),
     "bmm": Product("(b,m,k),(b,k,n)->(b,m,n)", 0, 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import ByHand, Family, Reducing
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "mse_loss": Reducing(0, 1, reduction=2),
     "smooth_l1_loss": Reducing(0, 1, reduction=2),

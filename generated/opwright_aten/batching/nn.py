@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Along, ByHand, Family
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "_softmax": Along(0, dim=1),
     "_log_softmax": Along(0, dim=1),

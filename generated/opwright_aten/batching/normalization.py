@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import ByHand, Family
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "native_layer_norm": ByHand("opwright_kernels.batching.nn", "layer_norm"),
     "native_group_norm": ByHand("opwright_kernels.batching.nn", "group_norm"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import ByHand, Family, Folded
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "max_pool2d_with_indices": Folded(0, core=3),
     "max_pool3d_with_indices": Folded(0, core=4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Along, ByHand, Everything, Family
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "sum": Everything(0),
     "sum.dim_IntList": Along(0, dim=1, empty_is_all=True),

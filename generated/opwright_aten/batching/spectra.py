@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Along, Family
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "_fft_r2c": Along(0, dim=1),
     "_fft_c2r": Along(0, dim=1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Family, Folded
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "upsample_nearest1d": Folded(0, core=2),
     "upsample_nearest2d": Folded(0, core=3),

@@ -7,8 +7,8 @@
 #     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
 """Kernels for CPU: Tensors in, the arrays of NumPy to the kernel, Tensors out.
 
-`NAME` serves every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
+`NAME` handles every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
 handles calls in which every tensor is dense: row-major, with elements and dimensions, of a dtype that computes in
 itself. The library's own result is what the plan would say there, so that no plan is made. `NAME_arrays`
-serves calls with plain arrays alone. Both leave what they do not know to `NAME`.
+handles calls with plain arrays alone. Both leave all other calls to `NAME`.
 """

@@ -7,7 +7,7 @@
 #     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
 """Kernels for CUDA: Tensors in, the arrays of CuPy to the kernel, Tensors out.
 
-`NAME` serves every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
+`NAME` handles every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`
 handles calls in which every tensor is dense: row-major, with elements and dimensions, of a dtype that computes in
 itself. The library's own result is what the plan would say there, so that no plan is made. It
 leaves what it does not know to `NAME`.

@@ -1,4 +1,4 @@
-"""PyTorch's place for fake tensors."""
+"""PyTorch's module for fake tensors."""
 
 from opwright._subclasses import fake_tensor
 

@@ -41,7 +41,7 @@ Casts = dict[Any, tuple["Tensor", Any, int, "Tensor"]]
 class Settings:
     """The devices that autocast is on for, where the key Autocast is included; `devices` of None stands for all.
 
-    `dtypes` has what was set in place of a device's default. `casts` holds the casts that the outermost region keeps;
+    `dtypes` has what was set instead of a device's default. `casts` holds the casts that the outermost region keeps;
     outside of regions there is none. Never changed but for `casts`.
     """
 

@@ -7,7 +7,7 @@ A wrapper does one of these for each device, or nothing, by the schema's `autoca
 - `float32_dtype`: passes float32 as the dtype, to the operator or to its overload that takes one, unless one is given;
 - `promote`: casts to the widest dtype among its tensors;
 - `unchanged`: casts nothing, here and in what the operator's kernel calls;
-- `banned: …`: refuses the call, and says what to do in its place.
+- `banned: …`: refuses the call, and says what to do instead.
 
 Cast tensors have other keys. So the operator is called anew, with autocast off for the device (Note [Autocast regions]
 in `settings`). Where nothing was cast, the kernel below is called.
@@ -130,7 +130,7 @@ def _casting(operator: Operator, dtype: Callable[[Settings, str, tuple[Any, ...]
 
 
 def _with_dtype(operator: Operator, with_dtype: str) -> Policy:
-    places = [place for place, each in enumerate(operator.signature.types) if each.startswith("ScalarType")]
+    positions = [position for position, each in enumerate(operator.signature.types) if each.startswith("ScalarType")]
 
     def call(settings: Settings, device: str, args: tuple[Any, ...], below: Kernel) -> Any:
         if not is_eligible(next(tensors_of(args)), device):
@@ -138,8 +138,8 @@ def _with_dtype(operator: Operator, with_dtype: str) -> Policy:
         if with_dtype:
             return find_operator(with_dtype).call(*args, float32)
         given = list(args)
-        for place in places:
-            given[place] = float32 if given[place] is None else given[place]
+        for position in positions:
+            given[position] = float32 if given[position] is None else given[position]
         return below(*given)
 
     return call

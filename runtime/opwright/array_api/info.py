@@ -11,7 +11,7 @@ __all__ = ["Info"]
 
 
 class Info:
-    """The answers of `__array_namespace_info__()`."""
+    """The results of `__array_namespace_info__()`."""
 
     __slots__ = ()
 

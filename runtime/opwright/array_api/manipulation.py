@@ -1,4 +1,4 @@
-"""The elements of arrays in other places and shapes."""
+"""The elements of arrays in other positions and shapes."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
-    """Return a view with new axes of size 1 at the places of the result that `axis` names.
+    """Return a view with new axes of size 1 at the positions of the result that `axis` names.
 
-    Raises IndexError for a place out of range, ValueError for one that is named twice.
+    Raises IndexError for a position out of range, ValueError for one that is named twice.
     """
     given = _listed(axis)
-    places = range(x.ndim + len(given))
+    positions = range(x.ndim + len(given))
     for each in given:
-        if not -len(places) <= each < len(places):
-            raise IndexError(f"expand_dims: axis {each} is out of range for a result of {len(places)} dimensions")
-    found = sorted(places[each] for each in given)
+        if not -len(positions) <= each < len(positions):
+            raise IndexError(f"expand_dims: axis {each} is out of range for a result of {len(positions)} dimensions")
+    found = sorted(positions[each] for each in given)
     if len(set(found)) < len(found):
         raise ValueError(f"expand_dims: the axes {given} name one place twice")
-    for place in found:
-        x = opwright.unsqueeze(x, place)
+    for position in found:
+        x = opwright.unsqueeze(x, position)
     return x
 
 
@@ -88,7 +88,7 @@ def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
 
 
 def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
-    """Return a view with some axes in other places."""
+    """Return a view with some axes in other positions."""
     return opwright.movedim(x, _listed(source), _listed(destination))
 
 
@@ -123,7 +123,7 @@ def reshape(x: Tensor, /, shape: Sequence[int], *, copy: bool | None = None) -> 
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """Return the elements moved by `shift` places along `axis`, those from the end to the start; of the flattened
+    """Return the elements moved by `shift` positions along `axis`, those from the end to the start; of the flattened
     array where `axis` is None."""
     if axis is None:
         return opwright.roll(x, shift)
@@ -146,14 +146,14 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
         if x.ndim != 1:
             raise ValueError(f"take: an array of {x.ndim} dimensions needs an axis")
         axis = 0
-    place = range(x.ndim)[axis]
-    return x[(slice(None),) * place + (indices,)]
+    position = range(x.ndim)[axis]
+    return x[(slice(None),) * position + (indices,)]
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return along `axis` the elements at `indices`, which broadcast with `x`; negative ones from the end."""
-    places = indices.to(opwright.int64)
-    return opwright.take_along_dim(x, opwright.where(places < 0, places + x.size(axis), places), axis)  # type: ignore[no-any-return]
+    positions = indices.to(opwright.int64)
+    return opwright.take_along_dim(x, opwright.where(positions < 0, positions + x.size(axis), positions), axis)  # type: ignore[no-any-return]
 
 
 def _listed(axes: Axes) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Functions of order: sorting, extremes and their places, elements that are found, sets."""
+"""Functions of order: sorting, extremes and their positions, elements that are found, sets."""
 
 from __future__ import annotations
 

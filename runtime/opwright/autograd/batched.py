@@ -21,8 +21,8 @@ def run(backward: Pass, outputs: Sequence[Tensor], grads: Sequence[Tensor | None
     where the batches differ in size, IndexError where they are empty.
     """
     _check(outputs, grads)
-    places = [place for place, grad in enumerate(grads) if grad is not None]
-    if not places:
+    positions = [position for position, grad in enumerate(grads) if grad is not None]
+    if not positions:
         return [None if each is None else aten["unsqueeze.default"](each, 0) for each in backward(grads)]
     kept: list[Any] = []
 
@@ -31,7 +31,7 @@ def run(backward: Pass, outputs: Sequence[Tensor], grads: Sequence[Tensor | None
         kept[:] = backward([None if grad is None else next(each) for grad in grads])
         return [found for found in kept if found is not None]
 
-    stacked = iter(hooks.transforms().vmap(sample)(*[grads[place] for place in places]))
+    stacked = iter(hooks.transforms().vmap(sample)(*[grads[position] for position in positions]))
     return [None if found is None else next(stacked) for found in kept]
 
 

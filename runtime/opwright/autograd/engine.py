@@ -255,26 +255,26 @@ class _Pass:
                 node.release()
             following: Any = None
             following_grad: Any = None
-            place = -1  # counted here: `zip` takes a third of a step
+            position = -1  # counted here: `zip` takes a third of a step
             for edge in node.edges:
-                place += 1
+                position += 1
                 if edge is None:
                     continue
-                result = results[place]
+                result = results[position]
                 kind = type(edge)
                 if result is None or kind is tuple:
-                    self.deliver(edge, _fitted(result, edge, node, place))
+                    self.deliver(edge, _fitted(result, edge, node, position))
                     continue
                 if result is grad:
                     if edge.dtype is not dtype or edge.shape != shape:
-                        result = fit(result, edge, node, place)
+                        result = fit(result, edge, node, position)
                 else:
                     try:
                         array = result.array
                     except AttributeError:  # no Tensor, which `fit` refuses
                         array = None
                     if type(array) is not _ndarray or array.dtype is not edge.dtype or array.shape != edge.shape:
-                        result = fit(result, edge, node, place)
+                        result = fit(result, edge, node, position)
                 if kind is AccumulateGrad:
                     leaves[edge] = add(leaves[edge], result) if edge in leaves else result
                 elif following is None:
@@ -299,9 +299,9 @@ class _Pass:
         edges, results = self.run_uncommon(node, grads)
         if node.saved and not self.keep_graph:
             node.release()
-        for place, (edge, result) in enumerate(zip(edges, results, strict=False)):
+        for position, (edge, result) in enumerate(zip(edges, results, strict=False)):
             if edge is not None:
-                self.deliver(edge, _fitted(result, edge, node, place))
+                self.deliver(edge, _fitted(result, edge, node, position))
 
     def run_uncommon(self, node: Node, grads: Any) -> tuple[Sequence[Edge], Sequence[Any]]:
         """Run a node with hooks, with several outputs, with no gradient defined, or in a pass that looks for targets.
@@ -339,6 +339,6 @@ def error_of_circle(node: Node) -> RuntimeError:
     )
 
 
-def _fitted(result: Any, edge: Edge, node: Node, place: int) -> Any:
-    """Return a node's gradient number `place`, with the shape and dtype of what it belongs to, or None."""
-    return None if result is None else fit(result, edge, node, place)
+def _fitted(result: Any, edge: Edge, node: Node, position: int) -> Any:
+    """Return a node's gradient number `position`, with the shape and dtype of what it belongs to, or None."""
+    return None if result is None else fit(result, edge, node, position)

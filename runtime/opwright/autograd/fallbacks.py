@@ -1,8 +1,8 @@
-"""Autograd kernels for every operator: they serve operators that nobody wrote formulas for.
+"""Autograd kernels for every operator: they handle operators that nobody wrote formulas for.
 
 Note [Operators without formulas]
 An operator that has a kernel for a backend and none for autograd, and that no derivatives.yaml has, whether it is
-generated or defined at run time, is served by default: the call works, its results require grad, and a backward pass
+generated or defined at run time, is handled by default: the call works, its results require grad, and a backward pass
 through them warns and finds no gradient. What cannot be a warning is an error, since gradients would silently be wrong:
 a write to a leaf that requires grad when it is called, one to another tensor that requires grad in a backward pass
 through that. Operators that the kernel calls are recorded, and then those gradients hold. Writes count in versions.

@@ -174,8 +174,8 @@ class NodeType(type):
         return made
 
     def _add_attributes(cls) -> None:
-        """Give the class `_saved_NAME` for each of its slots, and second names of these, by position: kernels that
-        serve many classes fill them by those. (A slot `NAME_` avoids the name of one that all nodes have.)"""
+        """Give the class `_saved_NAME` for each of its slots, and second names of these, by position: kernels
+        for many classes fill them by those. (A slot `NAME_` avoids the name of one that all nodes have.)"""
         for slot in cls.__dict__["__slots__"]:
             setattr(cls, f"_saved_{slot.removesuffix('_')}", SavedAttribute(slot))
         for slot, (way, position, *_) in cls.fields.items():

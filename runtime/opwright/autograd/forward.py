@@ -114,7 +114,7 @@ class _Layer:
             )
 
     def _without_rule(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
-        """Serve a call that no formula is about: an error, unless no result could have a tangent."""
+        """Handle a call that no formula is about: an error, unless no result could have a tangent."""
         first = next(iter(cells))
         if any(may_have_tangent(each) for position in self.signature.written for each in tensors_of([args[position]])):
             self._refuse(first)
@@ -144,15 +144,17 @@ class _Layer:
         results = result if isinstance(result, tuple) else (result,)
         found: list[tuple[Any, Any]] = []
         for formula in rule.formulas:
-            if not any(may_have_tangent(each) for place in formula.outputs for each in tensors_of([results[place]])):
+            if not any(
+                may_have_tangent(each) for position in formula.outputs for each in tensors_of([results[position]])
+            ):
                 continue
             value = _compute(formula, args, tangents, results)
             values = value if len(formula.outputs) > 1 else (value,)
-            found += [(results[place], each) for place, each in zip(formula.outputs, values, strict=True)]
+            found += [(results[position], each) for position, each in zip(formula.outputs, values, strict=True)]
         return found
 
     def _inplace(self, rule: ForwardRule, args: tuple[Any, ...], tangents: _Tangents, level: Level) -> Any:
-        """Serve a call that writes to its first argument: the formulas see that as it was."""
+        """Handle a call that writes to its first argument: the formulas see that as it was."""
         if args[0].extra is not None and isinstance(args[0].extra.storage, PlainStorage):
             raise AutogradError(
                 f"{self.operator.name}() would write a result with a tangent into a plain array, which cannot keep it; "
@@ -234,7 +236,7 @@ def _primals(value: Any) -> Any:
 
 
 def _primal(tensor: Tensor) -> Tensor:
-    """Return the same tensor, at the same place of the graph, without a tangent."""
+    """Return the same tensor, at the same position of the graph, without a tangent."""
     if type(tensor) is not Tensor or not (tensor.keys & TANGENT or tensor.edge is not None):
         return tensor
     made = Tensor()

@@ -207,7 +207,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the operation, and record it where an input requires grad. Raises RuntimeError.
 
-        `setup_context` sees the arguments as `forward` gets them: those given by name in their places, and defaults.
+        `setup_context` sees the arguments as `forward` gets them: those given by name in their positions, and defaults.
         """
         has_setup = cls.setup_context is not Function.setup_context
         if has_setup:
@@ -219,7 +219,7 @@ class Function:
 
     @classmethod
     def call(cls, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Do as `apply` where no transform is on, with what is called in place of the class's own `forward`."""
+        """Do as `apply` where no transform is on, with what is called instead of the class's own `forward`."""
         has_setup = cls.setup_context is not Function.setup_context
         keys = 0
         for value in args:

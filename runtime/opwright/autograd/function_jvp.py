@@ -46,13 +46,13 @@ def cells_of(function: Any, inputs: Sequence[Any]) -> Cells | None:
     from opwright.autograd.function import Function
 
     cells = [current_cell(value) if isinstance(value, Tensor) else None for value in inputs]
-    place = next((place for place, cell in enumerate(cells) if cell is not None), None)
-    if place is None:
+    position = next((position for position, cell in enumerate(cells) if cell is not None), None)
+    if position is None:
         return None
     if function.jvp is Function.jvp:
         raise NotImplementedError(
-            f"{function.__name__} has no jvp, and its input {place} has a tangent: You must implement the jvp function "
-            "for custom autograd.Function to use it with forward mode AD."
+            f"{function.__name__} has no jvp, and its input {position} has a tangent: You must implement the jvp "
+            "function for custom autograd.Function to use it with forward mode AD."
         )
     return cells
 
@@ -103,14 +103,16 @@ def _give(
             f"{type(value).__name__}"
         )
     check_fit(output, value)
-    place = next((place for place, each in enumerate(inputs) if each is output), None)
-    if place is not None:
-        if cells[place] is not None and (value is not given[place] or storage_of(value).version == versions[place]):
+    position = next((position for position, each in enumerate(inputs) if each is output), None)
+    if position is not None:
+        if cells[position] is not None and (
+            value is not given[position] or storage_of(value).version == versions[position]
+        ):
             raise RuntimeError(
-                f"forward of {ctx.function.__name__} writes to input {place} in place, so its jvp must write to that "
-                "input's tangent in place, too, and return it"
+                f"forward of {ctx.function.__name__} writes to input {position} in place, so its jvp must write to "
+                "that input's tangent in place, too, and return it"
             )
-        if cells[place] is None:
+        if cells[position] is None:
             write_tangent(output, value, level)
     elif output._base is not None and _is_of_dual(output, inputs, cells):
         if value._base is None:

@@ -89,7 +89,7 @@ def _result(
     is_dirty = any(output is tensor for tensor in ctx._dirty)
     is_input = id(output) in given
     if any(output is tensor for tensor in ctx._non_differentiable) or output.dtype not in INEXACT:
-        ctx.outputs = [None if place == number else each for place, each in enumerate(ctx.outputs)]
+        ctx.outputs = [None if position == number else each for position, each in enumerate(ctx.outputs)]
         if is_input and output.edge is not None and not is_dirty:
             return output.detach()
         return output
@@ -128,8 +128,8 @@ class _WriteByFunction(Node):
 
     def __init__(self, ctx: FunctionCtx, view: Tensor) -> None:
         self.ctx: FunctionCtx = ctx
-        place = next(index for index, edge in enumerate(ctx.edges) if edge is view.edge) if view.edge else 0
-        self.edges = (ctx.edges[place], *ctx.edges[:place], *ctx.edges[place + 1 :])
+        position = next(index for index, edge in enumerate(ctx.edges) if edge is view.edge) if view.edge else 0
+        self.edges = (ctx.edges[position], *ctx.edges[:position], *ctx.edges[position + 1 :])
 
     def name(self) -> str:
         """Return the Function's name."""
@@ -142,8 +142,8 @@ class _WriteByFunction(Node):
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return the gradients, that of the view first."""
         results = list(self.ctx.apply(grad))
-        place = next(index for index, edge in enumerate(self.ctx.edges) if edge is self.edges[0])
-        return (results.pop(place), *results)
+        position = next(index for index, edge in enumerate(self.ctx.edges) if edge is self.edges[0])
+        return (results.pop(position), *results)
 
 
 def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_recorded: bool) -> None:
@@ -161,7 +161,7 @@ def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_r
                 f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}: keep "
                 "what is no Tensor as an attribute, ctx.name = value"
             )
-        number = next((place for place, each in enumerate(outputs) if each is tensor), None)
+        number = next((position for position, each in enumerate(outputs) if each is tensor), None)
         edge = None if number is None else results[number].edge
         is_own = isinstance(edge, ViewOfBase) if type(edge) is not tuple else edge[0] is ctx
         if is_recorded and is_own and number is not None:

@@ -32,17 +32,18 @@ def inputs_of(name: str, inputs: Tensors) -> tuple[bool, tuple[Tensor, ...]]:
 
 
 def checked(name: str, what: str, values: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    for place, value in enumerate(values):
+    for position, value in enumerate(values):
         if not isinstance(value, Tensor):
             raise TypeError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the value at index "
-                f"{place} has type {type(value).__name__}."
+                f"{position} has type {type(value).__name__}."
             )
     return values
 
 
 def prepared(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
-    """Return the inputs with a place of their own in the graph, behind the caller's where results are to have one."""
+    """Return the inputs with a position of their own in the graph, behind the caller's where results are to have
+    one."""
     if create_graph:
         return tuple(
             aten["view.default"](each, list(each.shape)) if each.requires_grad else each.detach().requires_grad_()
@@ -55,16 +56,16 @@ def outputs_of(name: str, outputs: Any, strict: bool) -> tuple[bool, tuple[Tenso
     several = isinstance(outputs, tuple)
     found = checked(name, "outputs of the user-provided function", outputs if several else (outputs,))
     if strict:
-        for place, output in enumerate(found):
+        for position, output in enumerate(found):
             if not output.requires_grad:
-                raise RuntimeError(independent(name, place))
+                raise RuntimeError(independent(name, position))
     return several, found
 
 
-def independent(name: str, place: int) -> str:
+def independent(name: str, position: int) -> str:
     return (
-        f"Output {place} of the function given to {name} is independent of the inputs. This is not allowed in strict "
-        "mode."
+        f"Output {position} of the function given to {name} is independent of the inputs. This is not allowed in "
+        "strict mode."
     )
 
 
@@ -94,10 +95,10 @@ def direction_of(name: str, v: Tensors | None, values: tuple[Tensor, ...], what:
     given = checked(name, "v", v if isinstance(v, tuple) else (v,))
     if len(given) != len(values):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(values)} but got {len(given)}.")
-    for place, (each, value) in enumerate(zip(given, values, strict=True)):
+    for position, (each, value) in enumerate(zip(given, values, strict=True)):
         if each.shape != value.shape:
             raise RuntimeError(
-                f"v has invalid size at index {place}: should be {list(value.shape)} but got {list(each.shape)}."
+                f"v has invalid size at index {position}: should be {list(value.shape)} but got {list(each.shape)}."
             )
     return given
 
@@ -111,30 +112,30 @@ def gradients_of(
     strict: bool,
 ) -> tuple[Tensor, ...]:
     """Return the gradients of the outputs that require any, zeros for inputs that these do not depend on."""
-    places = [place for place, output in enumerate(outputs) if output.requires_grad]
+    positions = [position for position, output in enumerate(outputs) if output.requires_grad]
     found: Sequence[Tensor | None] = (None,) * len(inputs)
-    if places:
+    if positions:
         found = grad(
-            [outputs[place] for place in places],
+            [outputs[position] for position in positions],
             inputs,
-            None if direction is None else [direction[place] for place in places],
+            None if direction is None else [direction[position] for position in positions],
             retain_graph=True,
             create_graph=create_graph,
             allow_unused=True,
         )
     results = []
-    for place, (value, gradient) in enumerate(zip(inputs, found, strict=True)):
+    for position, (value, gradient) in enumerate(zip(inputs, found, strict=True)):
         if gradient is None:
             if strict:
                 raise RuntimeError(
-                    f"The output of the function given to {name} is independent of input {place}. This is not allowed "
-                    "in strict mode."
+                    f"The output of the function given to {name} is independent of input {position}. This is not "
+                    "allowed in strict mode."
                 )
             gradient = aten["zeros_like.default"](value.detach())
         elif strict and create_graph and not gradient.requires_grad:
             raise RuntimeError(
-                f"The derivative of the function given to {name} is independent of input {place}. This is not allowed "
-                "in strict mode when create_graph=True."
+                f"The derivative of the function given to {name} is independent of input {position}. This is not "
+                "allowed in strict mode when create_graph=True."
             )
         results.append(gradient)
     return tuple(results)

@@ -79,7 +79,7 @@ def _serves_arrays(node: Node) -> bool:
 def _summed(array: np.ndarray[Any, Any], shape: Shape) -> np.ndarray[Any, Any]:
     """Return the sums over the dimensions that broadcasting from `shape` repeated."""
     missing = array.ndim - len(shape)
-    if repeated := [place for place, size in enumerate(shape, missing) if size == 1 != array.shape[place]]:
+    if repeated := [position for position, size in enumerate(shape, missing) if size == 1 != array.shape[position]]:
         array = array.sum(axis=tuple(repeated), keepdims=True)
     return array.sum(axis=tuple(range(missing))) if missing else array
 

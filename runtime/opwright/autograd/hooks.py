@@ -1,4 +1,4 @@
-"""Hooks: functions of users that see gradients on their way, and may put others in their place."""
+"""Hooks: functions of users that see gradients on their way, and may put others instead."""
 
 from __future__ import annotations
 

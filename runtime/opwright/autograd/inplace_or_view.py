@@ -163,20 +163,20 @@ def _resizing(below: Kernel) -> Kernel:
 def _writing(signature: Signature, below: Kernel) -> Kernel:
     """Return the kernel of an operator that writes to several arguments, to a list or to `out`."""
     written = sorted(signature.written)
-    counted = [place for place in written if _counts(signature, place)]
+    counted = [position for position in written if _counts(signature, position)]
     if written == counted and len(written) == 1 and signature.types[written[0]] == "Tensor":
-        (place,) = written
-        is_returned, is_last = signature.aliases == (place,), place == len(signature.names) - 1
+        (position,) = written
+        is_returned, is_last = signature.aliases == (position,), position == len(signature.names) - 1
         if is_returned and is_last and len(signature.names) in _OUT:
             return _OUT[len(signature.names)](below)
-        return _writing_one(below, place, is_returned)
+        return _writing_one(below, position, is_returned)
 
     def kernel(*args: Any) -> Any:
-        for place in written:
-            _each(check_writable, args[place])
+        for position in written:
+            _each(check_writable, args[position])
         result = below(*args)
-        for place in counted:
-            _each(increment_version, args[place])
+        for position in counted:
+            _each(increment_version, args[position])
         return result
 
     return kernel
@@ -192,9 +192,9 @@ def _each(function: Callable[[Tensor], None], value: Any) -> None:
                 function(each)
 
 
-def _writing_one(below: Kernel, place: int, is_returned: bool) -> Kernel:
+def _writing_one(below: Kernel, position: int, is_returned: bool) -> Kernel:
     def kernel(*args: Any) -> Any:
-        target = args[place]
+        target = args[position]
         check_writable(target)
         result = below(*args)
         increment_version(target)
@@ -203,18 +203,18 @@ def _writing_one(below: Kernel, place: int, is_returned: bool) -> Kernel:
     return kernel
 
 
-def _counts(signature: Signature, place: int) -> bool:
+def _counts(signature: Signature, position: int) -> bool:
     """Whether a written argument counts: of ATen's operators `self` and `out=`, and all of them where nothing is
     returned, so that running means are none; of others each does, as by PyTorch's kernels for custom operators."""
     if signature.operator.namespace != "aten" or not signature.returns:
         return True
-    return place >= signature.positional or signature.names[place] == "self"
+    return position >= signature.positional or signature.names[position] == "self"
 
 
 def _viewing(signature: Signature, below: Kernel) -> Kernel:
     """Return the kernel of an operator that returns views."""
     if len(signature.returns) > 1:
-        return _viewing_several(below, [place for place, of in enumerate(signature.aliases) if of is not None])
+        return _viewing_several(below, [position for position, of in enumerate(signature.aliases) if of is not None])
     mark: Callable[[Any], Any] = mark_views if "[" in signature.returns[0] else mark_view
 
     def kernel(*args: Any) -> Any:
@@ -223,11 +223,11 @@ def _viewing(signature: Signature, below: Kernel) -> Kernel:
     return kernel
 
 
-def _viewing_several(below: Kernel, places: Sequence[int]) -> Kernel:
+def _viewing_several(below: Kernel, positions: Sequence[int]) -> Kernel:
     def kernel(*args: Any) -> Any:
         result = below(*args)
-        for place in places:
-            mark_views(result[place] if isinstance(result[place], list) else [result[place]])
+        for position in positions:
+            mark_views(result[position] if isinstance(result[position], list) else [result[position]])
         return result
 
     return kernel

@@ -125,8 +125,8 @@ def _forward_jacobian(func: Function, inputs: Tensors, vectorize: bool) -> Any:
     """Return the Jacobian by forward mode: one call for each element of an input, or one for all of it."""
     several, given = inputs_of("jacobian", inputs)
     columns: list[list[Sequence[Tensor]]] = []  # by input, by its element, by output
-    for place, value in enumerate(given):
-        tangents = functools.partial(_tangents, func, given, place)
+    for position, value in enumerate(given):
+        tangents = functools.partial(_tangents, func, given, position)
         if vectorize and value.numel():
             found = hooks.transforms().vmap(tangents)(_basis(value))
             columns.append(list(zip(*[aten["unbind.int"](each) for each in found], strict=True)))
@@ -148,11 +148,11 @@ def _forward_jacobian(func: Function, inputs: Tensors, vectorize: bool) -> Any:
     return tuple(rows) if are_several else rows[0]
 
 
-def _tangents(func: Function, given: tuple[Tensor, ...], place: int, direction: Tensor) -> list[Tensor]:
-    """Return the tangents of the outputs where the input at `place` has this one."""
+def _tangents(func: Function, given: tuple[Tensor, ...], position: int, direction: Tensor) -> list[Tensor]:
+    """Return the tangents of the outputs where the input at `position` has this one."""
     with forward_ad.dual_level():
         duals = [
-            forward_ad.make_dual(value.detach(), direction if number == place else aten["zeros_like.default"](value))
+            forward_ad.make_dual(value.detach(), direction if number == position else aten["zeros_like.default"](value))
             for number, value in enumerate(given)
         ]  # all of them: a function that differentiates finds tensors of one level
         _, outputs = outputs_of("jacobian", func(*duals), False)

@@ -15,7 +15,7 @@ __all__ = ["GradientEdge", "edge_of", "get_gradient_edge", "register_multi_grad_
 
 
 class GradientEdge(NamedTuple):
-    """A place where a gradient flows: a node, and the number of its output. `grad` and `backward` take it for a
+    """A position where a gradient flows: a node, and the number of its output. `grad` and `backward` take it for a
     tensor."""
 
     node: Node
@@ -94,11 +94,11 @@ class _AllGradients:
 
     def register(self) -> list[RemovableHandle]:
         """Register a hook on each tensor."""
-        handles = [tensor.register_hook(self._hook(place)) for place, tensor in enumerate(self._tensors)]
+        handles = [tensor.register_hook(self._hook(position)) for position, tensor in enumerate(self._tensors)]
         self._tensors = ()
         return handles
 
-    def _hook(self, place: int) -> Callable[[Tensor], None]:
+    def _hook(self, position: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
             current = current_pass()
             key = current.number
@@ -107,7 +107,7 @@ class _AllGradients:
                     reached = current.reached()
                     self._left[key] = sum(edge.node in reached for edge in self._edges)
                     self._found[key] = [None] * len(self._edges)
-                self._found[key][place] = grad
+                self._found[key][position] = grad
                 self._left[key] -= 1
                 if self._left[key]:
                     return

@@ -131,13 +131,13 @@ class Node(NodeBase):
         TypeError for another number of gradients, and for what is neither a Tensor nor None."""
         from opwright_core.tensors.tensor import Tensor
 
-        wanted, count = self._places()
+        wanted, count = self._positions()
         if len(grads) != len(wanted):
             raise TypeError(f"{self.name()} takes {len(wanted)} gradients, one for each result, got {len(grads)}")
-        for place, grad in enumerate(grads):
+        for position, grad in enumerate(grads):
             if grad is not None and not isinstance(grad, Tensor):
                 raise TypeError(
-                    f"gradient {place} of {self.name()} must be a Tensor or None, got {type(grad).__name__}"
+                    f"gradient {position} of {self.name()} must be a Tensor or None, got {type(grad).__name__}"
                 )
         given = dict(zip(wanted, grads, strict=True))
         if not self.takes_undefined and all(grad is None for grad in grads):
@@ -146,7 +146,7 @@ class Node(NodeBase):
             results = tuple(self.apply(*map(given.get, range(count))))
         return results[0] if len(results) == 1 else results
 
-    def _places(self) -> tuple[list[int], int]:
+    def _positions(self) -> tuple[list[int], int]:
         """Return the numbers of the results that may have a gradient, and how many results there are."""
         return [0], 1
 
@@ -164,9 +164,11 @@ class MultipleOutputs(Node):
         """Return the gradients of the operands from those of the results."""
         raise NotImplementedError(f"{type(self).__name__} has no apply")
 
-    def _places(self) -> tuple[list[int], int]:
+    def _positions(self) -> tuple[list[int], int]:
         known = enumerate(self.outputs)
-        return [place for place, output in known if output is not None and output[1] in INEXACT], len(self.outputs)
+        return [position for position, output in known if output is not None and output[1] in INEXACT], len(
+            self.outputs
+        )
 
     def output(self, number: int) -> Output:
         """Return shape, dtype and device of a result."""

@@ -1,4 +1,4 @@
-"""Answers of this room to lower ones (`opwright_core.hooks.Gradients`)."""
+"""Functions that lower packages call in this one (late binding, `opwright_core.hooks.Gradients`)."""
 
 from opwright.autograd.anomaly import noting
 from opwright.autograd.fallbacks import count_writes, warn_in_backward

@@ -103,7 +103,7 @@ def _general(plan: RecordingPlan, below: Kernel) -> Kernel:
     of_arguments, of_results = plan.of_arguments, plan.of_results
     history: Callable[[Any, Any], Any] = record_several if plan.is_several else record
     is_one, results = not plan.returns_several, plan.node.results
-    (place,) = results if len(results) == 1 else (None,)
+    (position,) = results if len(results) == 1 else (None,)
 
     def kernel(*args: Any) -> Any:
         edges = edges_of(args)
@@ -114,7 +114,9 @@ def _general(plan: RecordingPlan, below: Kernel) -> Kernel:
         node.edges = edges
         if of_arguments:
             fill(node, args, of_arguments)
-        history(found if is_one else found[place] if place is not None else [found[each] for each in results], node)
+        history(
+            found if is_one else found[position] if position is not None else [found[each] for each in results], node
+        )
         if of_results:
             fill(node, (found,) if is_one else found, of_results)
         return found
@@ -156,7 +158,7 @@ def compiled_recorder(
     refused: Iterable[int],
     output: int,
 ) -> Kernel:
-    """Return the compiled core's kernel in place of one, which serves what is uncommon. `savings`: slot, how, position
+    """Return the compiled core's kernel instead of one, which handles what is uncommon. `savings`: slot, how, position
     and the bits of the operands that need it, 0 for always."""
     configure_recording()
     bits = sum(1 << position for position in refused)

@@ -38,11 +38,11 @@ def _regenerating_one(kernel: Kernel, below: Kernel) -> Kernel:
 
 
 def _regenerating_all(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
-    places = [(argument.position, argument.is_list) for argument in signature.tensors]
+    positions = [(argument.position, argument.is_list) for argument in signature.tensors]
 
     def call(*args: Any) -> Any:
         is_recorded = False
-        for position, is_list in places:
+        for position, is_list in positions:
             value = args[position]
             for tensor in value or () if is_list else (value,):
                 if tensor is not None:

@@ -57,7 +57,7 @@ class SavedResult:
         self.write = None if result.edge is None else _write_of(result)
 
     def tensor(self, edge: Edge) -> Tensor:
-        """Return the result again, with its place in the graph."""
+        """Return the result again, with its position in the graph."""
         made = Tensor()
         made.array = self.array
         made.keys = self.keys
@@ -79,7 +79,7 @@ def _write_of(result: Tensor) -> weakref.ref[WriteToView] | None:
 
 
 def _edge_of_result(saved: SavedResult | _Packed, node: Node) -> Edge:
-    """Return the place in the graph of a result that its own node saved."""
+    """Return the position in the graph of a result that its own node saved."""
     write = None if saved.write is None else saved.write()
     if write is not None:
         return ViewOfBase.after(write)
@@ -134,7 +134,7 @@ def save_original(tensor: Tensor) -> Saved:
 
 
 def save_result(result: Tensor, number: int = 0) -> Saved:
-    """Return a result, the `number`th, as its own node keeps it. `unpack` gives it its place in the graph back."""
+    """Return a result, the `number`th, as its own node keeps it. `unpack` gives it its position in the graph back."""
     if _blocks and (hooks := _hooks.get()):
         packed = _Packed(SavedResult(result, number).tensor(None), hooks[-1], None)
         packed.number, packed.write = number, _write_of(result)
@@ -293,7 +293,7 @@ def _modified(tensor: Tensor | None, edge: Edge, version: int, current: int) -> 
 
 
 class saved_tensors_hooks(Block):
-    """A block in which `pack(tensor)` says what a node keeps in place of a saved tensor, and `unpack` gives it back."""
+    """A block in which `pack(tensor)` says what a node keeps instead of a saved tensor, and `unpack` gives it back."""
 
     __slots__ = ("_hooks",)
     _variables = (_hooks,)

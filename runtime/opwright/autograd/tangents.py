@@ -151,7 +151,7 @@ def check_fit(tensor: Tensor, tangent: Tensor) -> None:
 
 
 def new_tangent(value: Tensor, like: Tensor, taken: tuple[Tensor, ...] = ()) -> Tensor:
-    """Return a formula's answer as the tangent of a new tensor: of its shape, dtype and strides, in memory of its own.
+    """Return a formula's result as the tangent of a new tensor: of its shape, dtype and strides, in memory of its own.
 
     `taken` are the tangents the formula was given. Raises AutogradError for a shape or dtype that cannot be.
     """

@@ -1,4 +1,4 @@
-"""The methods of a Tensor about gradients: whether it requires one, its place in the graph, hooks, `backward`."""
+"""The methods of a Tensor about gradients: whether it requires one, its position in the graph, hooks, `backward`."""
 
 from __future__ import annotations
 

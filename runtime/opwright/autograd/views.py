@@ -39,7 +39,7 @@ VIEW_ERRORS: Final = {
 
 
 class Placed(NamedTuple):
-    """The place of a tensor's elements in a buffer. Of complex numbers in a buffer of real ones, `is_paired`."""
+    """The position of a tensor's elements in a buffer. Of complex numbers in a buffer of real ones, `is_paired`."""
 
     shape: Shape
     strides: Shape
@@ -72,8 +72,8 @@ class Placed(NamedTuple):
         if not may_meet(tuple(shape), tuple(strides)):
             result: Tensor = aten["as_strided_scatter.default"](flat, values, shape, strides, offset)
             return result
-        places = aten["arange.default"](flat.numel(), device=flat.device)
-        index = aten["reshape.default"](aten["as_strided.default"](places, shape, strides, offset), [-1])
+        positions = aten["arange.default"](flat.numel(), device=flat.device)
+        index = aten["reshape.default"](aten["as_strided.default"](positions, shape, strides, offset), [-1])
         cleared = aten["index_fill.int_Scalar"](flat, 0, index, 0)
         added: Tensor = aten["index_add.default"](cleared, 0, index, aten["reshape.default"](values, [-1]))
         return added

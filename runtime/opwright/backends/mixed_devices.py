@@ -20,7 +20,7 @@ _INDEXING = ("index", "_unsafe_index", "index_put", "_index_put_impl", "_unsafe_
 
 
 def on_one_device(operator: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what serves calls with keys of several backends: it calls the operator with all tensors on one device.
+    """Return what handles calls with keys of several backends: it calls the operator with all tensors on one device.
 
     Where they are on one already (a guard includes the other key), `kernel` is called. 0-dim tensors of the CPU follow
     the others, indices of the CPU what they index, and a source of `copy_` what is written. Raises RuntimeError for

@@ -1,4 +1,4 @@
-"""The fallback of a backend by way of NumPy: it serves what the backend has no kernel for, as PyTorch's
+"""The fallback of a backend by way of NumPy: it handles what the backend has no kernel for, as PyTorch's
 `at::native::cpu_fallback` does.
 
 Arrays are copied to NumPy, the kernel of the CPU runs, results are copied back, and what it wrote is written.
@@ -33,7 +33,7 @@ from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
 __all__ = ["NumpyFallback", "fall_back_to_numpy"]
 
 Function = Callable[..., Any]
-# Composites that NumPy's and CuPy's arrays serve.
+# Composites for NumPy's and CuPy's arrays alone.
 _OVER_MEMORY = ("aten::as_strided", "aten::as_strided_scatter")
 _VIEW = (
     "{name} makes a view of its argument, and backend {backend!r} can make none{instead}. Register a kernel of "
@@ -48,7 +48,7 @@ _WRITE = (
 
 
 def fall_back_to_numpy(backend: Backend, *, warn: bool = False, error_on_views: bool = False) -> NumpyFallback:
-    """Serve what the backend has no kernel for by way of NumPy; `.remove()` ends it.
+    """Handle what the backend has no kernel for by way of NumPy; `.remove()` ends it.
 
     With `warn` the first call of each operator warns. Views share memory where the arrays of the backend can: it has a
     kernel of `aten::as_strided`, or `to_numpy` and `from_numpy` share memory. Elsewhere they are copies, with a warning
@@ -82,12 +82,12 @@ class NumpyFallback:
                 self.handles.append(Handle(name, registration))
 
     def remove(self) -> None:
-        """Serve no longer. Doing so again has no effect."""
+        """Remove the fallback. Doing so again has no effect."""
         for handle in self.handles:
             handle.remove()
 
     def kernel_of(self, operator: Operator) -> Function:
-        """Return what serves an operator. Raises DispatchError where the CPU has no kernel of it."""
+        """Return what handles an operator. Raises DispatchError where the CPU has no kernel of it."""
         key = DispatchKey(self.backend.key)
         if operator.entry(DispatchKey.CPU).registration is None:
             raise missing(operator, key, key.bit)
@@ -123,7 +123,7 @@ class NumpyFallback:
         return self._copy(call, answer) if view is None else view
 
     def _copy(self, call: _Call, answer: Tensor) -> Tensor:
-        """Return a copy in place of a view. Raises RuntimeError with `error_on_views`."""
+        """Return a copy instead of a view. Raises RuntimeError with `error_on_views`."""
         name, backend = call.operator.name, self.backend.name
         if self.error_on_views:
             raise RuntimeError(_VIEW.format(name=name, backend=backend, instead=""))
@@ -147,7 +147,7 @@ class _Call:
         self.operator = operator
         self.args = args
         self.index: int | None = None  # of the device
-        self.generators: list[tuple[Generator, Generator]] = []  # the device's, and what draws in its place
+        self.generators: list[tuple[Generator, Generator]] = []  # the device's, and what draws instead
         self._known: dict[int, Tensor] = {}
         self.on_host = [self._to_host(value) for value in args]
         if "Generator?" in operator.signature.types:
@@ -167,16 +167,16 @@ class _Call:
             known = self._known[id(value)] = wrap(_host_array(self.backend, value.array))
         return known
 
-    def _draw_from_the_devices(self, place: int) -> None:
+    def _draw_from_the_devices(self, position: int) -> None:
         """Have the kernel draw from a generator of the CPU that stands where the device's does."""
-        own = self.args[place]
+        own = self.args[position]
         if own is None:
             own = generator_of(Device(self.backend.name, self.index))
         if own.device.type != self.backend.name:
             raise RuntimeError(
                 f"Expected a '{self.backend.name}' device type for generator but found '{own.device.type}'"
             )
-        drawing = self.on_host[place] = Generator().set_state(own.get_state())
+        drawing = self.on_host[position] = Generator().set_state(own.get_state())
         self.generators.append((own, drawing))
 
     def look_at_the_storage(self) -> None:
@@ -263,7 +263,7 @@ def _pairs(targets: Any, written: Any) -> list[tuple[Tensor, Tensor]]:
 
 
 def _has_array_alone(tensor: Tensor) -> bool:
-    """Whether nobody else holds the tensor's array, so that another may take its place."""
+    """Whether nobody else holds the tensor's array, so that another array may replace it."""
     has_storage = tensor.extra is not None and tensor.extra.storage is not None
     return sys.getrefcount(tensor.array) <= 2 + has_storage  # the tensor, the call, and the storage
 

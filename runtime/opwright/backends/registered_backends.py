@@ -86,9 +86,9 @@ def register_backend(
     rest has defaults: `to_numpy(array)` (`numpy.asarray`), `shape(array)` and `dtype(array)` (the attributes of these
     names; any spelling of a dtype), `strides(array)` in elements (None: always row-major), `index(array)` (None: one
     device without an index), `data_ptr(array)`, and `array_module()`, the namespace that stands for `xp`, where kernels
-    are inline expressions. `Backend.fall_back_to_numpy()` serves what it has no kernel for. Nothing else is asked of an
-    array: no methods, no protocol. Raises RegistrationError if the name, the key or the type is taken, or the key
-    is none of PrivateUse1..3.
+    are inline expressions. `Backend.fall_back_to_numpy()` handles what it has no kernel for. Nothing else is asked of
+    an array: no methods, no protocol. Raises RegistrationError if the name, the key or the type is taken, or the key is
+    none of PrivateUse1..3.
     """
     if key is not None and key not in _PRIVATE_USE:
         raise RegistrationError(

@@ -36,27 +36,27 @@ class Along:
         self, *operands: int, dim: Places = (), new: Places = (), size: Places = (), empty_is_all: bool = False
     ) -> None:
         self.operands = operands
-        self.dims = _places(dim)
-        self.new = _places(new)
-        self.sizes = _places(size)
+        self.dims = _positions(dim)
+        self.new = _positions(new)
+        self.sizes = _positions(size)
         self.empty_is_all = empty_is_all
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: the batch comes first, and every dimension is one further on."""
         is_inplace = 0 in operator.signature.written
         is_quick = self.operands == (0,) and len(self.dims) == 1 and not (self.new or self.sizes or is_inplace)
-        place = self.dims[0] if is_quick else 0
+        position = self.dims[0] if is_quick else 0
 
         def rule(level: Batching, *args: Any) -> Any:
-            if is_quick and (dim := args[place]) is not None and dim != [] and type(args[0]) is Tensor:
+            if is_quick and (dim := args[position]) is not None and dim != [] and type(args[0]) is Tensor:
                 value = level.front(args[0])
                 moved = _moved(dim, len(shape_of(value.array)) - 1)
                 if moved is not None:
-                    result = operator.call(value, *args[1:place], moved, *args[place + 1 :])
+                    result = operator.call(value, *args[1:position], moved, *args[position + 1 :])
                     return level.put(result, 0) if type(result) is Tensor else batched_results(level, operator, result)
             if is_inplace and not level.is_batched(args[0]):
                 raise RuntimeError(unbatched_write(operator, args))
-            ranks = [rank for place in self.operands for rank in _ranks(level, args[place])]
+            ranks = [rank for position in self.operands for rank in _ranks(level, args[position])]
             if 0 in ranks and not self.new and not self.sizes:
                 result = self._of_numbers(level, operator, args)
             else:
@@ -67,8 +67,8 @@ class Along:
 
         return rule
 
-    def _value(self, level: Batching, args: Sequence[Any], place: int) -> Any:
-        value = args[place]
+    def _value(self, level: Batching, args: Sequence[Any], position: int) -> Any:
+        value = args[position]
         if value is None:
             return None
         if type(value) is list:
@@ -77,21 +77,21 @@ class Along:
 
     def _call(self, level: Batching, operator: Operator, args: Sequence[Any], rank: int, values: Sequence[Any]) -> Any:
         found = list(args)
-        for place, value in zip(self.operands, values, strict=True):
-            found[place] = value
-        for place in self.sizes:
-            found[place] = [level.size, *_without_unknown(level, args, found[place])]
-        for place in self.dims:
-            given = found[place]
-            is_list = "[" in operator.signature.types[place]
+        for position, value in zip(self.operands, values, strict=True):
+            found[position] = value
+        for position in self.sizes:
+            found[position] = [level.size, *_without_unknown(level, args, found[position])]
+        for position in self.dims:
+            given = found[position]
+            is_list = "[" in operator.signature.types[position]
             if given is None and not is_list:
-                return self._flat(level, operator, found, place, rank)
+                return self._flat(level, operator, found, position, rank)
             if given is None or (not given and is_list and self.empty_is_all):
-                found[place] = list(range(1, max(rank, 1) + 1))
+                found[position] = list(range(1, max(rank, 1) + 1))
             else:
-                found[place] = self._shifted(level, operator, args, given, max(rank, 1))
-        for place in self.new:
-            found[place] = self._shifted(level, operator, args, found[place], rank + 1)
+                found[position] = self._shifted(level, operator, args, given, max(rank, 1))
+        for position in self.new:
+            found[position] = self._shifted(level, operator, args, found[position], rank + 1)
         return operator.call(*found)
 
     def _shifted(self, level: Batching, operator: Operator, args: Sequence[Any], given: Any, count: int) -> Any:
@@ -102,10 +102,10 @@ class Along:
         moved = [each % count + 1 for each in dims]
         return moved if type(given) is list else moved[0]
 
-    def _flat(self, level: Batching, operator: Operator, found: list[Any], place: int, rank: int) -> Any:
+    def _flat(self, level: Batching, operator: Operator, found: list[Any], position: int, rank: int) -> Any:
         """Return what the operator gives for all elements of each sample."""
         found[0] = flattened(level, found[0])
-        found[place] = 1
+        found[position] = 1
         result = operator.call(*found)
 
         def kept(value: Any) -> Any:
@@ -117,7 +117,7 @@ class Along:
         """Return the result where an operand has no dimensions: it stands for one with a single one, and a sample says
         what the result looks like."""
         one = call_sample(level, operator, args)
-        values = [self._value(level, args, place) for place in self.operands]
+        values = [self._value(level, args, position) for position in self.operands]
         values = [
             aten["unsqueeze.default"](value, 1) if type(value) is Tensor and value.ndim == 1 else value
             for value in values
@@ -152,7 +152,7 @@ def _without_unknown(level: Batching, args: Sequence[Any], sizes: Sequence[int])
     return [math.prod(args[0].shape) // known if each == -1 and known > 0 else each for each in sizes]
 
 
-def _places(given: Places) -> tuple[int, ...]:
+def _positions(given: Places) -> tuple[int, ...]:
     return given if isinstance(given, tuple) else (given,)
 
 
@@ -190,17 +190,17 @@ class Everything:
         other, dim = found
         names = operator.signature.names
         count = len(operator.signature.returns)
-        place = self.operand
+        position = self.operand
         one = [1] if "[" in other.signature.types[dim] else 1
 
         def rule(level: Batching, *args: Any) -> Any:
-            if not level.is_batched(args[place]):
+            if not level.is_batched(args[position]):
                 return looping(operator)(level, *args)
-            value = flattened(level, level.front(args[place]))
+            value = flattened(level, level.front(args[position]))
             if value.shape[1] == 0:
                 return as_results(operator, call_sample(level, operator, args), lambda one: _repeated(level, one))
             given = dict(zip(names, args, strict=True))
-            given[names[place]] = value
+            given[names[position]] = value
             values = [
                 one if at == dim else given.get(name, False if name == "keepdim" else default)
                 for at, (name, default) in enumerate(zip(other.signature.names, other.signature.defaults, strict=True))

@@ -48,7 +48,7 @@ class Batching(Interpreter):
 
     @classmethod
     def serving(cls, operator: Operator) -> Serve:
-        """Return what serves an operator's calls by its rule."""
+        """Return what handles an operator's calls by its rule."""
         from opwright.batching.provider import serving
 
         return serving(operator)

@@ -53,7 +53,7 @@ class Elementwise:
         return rule
 
     def serve_of(self, operator: Operator) -> Serve | None:
-        """Return what serves the calls of most elementwise operators, with less around it than a rule has."""
+        """Return what handles the calls of most elementwise operators, with less around it than a rule has."""
         tensors = tuple([each.position for each in operator.signature.tensors])
         if operator.signature.returns != ("Tensor",) or self.onto_first:
             return None
@@ -70,7 +70,7 @@ class Elementwise:
             if not level.is_batched(args[0]):
                 raise RuntimeError(unbatched_write(operator, args))
             own = level.rank(args[0])
-            if any(isinstance(args[place], Tensor) and level.rank(args[place]) > own for place in operands):
+            if any(isinstance(args[position], Tensor) and level.rank(args[position]) > own for position in operands):
                 refuse_as_sample(level, operator, args)
             call(*aligned(level, args, operands, self.promoted, keeps=0))
             return args[0]
@@ -152,7 +152,7 @@ def _is_aligned(one: Any, other: Any, first: Any, second: Any) -> bool:
 def aligned(
     level: Batching, args: Sequence[Any], operands: Sequence[int], promoted: Sequence[int], *, keeps: int = -1
 ) -> list[Any]:
-    """Return the arguments with the values of operands, which broadcast as the samples do, in their places.
+    """Return the arguments with the values of operands, which broadcast as the samples do, in their positions.
 
     Those of the `promoted` are cast where batches would be promoted to another dtype than samples, but for the one that
     `keeps` names.
@@ -160,34 +160,34 @@ def aligned(
     found = list(args)
     batched = []
     most = -1
-    for place in operands:
-        operand = found[place]
+    for position in operands:
+        operand = found[position]
         if not isinstance(operand, Tensor):
             continue
         value = level.front(operand)
         if value is None:
             rank = operand.ndim
         else:
-            found[place] = value
+            found[position] = value
             rank = value.ndim - 1
-            batched.append((place, rank))
+            batched.append((position, rank))
         most = max(most, rank)
     if any(rank == 0 for _, rank in batched) and (most or len(batched) < len(operands)):
-        _promote(args, found, [place for place in promoted if isinstance(args[place], Tensor)], keeps)
-    for place, rank in batched:
+        _promote(args, found, [position for position in promoted if isinstance(args[position], Tensor)], keeps)
+    for position, rank in batched:
         if rank < most:
-            value = found[place]
+            value = found[position]
             sizes = [level.size, *[1] * (most - rank), *value.shape[1:]]
-            found[place] = aten["reshape.default"](value, sizes)
+            found[position] = aten["reshape.default"](value, sizes)
     return found
 
 
 def _promote(args: Sequence[Any], found: list[Any], tensors: Sequence[int], keeps: int) -> None:
     """Cast operands to the dtype that the samples are promoted to: a sample without dimensions gives way to one with
     some, and batches of both have dimensions."""
-    if len({found[place].dtype for place in tensors}) < 2:
+    if len({found[position].dtype for position in tensors}) < 2:
         return
-    wanted = result_type(*[args[place].array for place in tensors])
-    for place in tensors:
-        if place != keeps:
-            found[place] = aten["to.dtype"](found[place], wanted)
+    wanted = result_type(*[args[position].array for position in tensors])
+    for position in tensors:
+        if position != keeps:
+            found[position] = aten["to.dtype"](found[position], wanted)

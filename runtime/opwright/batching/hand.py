@@ -20,7 +20,7 @@ __all__ = ["ByHand"]
 
 class ByHand:
     """The family of operators with a rule of their own, `function(info, in_dims, *args, **kwargs)`, which is imported
-    when it is first needed. It serves the in-place variant, too, whose result is written back."""
+    when it is first needed. It handles the in-place variant, too, whose result is written back."""
 
     __slots__ = ("module", "name")
 

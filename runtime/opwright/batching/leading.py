@@ -36,17 +36,17 @@ class Leading:
         def rule(level: Batching, *args: Any) -> Any:
             if is_inplace and not level.is_batched(args[0]):
                 raise RuntimeError(unbatched_write(operator, args))
-            given = [(place, core) for place, core in self.operands if args[place] is not None]
-            ranks = [level.rank(args[place]) - core for place, core in given]
+            given = [(position, core) for position, core in self.operands if args[position] is not None]
+            ranks = [level.rank(args[position]) - core for position, core in given]
             if min(ranks) < 0:
                 call_sample(level, operator, args)
             found = list(args)
             most = max(ranks)
-            for (place, _), rank in zip(given, ranks, strict=True):
-                value = level.expanded(args[place])
+            for (position, _), rank in zip(given, ranks, strict=True):
+                value = level.expanded(args[position])
                 if rank < most:
                     value = aten["reshape.default"](value, [level.size, *[1] * (most - rank), *value.shape[1:]])
-                found[place] = value
+                found[position] = value
             result = operator.call(*found)
             return args[0] if is_inplace else as_results(operator, result, lambda each: _with_batch(level, each))
 
@@ -81,14 +81,14 @@ class Folded:
                 call_sample(level, operator, args)
             is_folded = rank > self.core
             sizes: Sequence[int] = ()
-            for place in self.operands:
-                if args[place] is None:
+            for position in self.operands:
+                if args[position] is None:
                     continue
-                value = level.expanded(args[place])
+                value = level.expanded(args[position])
                 if is_folded:
                     sizes = value.shape[:2]
                     value = aten["reshape.default"](value, [sizes[0] * sizes[1], *value.shape[2:]])
-                found[place] = value
+                found[position] = value
             result = operator.call(*found)
 
             def unfolded(value: Any) -> Any:

@@ -24,8 +24,8 @@ _STACKED: Final = frozenset(("Tensor", "Tensor?"))
 def looping(operator: Operator) -> BatchRule:
     """Return the rule that calls an operator for each sample; it warns at the first call of all.
 
-    The rule raises RuntimeError for operators that it cannot serve (that write to what is not batched, or return views,
-    lists or numbers), and for a batch without samples.
+    The rule raises RuntimeError for operators that it cannot handle (that write to what is not batched, or return
+    views, lists or numbers), and for a batch without samples.
     """
     signature = operator.signature
     why_not = _why_not(operator)

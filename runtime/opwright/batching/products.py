@@ -44,13 +44,13 @@ class Product:
         left, right = [group.strip("()").split(",") for group in inputs.split("),(")]
         names = [name for name in output.strip("()").split(",") if name]
         is_inplace = 0 in operator.signature.written
-        operands = [place for place in (self.added, self.first, self.second) if place is not None]
+        operands = [position for position in (self.added, self.first, self.second) if position is not None]
         is_conjugated = operator.base == "vdot"
 
         def rule(level: Batching, *args: Any) -> Any:
             one, other = args[self.first], args[self.second]
             is_wrong = level.rank(one) != len(left) or level.rank(other) != len(right)
-            dtypes = {args[place].dtype for place in operands}
+            dtypes = {args[position].dtype for position in operands}
             if is_wrong or len(dtypes) > 1 or (self.added is not None and one.dtype not in INEXACT):
                 call_sample(level, operator, args)  # which raises what is wrong with it
             if is_inplace and not level.is_batched(args[0]):
@@ -127,16 +127,16 @@ class Reducing:
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: the elementwise loss of all samples, reduced for each."""
-        place = self.reduction
+        position = self.reduction
 
         def rule(level: Batching, *args: Any) -> Any:
             found = aligned(level, args, self.operands, self.operands)
-            found[place] = 0
+            found[position] = 0
             if self.onto_first:
                 found[self.operands[0]] = level.expanded(args[self.operands[0]])
             losses = operator.call(*found)
-            if args[place] and losses.ndim > 1:
-                by = "mean.dim" if args[place] == 1 else "sum.dim_IntList"
+            if args[position] and losses.ndim > 1:
+                by = "mean.dim" if args[position] == 1 else "sum.dim_IntList"
                 losses = aten[by](losses, list(range(1, losses.ndim)))
             return level.put(losses, 0)
 

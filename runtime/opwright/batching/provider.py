@@ -1,4 +1,4 @@
-"""The rule that serves an operator, and the order in which rules are looked for."""
+"""The rule that handles an operator, and the order in which rules are looked for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COMPOSITES = (
 
 
 def serving(operator: Operator) -> Serve:
-    """Return what serves an operator's calls: its rule where an argument is batched, else one call for all samples.
+    """Return what handles an operator's calls: its rule where an argument is batched, else one call for all samples.
 
     Rules are, in this order: a kernel registered at the key Batched; the rule that a user registered; an error for out
     variants; for random operators what `randomness` says; that of the family that the generated package names; an error

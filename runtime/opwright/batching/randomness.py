@@ -72,14 +72,14 @@ def _spread(level: Batching, operator: Operator, args: Any) -> list[Any]:
     """Return the arguments with a batch in every tensor, and as many dimensions after it as the one with the most; a
     bound of `randint_like` is a number for all."""
     found = list(args)
-    places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
+    positions = [position for position, value in enumerate(args) if isinstance(value, Tensor)]
     if operator.base.endswith("_like"):
-        places = places[:1]
-    most = max(level.rank(args[place]) for place in places)
-    for place in places:
-        value = level.expanded(args[place])
+        positions = positions[:1]
+    most = max(level.rank(args[position]) for position in positions)
+    for position in positions:
+        value = level.expanded(args[position])
         sizes = [level.size, *[1] * (most + 1 - value.ndim), *value.shape[1:]]
-        found[place] = value if value.ndim == most + 1 else aten["reshape.default"](value, sizes)
+        found[position] = value if value.ndim == most + 1 else aten["reshape.default"](value, sizes)
     return found
 
 

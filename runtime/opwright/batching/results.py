@@ -15,7 +15,7 @@ __all__ = ["as_results", "batched_results"]
 
 
 def as_results(operator: Operator, value: Any, function: Callable[[Any], Any]) -> Any:
-    """Return the results of an operator's call with the function's answers in place of the tensors."""
+    """Return the results of an operator's call with the function's results instead of the tensors."""
     if isinstance(value, Tensor):
         return function(value)
     if type(value) is list:

@@ -28,10 +28,10 @@ def sample_of(level: Batching, value: Any, number: int) -> Any:
 def call_sample(level: Batching, operator: Operator, args: Any) -> Any:
     """Return what the first sample gives, zeros where there is none; what it would write is a copy."""
     given = []
-    for place, value in enumerate(args):
+    for position, value in enumerate(args):
         is_none = level.size == 0
         one = mapped(value, lambda each: _zeros(level, each)) if is_none else sample_of(level, value, 0)
-        given.append(aten["clone.default"](one) if place in operator.signature.written else one)
+        given.append(aten["clone.default"](one) if position in operator.signature.written else one)
     return operator.call(*given)
 
 

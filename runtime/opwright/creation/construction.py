@@ -188,8 +188,8 @@ def _new_array(data: Any, dtype: DType | None, device: object) -> Array:
         values = _from_python(data, dtype)
         if type(values) is not np.ndarray:  # of an object that offers memory of a device
             return _new_array(values, dtype, device)
-    place = as_device("cpu" if device is None else device)
-    return backend_named(place).from_numpy(values, place.index)
+    wanted = as_device("cpu" if device is None else device)
+    return backend_named(wanted).from_numpy(values, wanted.index)
 
 
 def _copied(array: Array, dtype: DType | None) -> Array:

@@ -156,7 +156,7 @@ class OnHost(DeviceKernel):
 class OnDevice(DeviceKernel):
     """A kernel of a `CudaSource`: launched as its `LaunchRule` says. DispatchError for more than 16 dimensions."""
 
-    __slots__ = ("_launch", "_places", "_source")
+    __slots__ = ("_launch", "_positions", "_source")
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class OnDevice(DeviceKernel):
     ) -> None:
         super().__init__(operator, convention, functions, arguments, results)
         self._source = source
-        self._places = {dtype: place for place, dtype in enumerate(self._functions)}
+        self._positions = {dtype: position for position, dtype in enumerate(self._functions)}
         self._launch = launch or LaunchRule()
 
     def _serve(self, values: Sequence[Any], results: Sequence[Any], dtype: DType) -> None:
@@ -196,7 +196,7 @@ class OnDevice(DeviceKernel):
                 packed += self._packed(argument, value, dtype)
         blocks = self._launch.blocks(count, known.get(self._launch.rows_of, first).shape, sum(others))
         types, numbers = zip(*packed, strict=True)
-        shared = self._launch.shared_of(self._places[dtype])
+        shared = self._launch.shared_of(self._positions[dtype])
         return LaunchPlan(name, (blocks, 1, 1), (self._launch.threads, 1, 1), shared, types, numbers)
 
     def _check_ndim(self, first: Any, values: Sequence[Any]) -> None:

@@ -35,11 +35,11 @@ _TYPES: Final = {
 class LaunchRule:
     """The launch that a schema declares.
 
-    `threads` of each block; `elements` that a thread serves; bytes of `shared` memory of a block, one number for each
+    `threads` of each block; `elements` that a thread handles; bytes of `shared` memory of a block, one number for each
     dtype of the kernel, or one for all; `grid`: blocks for all `elements` of the result, or one for each of the `rows`
     of the first array, or of that named `rows_of`, which are all dimensions but its last. `shared_limit` is the shared
     memory that the kernel may ask the device for, where that is more than every device grants. `ndim`: how many
-    dimensions the first array has, where the kernel serves no others: a kernel cannot refuse what it is launched with.
+    dimensions the first array has, where the kernel handles no others: a kernel cannot refuse what it is launched with.
     `dims` says so by name.
     """
 
@@ -53,7 +53,7 @@ class LaunchRule:
     rows_of: str = ""
 
     def blocks(self, count: int, shape: Sequence[int], others: int = 0) -> int:
-        """Return how many blocks serve `count` elements of the first result and `others` of further ones, where the
+        """Return how many blocks handle `count` elements of the first result and `others` of further ones, where the
         array whose rows count is of that shape: none where nothing is written, else one at least."""
         if not count and not others:
             return 0
@@ -61,9 +61,9 @@ class LaunchRule:
             return max(1, math.prod(shape[:-1]))
         return max(1, -(-count // (self.threads * self.elements)))
 
-    def shared_of(self, place: int) -> int:
-        """Return the bytes of shared memory of the function for the dtype at this place."""
-        return self.shared if isinstance(self.shared, int) else self.shared[place]
+    def shared_of(self, position: int) -> int:
+        """Return the bytes of shared memory of the function for the dtype at this position."""
+        return self.shared if isinstance(self.shared, int) else self.shared[position]
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # (values are arrays)

@@ -1,4 +1,4 @@
-"""CUDA kernels of expressions: tried where arrays come as these kernels take them; the expression serves the rest."""
+"""CUDA kernels of expressions: tried where arrays come as these kernels take them; the expression handles the rest."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["CudaLoop"]
 class CudaLoop(CudaKernel):
     """The kernels of an expression, one for each dtype, called with a plan, with operands and numbers.
 
-    The answer is NotImplemented to what they do not take: other dtypes or several, arrays that are not of one device,
+    The result is NotImplemented for what they do not take: other dtypes or several, arrays that are not of one device,
     numbers that the dtype does not hold, more than 16 dimensions. A source that does not compile is warned of once, and
-    serves nothing.
+    handles nothing.
     """
 
     __slots__ = ("_count", "_is_broken", "_known", "_truth")
@@ -50,7 +50,7 @@ class CudaLoop(CudaKernel):
         spec = (plan[0] if isinstance(plan, Sequence) else plan).spec
         arrays, numbers = given[: self._count], given[self._count :]
         order = sorted(range(len(spec.shape)), key=lambda dim: -spec.strides[dim])
-        is_in_order = all(dim == place for place, dim in enumerate(order))
+        is_in_order = all(dim == position for position, dim in enumerate(order))
         if out is not None or is_in_order or any(getattr(array, "shape", None) != spec.shape for array in arrays):
             return self.fast(*given, out)
         result = self.fast(*(array.transpose(order) for array in arrays), *numbers, None)

@@ -79,7 +79,7 @@ class DeviceResult:
 
 
 class _Described:
-    """The place of the elements of an array of a device, for NumPy to compare: nothing there may be read."""
+    """The position of the elements of an array of a device, for NumPy to compare: nothing there may be read."""
 
     def __init__(self, array: Any) -> None:
         self.__array_interface__ = {

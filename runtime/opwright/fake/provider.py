@@ -1,4 +1,4 @@
-"""Answers of this room to lower ones (`opwright_core.hooks.Fakes`)."""
+"""Functions that lower packages call in this one (late binding, `opwright_core.hooks.Fakes`)."""
 
 from opwright.fake.arrays import meta_array, place_on
 from opwright.fake.context import constant_of, no_data, read_item

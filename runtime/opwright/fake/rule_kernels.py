@@ -23,7 +23,7 @@ Maker = Callable[[Function], Function]
 
 
 def rule_kernel(operator: Operator, meta: Function) -> tuple[Function, Function | None]:
-    """Return what serves all calls of an operator on fakes, and what serves those of dense tensors, if anything.
+    """Return what handles all calls of an operator on fakes, and what handles those of dense tensors, if anything.
 
     `meta` takes the arguments of its parameters' names, arrays for Tensors, and returns a plan, or one for each result.
     """
@@ -271,7 +271,7 @@ def _alike_binary_if_one(facts: Alike, signature: Signature, general: Function) 
 
 
 def _alike(facts: Alike, signature: Signature, general: Function) -> Function:
-    """Return what serves calls of any arguments; one that writes in place returns the first of them."""
+    """Return what handles calls of any arguments; one that writes in place returns the first of them."""
     letters, dtypes, defaults = facts.letters, facts.dtypes, signature.defaults
     is_written = bool(signature.written)
     places = [place for place, letter in enumerate(letters) if letter == "T"]

@@ -16,21 +16,21 @@ Form, Forms, KnownViews, known_result = TensorSpec, SpecCache, ViewCache, planne
 
 class KnownForms(PlanCache):
     """A plan cache beside a written-out shim, which makes the key. `kernel` is the function on arrays, which gets the
-    arguments at `places` (-1: NumPy); without one the shim alone serves."""
+    arguments at `positions` (-1: NumPy); without one the shim alone serves."""
 
-    __slots__ = ("kernel", "places")
+    __slots__ = ("kernel", "positions")
 
     def __init__(
         self,
         kinds: str = "",
         kernel: Callable[..., Any] | None = None,
-        places: tuple[int, ...] = (),
+        positions: tuple[int, ...] = (),
         operands: tuple[int, ...] = (),
         writes: int = -1,
     ) -> None:
         super().__init__(kinds, self._key, operands, writes, runs_in_core=kernel is not None)
         self.kernel = kernel
-        self.places = places
+        self.positions = positions
 
     learn, learn_plan = PlanCache.fill, PlanCache.fill_from_plan
 

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
 from opwright.func.levels import Differentiation
-from opwright.func.transforms import jvp, lifted, places_of, vjp
+from opwright.func.transforms import jvp, lifted, positions_of, vjp
 from opwright.namespaces import aten
 from opwright.pytree import tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import COMPLEX
@@ -172,17 +172,17 @@ def _chosen(
     func: Function, argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], Function]:
     """Return the arguments at `argnums`, and the function of these."""
-    places = places_of(argnums, len(args))
+    positions = positions_of(argnums, len(args))
 
     def inner(*values: Any) -> Any:
         modes = active_modes()
         assert modes is not None and isinstance(modes.top, Differentiation)  # that calls this function
         given = list(lifted(args, modes.top))
-        for place, value in zip(places, values, strict=True):
-            given[place] = value
+        for position, value in zip(positions, values, strict=True):
+            given[position] = value
         return func(*given, **lifted(kwargs, modes.top))
 
-    return tuple([args[place] for place in places]), inner
+    return tuple([args[position] for position in positions]), inner
 
 
 def _check_tensors(name: str, leaves: Sequence[Any]) -> None:
@@ -195,17 +195,17 @@ def _check_tensors(name: str, leaves: Sequence[Any]) -> None:
 def _check_real(name: str, what: str, leaves: Sequence[Any]) -> None:
     """Raise RuntimeError for a complex tensor: it has two real derivatives, and one number for both is a holomorphic
     function's alone."""
-    for place, each in enumerate(leaves):
+    for position, each in enumerate(leaves):
         if isinstance(each, Tensor) and each.dtype in COMPLEX:
             raise RuntimeError(
                 f"{name}: Expected all {what} to be real but received complex tensor at flattened {what[:-1]} idx: "
-                f"{place}. Give it the real view, opwright.view_as_real"
+                f"{position}. Give it the real view, opwright.view_as_real"
             )
 
 
 def _basis(values: Sequence[Tensor]) -> list[Tensor]:
-    """Return, for tensors taken as one long vector, all vectors that are 1 in one place and 0 elsewhere: the parts that
-    belong to each tensor, with the vectors in the first dimension."""
+    """Return, for tensors taken as one long vector, all vectors that are 1 in one position and 0 elsewhere: the parts
+    that belong to each tensor, with the vectors in the first dimension."""
     sizes = [count(value.shape) for value in values]
     total = sum(sizes)
     made, start = [], 0

@@ -14,7 +14,7 @@ from opwright.autograd.function import check_setup_context
 from opwright.autograd.tangents import Level, current_level
 from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
 from opwright.levels.interpreter import Interpreter, Serve
-from opwright.levels.kernels import mapped, tensor_places, values_at
+from opwright.levels.kernels import mapped, tensor_positions, values_at
 from opwright_core.keys import (
     ADINPLACEORVIEW,
     AUTOGRAD,
@@ -39,7 +39,7 @@ __all__ = ["Differentiation", "ForwardDifferentiation", "enter_dual_level"]
 # What is true of a level alone, of included and of allowed bits.
 _INCLUDED: Final = NO_GRAD | INFERENCE | TANGENT
 _ALLOWED: Final = GRAD | VIEW | TANGENT | AUTOGRAD | ADINPLACEORVIEW
-# What serves calls with values alone: handlers see no tensors of a level.
+# What handles calls with values alone: handlers see no tensors of a level.
 _OF_VALUES: Final = FRONT_MODE | PYTHON | FUNCTIONALIZE
 
 
@@ -59,24 +59,24 @@ class Differentiation(Interpreter):
     def serving(cls, operator: Operator) -> Serve:
         """Return what runs the kernels of Autograd on the arguments, as tensors of the level."""
         written, table = operator.signature.written, operator.table
-        plain, lists = tensor_places(operator)
+        plain, lists = tensor_positions(operator)
 
         def serve(self: Differentiation, modes: Modes, *args: Any) -> Any:
-            for place in written:
-                mapped(args[place], lambda tensor: self._check_is_own(tensor, operator))
+            for position in written:
+                mapped(args[position], lambda tensor: self._check_is_own(tensor, operator))
             lifted = list(args)
             keys = 0
-            for place in plain:
-                value = args[place]
+            for position in plain:
+                value = args[position]
                 if value is not None:
                     array = value.array
                     if type(array) is not InsideArray or array.level is not self:
-                        value = lifted[place] = put_inside(value, self, keys=BACK_MODE)
+                        value = lifted[position] = put_inside(value, self, keys=BACK_MODE)
                     keys |= value.keys
-            for place in lists:
-                if args[place] is not None:
-                    lifted[place] = [None if value is None else self.lift(value) for value in args[place]]
-                    for value in lifted[place]:
+            for position in lists:
+                if args[position] is not None:
+                    lifted[position] = [None if value is None else self.lift(value) for value in args[position]]
+                    for value in lifted[position]:
                         keys |= 0 if value is None else value.keys
             at = self.modes_at(modes)
             keys = (keys | at.include) & at.mask
@@ -134,7 +134,7 @@ class Differentiation(Interpreter):
         return Modes(include, mask & ~TANGENT, self)
 
     def modes_at(self, modes: Modes) -> Modes:
-        """Return the modes in which calls of these modes are served on tensors of the level."""
+        """Return the modes in which calls of these modes are handled on tensors of the level."""
         before, made = self._at
         if before is not modes or made is None:
             made = Modes(modes.include | BACK_MODE, modes.mask & ~_OF_VALUES, self)

@@ -1,4 +1,4 @@
-"""Answers of this room to lower ones (`opwright_core.hooks.Transforms`)."""
+"""Functions that lower packages call in this one (late binding, `opwright_core.hooks.Transforms`)."""
 
 from opwright.batching.transform import vmap
 from opwright.func.levels import enter_dual_level

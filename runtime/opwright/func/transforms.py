@@ -87,12 +87,13 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
 def _grad_and_value(
     func: Function, argnums: int | tuple[int, ...], has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
-    places = places_of(argnums, len(args))
+    positions = positions_of(argnums, len(args))
     with Differentiation() as level:
         given = [
-            _tracked(each, level, "grad") if place in places else lifted(each, level) for place, each in enumerate(args)
+            _tracked(each, level, "grad") if position in positions else lifted(each, level)
+            for position, each in enumerate(args)
         ]
-        chosen = [given[place] for place in places]
+        chosen = [given[position] for position in positions]
         leaves, spec = tree_flatten(chosen)
         result = func(*given, **lifted(kwargs, level))
         output = pair_of("grad", result)[0] if has_aux else result
@@ -103,7 +104,7 @@ def _grad_and_value(
     return (trees[0] if isinstance(argnums, int) else tuple(trees)), answer
 
 
-def places_of(argnums: Any, count: int) -> list[int]:
+def positions_of(argnums: Any, count: int) -> list[int]:
     """Return positions from the front. Raises RuntimeError for what is none."""
     several = argnums if isinstance(argnums, tuple) else (argnums,)
     if not several or not all(type(each) is int for each in several):
@@ -111,10 +112,10 @@ def places_of(argnums: Any, count: int) -> list[int]:
     for each in several:
         if not -count <= each < count:
             raise RuntimeError(f"Got argnum={each}, but only {count} positional inputs")
-    places = [each % count for each in several]
-    if len(set(places)) < len(places):
+    positions = [each % count for each in several]
+    if len(set(positions)) < len(positions):
         raise RuntimeError(f"argnums elements must be unique, but they are {argnums!r}")
-    return places
+    return positions
 
 
 def _tracked(tree: Any, level: Differentiation, name: str) -> Any:
@@ -219,7 +220,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:  # type: i
 
 
 class _Pullback:
-    """The function that `vjp` returns: it enters the level again, at the place that it had."""
+    """The function that `vjp` returns: it enters the level again, at the position that it had."""
 
     def __init__(
         self, level: Differentiation, outputs: list[Tensor], spec: TreeSpec, leaves: list[Any], structure: TreeSpec
@@ -292,7 +293,7 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
         leaves, outputs = tree_flatten(output)
         parts = [_parts(each, level, strict) for each in leaves]
         shown_aux = tree_map(lambda each: level.out_of(each), aux)
-    answer = tuple(tree_unflatten([part[place] for part in parts], outputs) for place in (0, 1))
+    answer = tuple(tree_unflatten([part[position] for part in parts], outputs) for position in (0, 1))
     return (*answer, shown_aux) if has_aux else answer
 
 

@@ -44,7 +44,7 @@ class Functionalization(Interpreter):
 
     @classmethod
     def serving(cls, operator: Operator) -> Serve:
-        """Return what serves an operator's calls: the way of its kind."""
+        """Return what handles an operator's calls: the way of its kind."""
         from opwright.functionalize.ways import way_of
 
         return way_of(operator).serve

@@ -41,7 +41,7 @@ __all__ = [
 
 
 class Layout(NamedTuple):
-    """The place of elements in their storage, in elements."""
+    """The position of elements in their storage, in elements."""
 
     shape: Shape
     strides: Shape
@@ -49,7 +49,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, tensor: Tensor) -> Layout:
-        """Return the place of a tensor's elements."""
+        """Return the position of a tensor's elements."""
         return cls(tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
 
 
@@ -62,7 +62,7 @@ class Memory:
 
     `level` computes what views show of it. The layout is known once a tensor on the memory has a shadow.
     `has_parts_elsewhere` says that tensors of outer levels share parts of it that are other memories here. `grown` is
-    the larger memory that took its place when a tensor was resized, for those that are resized after that.
+    the larger memory that replaced it when a tensor was resized, for those that are resized after that.
     """
 
     __slots__ = ("grown", "has_parts_elsewhere", "known_layout", "level", "storage", "value", "writes")
@@ -169,7 +169,7 @@ def on_memory(memory: Memory, steps: tuple[Step, ...], value: Tensor, shadow: Te
 
 
 def new_shadow(tensor: Tensor, layout: Layout) -> Tensor:
-    """Return a tensor without data at this place in a storage of its own, as long as that of `tensor`."""
+    """Return a tensor without data at this position in a storage of its own, as long as that of `tensor`."""
     shape, strides, offset = layout
     if not any(map(_is_symbolic, (*shape, *strides, offset))) and tensor.extra is not None and tensor.extra.storage:
         length = max(_length(layout), tensor.extra.storage.flat(tensor.dtype).shape[0])
@@ -183,7 +183,7 @@ def new_shadow(tensor: Tensor, layout: Layout) -> Tensor:
 
 
 def over_memory_of(shadow: Tensor) -> Tensor:
-    """Return another tensor at the same place of the same storage."""
+    """Return another tensor at the same position of the same storage."""
     made = wrap_meta(shadow.array)
     made.extra = Extra(shadow.untyped_storage(), shadow._base)
     return made
@@ -200,7 +200,7 @@ def _length(layout: Layout) -> int:
 
 
 def overlaps_itself(shadow: Tensor) -> bool:
-    """Whether several elements of a tensor are one place of memory, as those that `expand` repeats, or windows that
+    """Whether several elements of a tensor have one location in memory, as those that `expand` repeats, or windows that
     `unfold` makes. Of symbolic strides other than 0 nobody can say. Restricts no sizes."""
     shape, strides = tuple(shadow.shape), shadow.stride()
     if any(map(_is_symbolic, (*shape, *strides))):
@@ -210,7 +210,7 @@ def overlaps_itself(shadow: Tensor) -> bool:
         )
     if not may_meet(shape, strides) or 0 in shape:
         return False
-    places = np.zeros((), np.int64)
+    positions = np.zeros((), np.int64)
     for stride, size in zip(strides, shape, strict=True):
-        places = np.add.outer(places, np.arange(size) * stride)
-    return bool(np.unique(places).size < places.size)
+        positions = np.add.outer(positions, np.arange(size) * stride)
+    return bool(np.unique(positions).size < positions.size)

@@ -1,4 +1,4 @@
-"""`functionalize`: a function that makes new tensors in place of writing to those that it has."""
+"""`functionalize`: a function that makes new tensors instead of writing to those that it has."""
 
 from __future__ import annotations
 

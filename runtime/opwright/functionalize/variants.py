@@ -41,9 +41,9 @@ def functional_variant(operator: Operator) -> Variant | None:
     """Return the functional variant of an operator that writes: `add.Tensor` for `add_.Tensor` and for `add.out`."""
     signature = operator.signature
     of_call = {
-        name: signature.types[place]
-        for place, name in enumerate(signature.names)
-        if not (place in signature.written and operator.arguments[place].is_keyword_only)
+        name: signature.types[position]
+        for position, name in enumerate(signature.names)
+        if not (position in signature.written and operator.arguments[position].is_keyword_only)
     }
     results = _results(operator)
     found: list[tuple[int, Variant]] = []
@@ -63,7 +63,7 @@ def _results(operator: Operator) -> tuple[int | None, ...]:
     """Return for each result of the functional variant which written argument it is a new value of: results of the
     operator, and then what it writes and does not return."""
     aliases = operator.signature.aliases
-    return (*aliases, *(place for place in sorted(operator.signature.written) if place not in aliases))
+    return (*aliases, *(position for position in sorted(operator.signature.written) if position not in aliases))
 
 
 def _candidates(operator: Operator) -> Iterator[Operator]:

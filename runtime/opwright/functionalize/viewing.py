@@ -65,7 +65,7 @@ def _view_shadows(level: Functionalization, operator: Operator, args: Arguments)
     # An operator of a user without a fake kernel: its results lie in the base's value as in the base.
     values = [mapped(value, level.value) for value in args]
     result = level.call(operator.call, *values)
-    alias = next(place for place in operator.signature.aliases if place is not None)
+    alias = next(position for position in operator.signature.aliases if position is not None)
     return mapped(result, lambda each: _shadow_of_value(level, each, args[alias], values[alias]))
 
 
@@ -91,7 +91,7 @@ def _parts(
     level: Functionalization,
     operator: Operator,
     args: Arguments,
-    place: int,
+    position: int,
     shadows: list[Tensor],
     picked: tuple[int, ...],
 ) -> Iterator[_Part]:
@@ -109,13 +109,18 @@ def _parts(
             start = end
     else:
         for index, shadow in enumerate(shadows):
-            yield operator, args, place, shadow, (*picked, index)
+            yield operator, args, position, shadow, (*picked, index)
 
 
 def _view(
-    level: Functionalization, operator: Operator, args: Arguments, place: int, shadow: Tensor, picked: tuple[int, ...]
+    level: Functionalization,
+    operator: Operator,
+    args: Arguments,
+    position: int,
+    shadow: Tensor,
+    picked: tuple[int, ...],
 ) -> Tensor:
-    base = level.inner(args[place])
+    base = level.inner(args[position])
     array = array_of(base)
     memory = array.memory
     whole = Layout.of(level.shadow(base))
@@ -123,7 +128,7 @@ def _view(
     if operator.name == "aten::as_strided" or (array.steps and overlaps_itself(level.shadow(base))):
         steps = _of_memory(level, memory, operator, shadow)
         return on_memory(memory, steps, level.replay(memory.value, steps), shadow)
-    step = _step(level, operator, args, place, Layout.of(shadow), whole, picked)
+    step = _step(level, operator, args, position, Layout.of(shadow), whole, picked)
     return on_memory(memory, (*array.steps, step), level.replay(array.value, (step,)), shadow)
 
 
@@ -156,7 +161,7 @@ def _step(
     level: Functionalization,
     operator: Operator,
     args: Arguments,
-    place: int,
+    position: int,
     part: Layout,
     whole: Layout,
     picked: tuple[int, ...],
@@ -170,8 +175,8 @@ def _step(
     shown = copy_of(operator) if level.removes_views else operator
     if shown is None:
         return Strided(part, whole, level.removes_views)
-    values = [None if at == place else mapped(value, level.value) for at, value in enumerate(args)]
-    return View(shown, tuple(values), place, undo, picked, level.removes_views)
+    values = [None if at == position else mapped(value, level.value) for at, value in enumerate(args)]
+    return View(shown, tuple(values), position, undo, picked, level.removes_views)
 
 
 def how_undone(operator: Operator) -> Undo | None:

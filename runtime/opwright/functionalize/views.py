@@ -38,7 +38,7 @@ class Step:
         raise NotImplementedError
 
     def put(self, base: Tensor, part: Tensor) -> Tensor:
-        """Return the base with another value in the view's place."""
+        """Return the base with another value in the view's position."""
         raise NotImplementedError
 
 
@@ -109,8 +109,8 @@ class Strided(Step):
 
 
 def restored(value: Tensor, layout: Layout, *, is_copy: bool) -> Tensor:
-    """Return a value with the strides of a layout, where these are dense. Without views that is so for contiguous ones
-    alone."""
+    """Return a value with the strides of a layout, where these are dense. With `is_copy` nothing may be permuted, so
+    only row-major layouts are restored."""
     shape, strides, _ = layout
     if has_strides(value, strides):
         return value

@@ -26,7 +26,7 @@ __all__ = ["Way", "way_of"]
 
 
 class Way(NamedTuple):
-    """The way of an operator: a word for it, and what serves its calls."""
+    """The way of an operator: a word for it, and what handles its calls."""
 
     word: str
     serve: Serve
@@ -69,7 +69,7 @@ _COMPOSED: Final = frozenset(("aten::native_batch_norm", "aten::resize_as_"))
 
 
 def _parts(operator: Operator) -> KernelHandle | None:
-    """Return the kernel by which an operator is made of others, if nothing else serves it."""
+    """Return the kernel by which an operator is made of others, if nothing else handles it."""
     if operator.name in _COMPOSED:
         return _handle(operator, DispatchKey.CompositeExplicitAutograd, DispatchKey.CPU)
     with registry.lock:
@@ -88,7 +88,7 @@ def _on_values(operator: Operator) -> Serve:
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
         values = [mapped(value, level.value) for value in args]
         result = level.call(operator.call, *values)
-        is_known = not any(_is_drifted(level, each) for place in tensors for each in tensors_in(args[place]))
+        is_known = not any(_is_drifted(level, each) for position in tensors for each in tensors_in(args[position]))
         return level.results(result, args, values, None if is_known else shadows_of(level, operator, args))
 
     return serve
@@ -111,9 +111,9 @@ def _by_variant(operator: Operator, variant: Variant) -> Serve:
         writing.check()
         found = variant.operator.call(*variant.arguments(args, out))
         results = [found] if len(variant.results) == 1 else list(found)
-        for place, result in zip(variant.results, results, strict=True):
-            if place is not None:
-                _write_all(level, writing, args, args[place], result)
+        for position, result in zip(variant.results, results, strict=True):
+            if position is not None:
+                _write_all(level, writing, args, args[position], result)
         return _answer(operator, args, results)
 
     return serve
@@ -139,8 +139,8 @@ def _answer(operator: Operator, args: Any, results: Any) -> Any:
 
 
 def _on_clones(operator: Operator) -> Serve:
-    """Serve an operator without functional variant: it writes to clones, and these are the new values. Of a memory that
-    several operands have, the whole is cloned, and the operands are views of that."""
+    """Handle an operator without functional variant: it writes to clones, and these are the new values. Of a memory
+    that several operands have, the whole is cloned, and the operands are views of that."""
     written = sorted(operator.signature.written)
 
     def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
@@ -179,7 +179,7 @@ def _operand(level: Functionalization, tensor: Tensor, wholes: _Wholes) -> Tenso
 def _clone_rest(
     level: Functionalization, args: Sequence[Any], values: list[Any], written: Sequence[int], wholes: _Wholes
 ) -> list[tuple[Tensor, Tensor]]:
-    """Put clones in the place of written values whose memory nothing else has; return these, with their tensors."""
+    """Put clones instead of written values whose memory nothing else has; return these, with their tensors."""
     found: list[tuple[Tensor, Tensor]] = []
 
     def clone(tensor: Tensor, value: Tensor) -> Tensor:
@@ -188,12 +188,14 @@ def _clone_rest(
         found.append((tensor, level.call(aten["clone.default"], value)))
         return found[-1][1]
 
-    for place in written:
-        value, arg = values[place], args[place]
+    for position in written:
+        value, arg = values[position], args[position]
         if isinstance(value, Tensor):
-            values[place] = clone(arg, value)
+            values[position] = clone(arg, value)
         elif value is not None:
-            values[place] = [each if each is None else clone(own, each) for own, each in zip(arg, value, strict=True)]
+            values[position] = [
+                each if each is None else clone(own, each) for own, each in zip(arg, value, strict=True)
+            ]
     return found
 
 
@@ -202,7 +204,7 @@ def _views(operator: Operator) -> Serve:
 
 
 def _in_place(operator: Operator) -> Serve:
-    """Serve an operator that gives a tensor another shape, `t_`: the tensor becomes the view that `t` makes."""
+    """Handle an operator that gives a tensor another shape, `t_`: the tensor becomes the view that `t` makes."""
     view = view_of(operator)
     if view is None:
         return _refused(operator, f"there is no operator {operator.base.removesuffix('_')} that makes a view")
@@ -231,7 +233,7 @@ def _lift_fresh(level: Functionalization, modes: Modes, *args: Any) -> Any:
 
 
 def _as_view(name: str) -> Serve:
-    """Serve an operator that shares memory although its schema does not say so: as the view that it is."""
+    """Handle an operator that shares memory although its schema does not say so: as the view that it is."""
     return lambda level, modes, *args: call_view(level, find_operator(name), args)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Writing"]
 
-# What writes one number everywhere, also where several elements are one place.
+# What writes one number everywhere, also where several elements are one position.
 _SAME: Final = frozenset(("fill_", "zero_"))
 
 
@@ -35,8 +35,10 @@ class Writing:
         self._operator = operator
         self._args = args
         self._is_run = False
-        self._written = [level.inner(each) for place in operator.signature.written for each in tensors_in(args[place])]
-        self._outs: dict[int, tuple[Tensor, int]] = {}  # what shadows of written tensors become; the room they had
+        self._written = [
+            level.inner(each) for position in operator.signature.written for each in tensors_in(args[position])
+        ]
+        self._outs: dict[int, tuple[Tensor, int]] = {}  # what shadows of written tensors become; the size they had
 
     def check(self) -> None:
         """Raise what the eager call would, where it writes to memory that several of its elements or operands share."""

@@ -169,10 +169,10 @@ class _Writer:
             return name
         if module == "_operator":
             module = "operator"
-        for place in ("opwright", module):
-            if place and place.partition(".")[0] not in self.taken and _found(place, name) is target:
-                self.modules[place] = None
-                return f"{place}.{name}"
+        for position in ("opwright", module):
+            if position and position.partition(".")[0] not in self.taken and _found(position, name) is target:
+                self.modules[position] = None
+                return f"{position}.{name}"
         base = name.rpartition(".")[2]
         return self.object(base if _is_name(base) else "function", target)
 

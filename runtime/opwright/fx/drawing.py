@@ -63,9 +63,9 @@ def _has_node(value: object) -> bool:
 def to_svg(graph: Graph | GraphModule) -> str:
     """Return a graph as SVG, in rows: each node stands below those that it reads."""
     nodes = _nodes(graph)
-    places, width, height = _places(nodes)
-    shapes = [_arrow(places[read], places[node]) for node in nodes for read in node.all_input_nodes]
-    shapes += [_box(node, places[node]) for node in nodes]
+    positions, width, height = _places(nodes)
+    shapes = [_arrow(positions[read], positions[node]) for node in nodes for read in node.all_input_nodes]
+    shapes += [_box(node, positions[node]) for node in nodes]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -97,15 +97,15 @@ def _places(nodes: list[Node]) -> tuple[dict[Node, Place], int, int]:
     layers = [[node for node in nodes if rows[node] == row] for row in range(last + 1)]
     widths = [sum(sizes[node][0] + _GAP_X for node in layer) - _GAP_X for layer in layers]
     width = max([0, *widths]) + 2 * _MARGIN
-    places: dict[Node, Place] = {}
+    positions: dict[Node, Place] = {}
     y = _MARGIN
     for layer, taken in zip(layers, widths, strict=True):
         x = (width - taken) // 2
         for node in layer:
-            places[node] = (x, y, *sizes[node])
+            positions[node] = (x, y, *sizes[node])
             x += sizes[node][0] + _GAP_X
         y += max((sizes[node][1] for node in layer), default=0) + _GAP_Y
-    return places, width, y - _GAP_Y + _MARGIN
+    return positions, width, y - _GAP_Y + _MARGIN
 
 
 def _size(node: Node) -> tuple[int, int]:
@@ -113,8 +113,8 @@ def _size(node: Node) -> tuple[int, int]:
     return max(map(len, lines)) * _LETTER + 2 * _MARGIN, len(lines) * _LINE + _MARGIN
 
 
-def _box(node: Node, place: Place) -> str:
-    x, y, width, height = place
+def _box(node: Node, position: Place) -> str:
+    x, y, width, height = position
     texts = "".join(
         f'<text x="{x + width // 2}" y="{y + _LINE * (number + 1)}" text-anchor="middle"'
         f"{_BOLD if number == 0 else ''}>{escape(line)}</text>"

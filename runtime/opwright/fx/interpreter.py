@@ -101,11 +101,11 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return a node's arguments, with values in place of nodes."""
+        """Return a node's arguments, with values instead of nodes."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
-        """Return arguments with values in place of nodes."""
+        """Return arguments with values instead of nodes."""
 
         def load(node: Node) -> Any:
             if node not in self.env:

@@ -1,4 +1,4 @@
-"""The nodes of tensors: a tensor is known by itself, by its array, and by its place in memory."""
+"""The nodes of tensors: a tensor is known by itself, by its array, and by its position in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KnownTensors:
     """The tensors of a trace, with their nodes.
 
     Autograd hands other objects to formulas than those it saved, so a tensor is known by its array too, and by where
-    the array lies: memory, shape, strides, offset and dtype. All are kept alive, so that no place is used twice.
+    the array lies: memory, shape, strides, offset and dtype. All are kept alive, so that no position is used twice.
     """
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ def make_fx(
 
     A backward pass in `f` is part of the graph; so are writes and views. Operators of the table are recorded as what
     their functions call. `tracing_mode`: "real" computes, "fake" runs without data, "symbolic" also with symbols for
-    sizes: the graph then serves other sizes, those of which `graph.guards` holds. Tensors that `f` has from elsewhere
+    sizes: the graph then handles other sizes, those of which `graph.guards` holds. Tensors that `f` has from elsewhere
     become attributes of the graph. With `pre_dispatch` the operators are recorded that `f` calls itself, above autograd
     and whole: `linear`, `softmax`, not what they are made of. Arguments and results may be trees. PyTorch's further
     options have no effect.

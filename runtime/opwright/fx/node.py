@@ -146,7 +146,7 @@ class Node:
         self.args = tuple(args)
 
     def insert_arg(self, index: int, value: Argument) -> None:
-        """Add a positional argument at a place."""
+        """Add a positional argument at a position."""
         if not 0 <= index <= len(self._args):
             raise IndexError(f"insert_arg({index}): {self.name} has {len(self._args)} positional arguments")
         self.args = (*self._args[:index], value, *self._args[index:])
@@ -175,7 +175,7 @@ class Node:
         return users
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Read `new_input` in place of `old_input`."""
+        """Read `new_input` instead of `old_input`."""
 
         def exchange(node: Node) -> Node:
             return new_input if node is old_input else node

@@ -1,4 +1,4 @@
-"""Answers of this room to lower ones (`opwright_core.hooks.Traces`)."""
+"""Functions that lower packages call in this one (late binding, `opwright_core.hooks.Traces`)."""
 
 from opwright.fx.above_autograd import record
 

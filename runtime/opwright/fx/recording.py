@@ -236,10 +236,10 @@ _AS_STRIDED: Final = ops.aten.as_strided.default
 def data_dependent(name: str) -> DataDependentOutputError:
     """Return the error for a value that the program reads and the graph would have to hold for ever."""
     asked = users_line()
-    place = "" if asked is None else f"\n  asked at {asked}, in {asked.function}\n{asked.shown('    ')}"
+    position = "" if asked is None else f"\n  asked at {asked}, in {asked.function}\n{asked.shown('    ')}"
     return DataDependentOutputError(
         f"the value of {name} depends on the inputs, and the traced function asks for it (a branch, item(), int(), "
-        f"...): the graph would be right for this value alone{place}\nCompute with tensors instead "
+        f"...): the graph would be right for this value alone{position}\nCompute with tensors instead "
         "(opwright.where for a branch); with tracing_mode='symbolic', a number that is read becomes a symbol"
     )
 

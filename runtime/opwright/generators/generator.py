@@ -52,7 +52,7 @@ class Generator:
 
     @property
     def device(self) -> Device:
-        """Return the device it serves."""
+        """Return its device."""
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:
@@ -76,13 +76,13 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Values:
-        """Return the place in the stream: 5,056 bytes (uint8) in PyTorch's format."""
+        """Return the position in the stream: 5,056 bytes (uint8) in PyTorch's format."""
         with self._lock:
-            own, place = self._words[:_KEY_WORDS], int(self._words[_KEY_WORDS])
+            own, position = self._words[:_KEY_WORDS], int(self._words[_KEY_WORDS])
             cached = self._next_normal
             state = np.zeros(1, _STATE)
             state["seed"], state["seeded"], state["words"] = self._seed, 1, own
-            state["left"], state["next"] = 625 - place, place % _KEY_WORDS
+            state["left"], state["next"] = 625 - position, position % _KEY_WORDS
             state["y"], state["valid"] = cached or 0.0, cached is not None
         return state.view(np.uint8)
 
@@ -93,8 +93,8 @@ class Generator:
             raise RuntimeError(f"Expected a state of {_STATE.itemsize} bytes (uint8), got {data.size} of {data.dtype}")
         given = data.reshape(-1).view(_STATE)[0]
         left, following = int(given["left"]), int(given["next"])
-        place = _KEY_WORDS + 1 - left
-        if not given["seeded"] or not 1 <= left <= _KEY_WORDS or following not in (place, place % _KEY_WORDS):
+        position = _KEY_WORDS + 1 - left
+        if not given["seeded"] or not 1 <= left <= _KEY_WORDS or following not in (position, position % _KEY_WORDS):
             raise RuntimeError(
                 f"Invalid mt19937 state: seeded={given['seeded']}, left={left}, next={following}; a generator has "
                 f"seeded=1, left of 1 to {_KEY_WORDS}, and next={_KEY_WORDS + 1} - left"
@@ -102,11 +102,11 @@ class Generator:
         with self._lock:
             self._seed = int(given["seed"])
             self._next_normal = float(given["y"]) if given["valid"] else None
-            self._set_words(given["words"], place)
+            self._set_words(given["words"], position)
         return self
 
     def clone_state(self) -> Generator:
-        """Return another generator at the same place of the same stream."""
+        """Return another generator at the same position of the same stream."""
         return Generator(self._device).set_state(self.get_state())
 
     def hold_for_fork(self, patience: float) -> bool:
@@ -129,10 +129,10 @@ class Generator:
         self._bits, self._words = _new_bits()
         self.manual_seed(self._seed)
 
-    def _set_words(self, words: Values, place: int) -> None:
+    def _set_words(self, words: Values, position: int) -> None:
         with self._bits.lock:
             self._words[:_KEY_WORDS] = words
-            self._words[_KEY_WORDS] = place
+            self._words[_KEY_WORDS] = position
 
     def __repr__(self) -> str:
         return f"Generator(device={str(self._device)!r}, seed={self._seed})"
@@ -226,14 +226,15 @@ class Generator:
         draw = self.raw32 if count < (2**32 - 1) // 20 else self.raw64
         words = draw(len(remaining)).astype(np.uint64)
         order = list(range(count))
-        for place, step in enumerate((words % remaining).tolist()):
+        for position, step in enumerate((words % remaining).tolist()):
             if step:
-                order[place], order[place + step] = order[place + step], order[place]
+                order[position], order[position + step] = order[position + step], order[position]
         return np.array(order, np.int64)
 
 
 def _new_bits() -> tuple[np.random.MT19937, Values]:
-    """Return a generator of random words, and a view (uint32) of its memory: 624 words, then the place among them."""
+    """Return a generator of random words, and a view (uint32) of its memory: 624 words, then the position among
+    them."""
     # Its `state` builds a dict word by word, which costs more than what is done with a state here.
     bits = np.random.MT19937()
     own = (ctypes.c_uint32 * (_KEY_WORDS + 1)).from_address(bits.ctypes.state_address)

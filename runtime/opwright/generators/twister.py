@@ -1,6 +1,6 @@
 """Random numbers of a Mersenne Twister: words, fractions, and normal numbers of these; arrays are flat.
 
-`memory` is a view of the memory of `bits`: its 624 words, then the place of the next among them. Who calls lets no
+`memory` is a view of the memory of `bits`: its 624 words, then the position of the next among them. Who calls lets no
 other thread draw from it.
 """
 

@@ -1,4 +1,4 @@
-"""Errors of calls that no kernel serves."""
+"""Errors of calls that no kernel handles."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def ambiguous(operator: Operator) -> DispatchError:
 
 
 def _registered(operator: Operator, missing: DispatchKey | None = None) -> str:
-    """Say which kernels there are, and which are only declared. What serves the missing one says that it is missing."""
+    """Say which kernels there are, and which are only declared. What handles the missing one says that it is
+    missing."""
     bound: list[str] = []
     declared: list[str] = []
     for key, found in operator.registrations.items():

@@ -1,4 +1,4 @@
-"""Handles, by `get_kernel`: kernels to call by themselves, such as one whose place another registration takes."""
+"""Handles, by `get_kernel`: kernels to call by themselves, such as one that another registration replaced."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def _at(registration: Registration) -> str:
 
 
 def get_kernel(op: str | Operator, dispatch_key: str | DispatchKey) -> KernelHandle:
-    """Return the kernel that serves an operator at a runtime key, also where it is one for an alias key.
+    """Return the kernel that handles an operator at a runtime key, also where it is one for an alias key.
 
-    For a kernel that goes on to the one it takes the place of: get that first, then register. Raises ValueError for
+    For a kernel that goes on to the one it replaces: get that first, then register. Raises ValueError for
     what is no operator or no key, RuntimeError for an alias key, an operator that does not exist, or one without such
     a kernel. Semantics: `torch.library.get_kernel`.
     """

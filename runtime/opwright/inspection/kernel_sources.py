@@ -1,6 +1,6 @@
 """Sources of errors of generated code: operator, kernel and declaration, found among the callers.
 
-Nobody tells a generated shim which operator it serves: that would cost every call. The error finds the shim among the
+Nobody tells a generated shim which operator it handles: that would cost every call. The error finds the shim among the
 callers instead, and the kernel in the shim's text.
 """
 
@@ -31,7 +31,7 @@ __all__ = ["gradient_text", "name_backward", "name_kernel", "name_row", "recorde
 
 
 class Served(NamedTuple):
-    """The operator and key that a kernel serves, and whether its package says that results are as declared."""
+    """The operator and key that a kernel handles, and whether its package says that results are as declared."""
 
     operator: Any
     key: str
@@ -151,7 +151,7 @@ def gradient_text(kind: type) -> str:
 
 
 def _served_by(code: CodeType) -> Served | None:
-    """Return what a generated function serves."""
+    """Return what a generated function handles."""
     for shim, name, registration in _shims():
         functions = (shim.general, shim.dense, shim.arrays) if isinstance(shim, Shim) else (shim.function,)
         if any(getattr(inspect.unwrap(each), "__code__", None) is code for each in functions if each):

@@ -106,7 +106,7 @@ class OverloadFacts(Operator):
     def py_impl(self, key: DispatchKey | str, /) -> Callable[[Kernel], Kernel]:
         """Decorate a function on Tensors: the kernel of `key` in blocks of `dispatch.enable_python_dispatcher()`.
 
-        There it takes the place of whatever else is registered for the key, by the same rules; elsewhere it is not
+        There it replaces whatever else is registered for the key, by the same rules; elsewhere it is not
         seen. Raises RegistrationError for an unknown key and for one that has such a kernel, TypeError for what cannot
         be called.
         """

@@ -27,7 +27,7 @@ def row_text(row: Row, names: Sequence[str], index: int | None = None) -> str:
     several."""
     function = row.function
     xp = "np" if row.key == "CPU" else "cp"
-    given = ", ".join(xp if place < 0 else names[place] for place in row.places)
+    given = ", ".join(xp if position < 0 else names[position] for position in row.positions)
     if not is_expression(row):
         return f"{function.__module__.rpartition('.')[2]}.{function.__name__}({given})"
     if isinstance(function, FunctionType) and function.__name__.endswith(_EXPRESSION):

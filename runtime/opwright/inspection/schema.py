@@ -1,4 +1,4 @@
-"""The one place where the runtime meets the generator: schemas parsed when someone asks for them."""
+"""The only code where the runtime meets the generator: schemas parsed when someone asks for them."""
 
 from __future__ import annotations
 import __future__
@@ -29,7 +29,8 @@ __all__ = [
 
 
 def parse(text: str) -> FunctionSchema:
-    """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the place in it."""
+    """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the position in
+    it."""
     with registry.generating.lock:
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import FunctionSchema
@@ -93,7 +94,7 @@ def spell(value: Any) -> str:
 
 
 def located(code: str, message: str, path: str, text: str, start: int, end: int, hint: str) -> str:
-    """Return an error message that shows the place in a text, as errors of schemas do."""
+    """Return an error message that shows the position in a text, as errors of schemas do."""
     from opwright_codegen.errors import SchemaError
     from opwright_codegen.source import Source, Span
 
@@ -115,7 +116,7 @@ def operator_functions(
 
 
 def _execute(text: str, file: str, known: dict[str, Any]) -> dict[str, Any]:
-    """Return what a text defines. The one place that executes text: it is what a template made of a schema or a
+    """Return what a text defines. The only code that executes text: it is what a template made of a schema or a
     formula, which the grammar took and the runtime cannot be given in any other way."""
     code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
     functions: dict[str, Any] = {}
@@ -124,8 +125,8 @@ def _execute(text: str, file: str, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
-    """Return the formula of an operator's results. Raises RegistrationError with the place in the text, and for results
-    that are no new tensors."""
+    """Return the formula of an operator's results. Raises RegistrationError with the position in the text, and for
+    results that are no new tensors."""
     schema = parse(f"{name}{declaration}")
     for returned in schema.returns:
         if not returned.type.is_tensor_like or returned.annotations:

@@ -14,7 +14,7 @@ __all__ = ["signature_of"]
 
 
 def signature_of(callee: Operator | Packet) -> inspect.Signature:
-    """Return the signature of an operator, of a packet's only operator, or of the function that serves a packet."""
+    """Return the signature of an operator, of a packet's only operator, or of the function that handles a packet."""
     if isinstance(callee, Operator):
         return _of_operator(callee)
     if len(callee.operators) == 1:

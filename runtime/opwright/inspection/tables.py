@@ -1,4 +1,4 @@
-"""The functions of `opwright.dispatch`: what serves an operator's keys, and calls by keys that are given."""
+"""The functions of `opwright.dispatch`: what handles an operator's keys, and calls by keys that are given."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["dump", "keys", "redispatch", "registrations", "table"]
 
 
 def table(op: Operator | Packet | str) -> dict[str, Entry]:
-    """Return what serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
+    """Return what handles each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
     operator = _operator(op)
     plugins.load()
     with registry.lock:

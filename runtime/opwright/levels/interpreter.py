@@ -11,7 +11,7 @@ through the stack from the innermost to the outermost, and reaches kernels with 
 levels are to an interpreter what ordinary tensors are: constants.
 
 An interpreter that differentiates runs the kernels of Autograd on the tensors of its level itself. They carry the key
-BackMode in place of their backend: its kernel takes the values out, and goes on below. What was switched on and off
+BackMode instead of their backend: its kernel takes the values out, and goes on below. What was switched on and off
 about recording within the transform is true of its level; below is true what was so where it was entered.
 """
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Interpreter", "Serve"]
 
-# What serves an operator for one kind of interpreter: (the interpreter, the modes of the call, the arguments).
+# What handles an operator for one kind of interpreter: (the interpreter, the modes of the call, the arguments).
 Serve = Callable[..., Any]
 
 
 class Interpreter(Block):
-    """A transform that is on within its block: subclasses say how they serve an operator.
+    """A transform that is on within its block: subclasses say how they handle an operator.
 
     `level` counts from 1, the outermost. An interpreter is entered once.
     """
@@ -56,7 +56,7 @@ class Interpreter(Block):
 
     @classmethod
     def serving(cls, operator: Operator) -> Serve:
-        """Return what serves an operator's calls: a function of the interpreter, the modes, and all arguments."""
+        """Return what handles an operator's calls: a function of the interpreter, the modes, and all arguments."""
         raise NotImplementedError
 
     def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -87,7 +87,7 @@ class Interpreter(Block):
         return Modes(outer.include | FRONT_MODE, outer.mask | FRONT_MODE, self)
 
     def below(self, modes: Modes) -> Modes | None:
-        """Return the modes of the calls that serve one of these modes."""
+        """Return the modes of the calls that handle one of these modes."""
         before, made = self._memo
         if before is not modes:
             made = self._modes_below(modes)

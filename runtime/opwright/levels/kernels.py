@@ -14,13 +14,13 @@ from opwright_core.tensors.tensor import Tensor, wrap_view
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["back_of", "front_of", "inside_results", "mapped", "tensor_places", "values_at"]
+__all__ = ["back_of", "front_of", "inside_results", "mapped", "tensor_positions", "values_at"]
 
 Function = Callable[..., Any]
 
 
 def front_of(operator: Operator) -> Function:
-    """Return the kernel of FrontMode: the innermost interpreter serves the call."""
+    """Return the kernel of FrontMode: the innermost interpreter handles the call."""
     known: dict[type[Interpreter], Serve] = {}  # gone with the operator's table, so with what they were made of
 
     def front(*args: Any) -> Any:
@@ -39,7 +39,7 @@ def front_of(operator: Operator) -> Function:
 def back_of(operator: Operator) -> Function:
     """Return the kernel of BackMode: the call goes on below the innermost interpreter, with the values."""
 
-    plain, lists = tensor_places(operator)
+    plain, lists = tensor_positions(operator)
     signature, table = operator.signature, operator.table
     is_simple = signature.returns == ("Tensor",) and signature.aliases == (None,)
 
@@ -49,16 +49,16 @@ def back_of(operator: Operator) -> Function:
         top: Interpreter = modes.top
         values = list(args)
         keys = 0
-        for place in plain:
-            value = args[place]
+        for position in plain:
+            value = args[position]
             if value is not None:
                 array = value.array
                 if isinstance(array, InsideArray) and array.level is top:
-                    value = values[place] = array.value
+                    value = values[position] = array.value
                 keys |= value.keys
-        for place in lists:
-            if args[place] is not None:
-                values[place] = items = values_at(top, args[place])
+        for position in lists:
+            if args[position] is not None:
+                values[position] = items = values_at(top, args[position])
                 for value in items:
                     keys |= 0 if value is None else value.keys
         below = top.below(modes)
@@ -69,14 +69,14 @@ def back_of(operator: Operator) -> Function:
             result = (table.get(keys) or operator.resolve(keys))(*values)
         finally:
             set_modes(modes)
-        if is_simple and not any(values[place] is result for place in plain):
+        if is_simple and not any(values[position] is result for position in plain):
             return put_inside(result, top, keys=BACK_MODE)
         return inside_results(operator, top, args, values, result)
 
     return back
 
 
-def tensor_places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def tensor_positions(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the positions of the arguments that are tensors, and of those that are lists of tensors."""
     tensors = operator.signature.tensors
     return tuple([each.position for each in tensors if not each.is_list]), tuple(
@@ -85,7 +85,7 @@ def tensor_places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
-    """Return an argument or a result with the function's answers in place of its tensors, in lists too."""
+    """Return an argument or a result with the function's results instead of its tensors, in lists too."""
     if isinstance(value, Tensor):
         return function(value)
     if type(value) is list or isinstance(value, tuple):
@@ -95,7 +95,7 @@ def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
 
 
 def values_at(level: Interpreter, value: Any) -> Any:
-    """Return an argument with the values of the level's tensors in place of these, in lists too."""
+    """Return an argument with the values of the level's tensors instead of these, in lists too."""
     return mapped(value, lambda each: each.array.value if is_inside(each, level) else each)
 
 

@@ -1,4 +1,4 @@
-"""Answers of this room to lower ones (`opwright_core.hooks.Levels`)."""
+"""Functions that lower packages call in this one (late binding, `opwright_core.hooks.Levels`)."""
 
 from __future__ import annotations
 

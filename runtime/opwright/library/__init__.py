@@ -180,7 +180,7 @@ def register_fake(
 
     `op` is "namespace::name" or an operator. The function gets the operator's arguments, fake tensors among them, and
     returns new tensors of the right shape, strides, dtype and device; it must not read data (`get_ctx()` gives sizes
-    that depend on it). The newest serves, as long as its `lib` lives, or for ever. Raises RegistrationError where the
+    that depend on it). The newest is used, as long as its `lib` lives, or for ever. Raises RegistrationError where the
     operator has such a kernel already and `allow_override` is false, or does not exist; ValueError for what is no
     operator's name. Semantics: `torch.library.register_fake`.
     """

@@ -90,7 +90,7 @@ class Library:
             self._check_alive()
             known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
-                registry.undefine(known)  # its kernels serve the operator that takes its place
+                registry.undefine(known)  # its kernels handle the operator that replaces it
             known = registry.operators.get(name)
             try:
                 operator = Operator(name, declaration, where=where, tags=given)
@@ -109,7 +109,7 @@ class Library:
 
         `fn` may be `fallthrough_kernel` (dispatch skips the key) or one of the fallbacks of `opwright.autograd`.
         Without a key: the library's own, or CompositeImplicitAutograd. With `with_keyset`, `fn` gets the KeySet first.
-        It takes the place of an earlier kernel of that key as long as the library lives; without `allow_override`
+        It replaces an earlier kernel of that key as long as the library lives; without `allow_override`
         that is a RegistrationError if a library registered the other one. Raises TypeError for what cannot be called;
         RegistrationError for another library's key or an operator of another namespace, and at Meta where the operator
         has a CompositeImplicitAutograd kernel.
@@ -136,7 +136,7 @@ class Library:
     def fallback(
         self, fn: Callable[..., Any] | Wrapper, dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
     ) -> None:
-        """Register what serves a key for every operator without a kernel there: `fn(op, *args, **kwargs)`.
+        """Register what handles a key for every operator without a kernel there: `fn(op, *args, **kwargs)`.
 
         Only in the namespace `_`. With `with_keyset`, `fn` gets the KeySet first. Raises RegistrationError, TypeError.
         """
@@ -165,7 +165,7 @@ class Library:
     ) -> Callable[..., Any]:
         """Register what an operator's results look like, without data: a function of the operator's arguments that
         returns new tensors of the right shape, strides, dtype and device (`x.new_empty(shape)`). It must not read data;
-        a size that depends on it is `get_ctx().new_dynamic_size()`. The newest of an operator serves.
+        a size that depends on it is `get_ctx().new_dynamic_size()`. The newest of an operator is used.
 
         Raises RegistrationError where the operator does not exist or has such a kernel (unless `allow_override`),
         TypeError for what cannot be called.
@@ -262,14 +262,14 @@ def _check_free(name: str, key: Key) -> None:
 
 
 def _earlier(name: str, key: Key) -> str | None:
-    """Return where the kernel that serves an operator's key was registered."""
+    """Return where the kernel that handles an operator's key was registered."""
     registry.check_held()
     known = registry.kernels.get(name, {}).get(key)
     return shown(known[-1].where) if known else None
 
 
 def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
-    """Warn that a kernel takes the place of another."""
+    """Warn that a kernel replaces another."""
     _warn(
         f"the kernel of {name} for {_name(key)} registered at {earlier} is overridden by the one registered at "
         f"{where}, as long as its Library lives"

@@ -114,7 +114,7 @@ class Described:
     def __iter__(self: Any) -> Iterator[Tensor]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return (self[place] for place in range(len(self)))
+        return (self[position] for position in range(len(self)))
 
     def __contains__(self: Any, element: object) -> bool:
         if isinstance(element, (Tensor, bool, int, float, complex)):

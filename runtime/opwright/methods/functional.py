@@ -115,7 +115,7 @@ def stft(
     align_to_window: bool | None = None,
 ) -> Operand:
     """Return the spectra of windows of `n_fft` elements, one every `hop_length` (a quarter of it), as columns; with
-    `center` around their places in the signal, which is padded.
+    `center` around their positions in the signal, which is padded.
 
     Raises RuntimeError for lengths and windows that do not fit, and where real signals come without `return_complex`.
     """
@@ -251,7 +251,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 
 def unravel_index(indices: Operand, shape: int | Sequence[int]) -> tuple[Operand, ...]:
-    """Return the positions along each dimension of places in an array of this shape, counted row by row.
+    """Return the positions along each dimension of positions in an array of this shape, counted row by row.
 
     Raises TypeError for indices that are no integers, and for a shape that holds anything else; ValueError for a size
     below 0.
@@ -268,12 +268,12 @@ def unravel_index(indices: Operand, shape: int | Sequence[int]) -> tuple[Operand
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     if not sizes:
         return ()
-    places: list[Any] = []
+    positions: list[Any] = []
     rest = aten["to"](indices, int64)
     for size in reversed(sizes):
-        places.insert(0, aten["remainder"](rest, size))
+        positions.insert(0, aten["remainder"](rest, size))
         rest = aten["floor_divide"](rest, size)
-    return tuple(aten["unbind"](aten["stack"](places, -1), -1))
+    return tuple(aten["unbind"](aten["stack"](positions, -1), -1))
 
 
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Operand, ...]:

@@ -1,7 +1,7 @@
 """Indexing, `tensor[...]` and `tensor[...] = value`, over the operators, so that it dispatches like any other call.
 
 Integers, slices, None and Ellipsis become views (`select`, `slice`, `unsqueeze`); what remains of tensors, arrays,
-lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose answers agree with NumPy's
+lists and bools goes to `index` and `index_put_`. The order of things is PyTorch's, whose results agree with NumPy's
 except for the result's strides, and for a list of lists, which stands for a tuple (`_stands_for_tuple`). A slice with a
 negative step, which PyTorch refuses, is a copy: `flip`.
 """
@@ -196,8 +196,8 @@ def _as_scalar_index(index: Any) -> Any:
         return index
     if _is_mask(index):
         return bool(index)
-    place = index.item()  # symbolic, where there is no data
-    return place if type(place) is SymInt else int(place)
+    position = index.item()  # symbolic, where there is no data
+    return position if type(position) is SymInt else int(position)
 
 
 def _as_array(index: Sequence[Any]) -> Any:
@@ -233,13 +233,13 @@ def _consumed(item: Any) -> int:
     return len(item.shape) if _is_mask(item) else 1
 
 
-def _select(viewed: Any, dim: int, place: int) -> Any:
+def _select(viewed: Any, dim: int, position: int) -> Any:
     shape = shape_of(viewed.array)
     if not shape:
         raise IndexError(_ZERO_DIM)
-    if not is_place(place, shape[dim]):
-        raise IndexError(f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}")
-    return aten["select.int"](viewed, dim, place)
+    if not is_place(position, shape[dim]):
+        raise IndexError(f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}")
+    return aten["select.int"](viewed, dim, position)
 
 
 _ZERO_STEP = "step must be greater than zero; a negative one needs a size that is known, and flip does the same"
@@ -253,8 +253,8 @@ def _in_order(item: slice, size: Any) -> slice:
     """Return the slice of the same elements, the first of them in memory first. Raises ValueError for symbolic ones."""
     if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
         raise ValueError(_ZERO_STEP)
-    places = range(*item.indices(size))
-    return slice(places[-1], places[0] + 1, -places.step) if places else slice(0, 0)
+    positions = range(*item.indices(size))
+    return slice(positions[-1], positions[0] + 1, -positions.step) if positions else slice(0, 0)
 
 
 def _sliced(viewed: Any, dim: int, item: slice) -> Any:
@@ -300,7 +300,7 @@ def _as_source(viewed: Any, value: Any) -> Any:
 
 
 def _is_fill(placed: list[Any], source: Any) -> bool:
-    """Whether one element goes to the places of one mask: it takes their dtype, as in `masked_fill_`."""
+    """Whether one element goes to the positions of one mask: it takes their dtype, as in `masked_fill_`."""
     given = [each for each in placed if each is not None]
     return len(given) == 1 and _is_mask(given[0]) and guard_or_false(source.numel() == 1)
 

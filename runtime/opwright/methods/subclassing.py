@@ -19,7 +19,7 @@ Sub = TypeVar("Sub", bound="Tensor")
 
 @install_methods
 class Subclassable:
-    """The methods of Tensor that make and serve instances of its subclasses; installed on Tensor."""
+    """The methods of Tensor that make and handle instances of its subclasses; installed on Tensor."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class Subclassable:
     def __torch_dispatch__(
         cls, func: Operator, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Call the operator without asking any handler; a subclass puts its own handler in place of this one."""
+        """Call the operator without asking any handler; a subclass puts its own handler instead of this one."""
         with exclude_keys("Python"):
             return func(*args, **(kwargs or {}))
 
@@ -64,6 +64,6 @@ class Subclassable:
         return made
 
     def as_subclass(self: Any, cls: type[Sub]) -> Sub:
-        """Return an instance of a subclass over the same memory, at the same place in the graph."""
+        """Return an instance of a subclass over the same memory, at the same position in the graph."""
         made: Sub = hooks.handlers().same_history(cls, self)
         return made

@@ -77,9 +77,9 @@ def new_tensor(dtype: DType | None, data: Sequence[Any], device: object = None) 
     wanted = get_default_dtype() if dtype is None else dtype
     if len(data) == 1 and not _is_size(data[0]):
         return _of_data(wanted, data[0], dtype is not None, device)
-    for place, size in enumerate(data, 1):
+    for position, size in enumerate(data, 1):
         if not _is_size(size):
-            raise TypeError(f"new(): expected sizes, each an int, but argument {place} is {type(size).__name__}")
+            raise TypeError(f"new(): expected sizes, each an int, but argument {position} is {type(size).__name__}")
     sizes = tuple(map(int, data or (0,)))
     made: Tensor = aten["empty"](sizes, dtype=wanted, device=as_device("cpu" if device is None else device))
     return made
@@ -148,7 +148,7 @@ class Typed:
         """Give the tensor the memory of another, or of a storage, in a shape of its own if one is given; none without
         `source`. Return it.
 
-        Raises RuntimeError for another dtype, a place beyond the memory, and where gradients would be lost.
+        Raises RuntimeError for another dtype, a position beyond the memory, and where gradients would be lost.
         """
         if self.requires_grad and _is_recording():
             raise RuntimeError(

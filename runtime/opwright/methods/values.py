@@ -112,8 +112,8 @@ class Valued:
 
     def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
         """Return a new tensor of the data, copied, of this one's dtype and on its device unless others are named."""
-        place = self.device if device is None else device
-        return tensor(data, dtype=self.dtype if dtype is None else dtype, device=place, requires_grad=requires_grad)
+        wanted = self.device if device is None else device
+        return tensor(data, dtype=self.dtype if dtype is None else dtype, device=wanted, requires_grad=requires_grad)
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """Return the data as a NumPy array that shares memory. Raises where it cannot be; `force=True` copies then."""

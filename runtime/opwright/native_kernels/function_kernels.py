@@ -120,16 +120,16 @@ class WritingKernel(FunctionKernel):
         seen = [self._seen(value) for value in written]
         passed = self._taken(given, dtype, shape)
         copied = []
-        for place, (argument, value) in enumerate(zip(self._arguments, passed, strict=True)):
+        for position, (argument, value) in enumerate(zip(self._arguments, passed, strict=True)):
             if not argument.is_array or value is None:
                 continue
             if argument.is_written:
                 others = [array for each, array in zip(written, seen, strict=True) if each is not value]
-                passed[place] = self._target(value, argument.dtype or dtype, others)
-                if not np.may_share_memory(self._seen(passed[place]), self._seen(value)):
-                    copied.append((value, passed[place]))
+                passed[position] = self._target(value, argument.dtype or dtype, others)
+                if not np.may_share_memory(self._seen(passed[position]), self._seen(value)):
+                    copied.append((value, passed[position]))
             elif any(np.may_share_memory(self._seen(value), each) for each in seen):
-                passed[place] = value.copy()
+                passed[position] = value.copy()
         return passed, copied
 
     def _target(self, value: Any, dtype: np.dtype[Any], others: Sequence[Any]) -> Any:

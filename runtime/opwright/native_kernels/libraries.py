@@ -47,11 +47,11 @@ class NativeLibrary:
         self._module = module
 
     def refuse(self, operator: str) -> DispatchError:
-        """Return the error of a call that the library would serve, if there were one."""
+        """Return the error of a call that the library would handle, if there were one."""
         return self._error(f"{operator} has a C kernel, and {self.problem}")
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return a function of the library; without one, a function that serves no call."""
+        """Return a function of the library; without one, a function that handles no call."""
         return _serve_nothing if self._module is None else getattr(self._module, name)
 
     def loop(self, name: str) -> NativeLoop:
@@ -84,7 +84,7 @@ def _serve_nothing(*_: object) -> Any:
 class NativeLoop:
     """The loops of an expression, called with a plan, with operands and numbers. `fast` is their C shim.
 
-    The answer is NotImplemented where there is no library, and for what no loop takes.
+    The result is NotImplemented where there is no library, and for what no loop takes.
     """
 
     __slots__ = ("fast",)

@@ -111,14 +111,14 @@ def _number_mask(mask: Any, like: Any) -> Any:
 def _heads(projected: list[Any], biases: Any, static: Any, add_zero_attn: bool, num_heads: int) -> list[Any]:
     """Return query, key and value of each head: (N * heads, L, E / heads)."""
     found = []
-    for place, each in enumerate(projected):
+    for position, each in enumerate(projected):
         batch, width = each.shape[1], each.shape[2]
-        bias, given = (None, None) if place == 0 else (biases[place - 1], static[place - 1])
+        bias, given = (None, None) if position == 0 else (biases[position - 1], static[position - 1])
         if bias is not None:
             each = opwright.cat([each, opwright.ops.aten.expand(bias, [1, batch, width])])
         rows = opwright.reshape(each, [each.shape[0], batch * num_heads, width // num_heads])
         rows = opwright.transpose(rows, 0, 1) if given is None else given
-        if add_zero_attn and place:
+        if add_zero_attn and position:
             rows = opwright.cat([rows, opwright.zeros_like(rows[:, :1])], 1)
         found.append(rows)
     return found

@@ -1,4 +1,4 @@
-"""Linear maps, embeddings, attention, and elements in other places."""
+"""Linear maps, embeddings, attention, and elements in other positions."""
 
 from __future__ import annotations
 

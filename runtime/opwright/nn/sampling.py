@@ -1,4 +1,4 @@
-"""Images sampled at places."""
+"""Images sampled at positions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _PADDINGS = ("zeros", "border", "reflection")
 def grid_sample(
     input: A, grid: A, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> A:
-    """Return images (N, C, H, W), or volumes, sampled at places (N, h, w, 2) from -1 to 1: width first, then height."""
+    """Return images (N, C, H, W), or volumes, sampled at positions (N, h, w, 2) from -1 to 1: width first, then
+    height."""
     for name, given, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
         if given not in known:
             raise ValueError(f"grid_sample(): expected {name} to be one of {', '.join(known)}, but got {given!r}")

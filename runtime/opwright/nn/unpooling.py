@@ -1,4 +1,4 @@
-"""Maxima put back to where they came from, and maxima of windows at random places."""
+"""Maxima put back to where they came from, and maxima of windows at random positions."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> A | tuple[A, A]:
-    """Return the maxima of windows at random places, and where they stand if `return_indices`."""
+    """Return the maxima of windows at random positions, and where they stand if `return_indices`."""
     found = fractional_max_pool2d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
@@ -113,7 +113,7 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> tuple[A, A]:
-    """Return the maxima of windows at random places, and where they stand."""
+    """Return the maxima of windows at random positions, and where they stand."""
     size, samples = _chosen(input, output_size, output_ratio, _random_samples, 2)
     return opwright.fractional_max_pool2d(input, _each(kernel_size, 2), size, samples)
 
@@ -126,7 +126,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> A | tuple[A, A]:
-    """Return the maxima of windows at random places, and where they stand if `return_indices`."""
+    """Return the maxima of windows at random positions, and where they stand if `return_indices`."""
     found = fractional_max_pool3d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
@@ -141,7 +141,7 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> tuple[A, A]:
-    """Return the maxima of windows at random places, and where they stand."""
+    """Return the maxima of windows at random positions, and where they stand."""
     size, samples = _chosen(input, output_size, output_ratio, _random_samples, 3)
     return opwright.fractional_max_pool3d(input, _each(kernel_size, 3), size, samples)
 

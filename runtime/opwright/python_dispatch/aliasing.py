@@ -32,11 +32,11 @@ def return_and_correct_aliasing(func: Operator, args: Any, kwargs: Any, out: Any
 
 def link_views(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     """Make wrappers among the results views of the wrappers that they alias by declaration: of the same storage, and
-    at the place in it that the operator gives a view."""
+    at the position in it that the operator gives a view."""
     signature = operator.signature
     viewed = [None if position in signature.written else position for position in signature.aliases]
     results = result if isinstance(result, tuple) else (result,)
-    places: Any = None
+    positions: Any = None
     for number, (position, each) in enumerate(zip(viewed, results, strict=False)):
         base: Any = None if position is None else _argument(operator, args, kwargs, position)
         for index, view in enumerate(each if isinstance(each, list) else (each,)):
@@ -44,10 +44,10 @@ def link_views(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
                 continue
             _share_storage(view, base)
             if view.keys & META:
-                if places is None:
+                if positions is None:
                     with exclude_keys("Python"):  # wrappers have no data: their fake kernel says where views lie
-                        places = operator(*args, **kwargs)
-                place = places[number] if isinstance(places, tuple) else places
+                        positions = operator(*args, **kwargs)
+                place = positions[number] if isinstance(positions, tuple) else positions
                 place = place[index] if isinstance(place, list) else place
                 if place.shape == view.shape and place.dtype == view.dtype:
                     set_array(view, place.array)

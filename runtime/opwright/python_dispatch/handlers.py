@@ -109,6 +109,6 @@ def overloaded(values: Iterable[Any]) -> list[Any]:
             if isinstance(tensor, Tensor) and tensor.keys & PYTHON:
                 kind = type(tensor)
                 if all(type(other) is not kind for other in found):
-                    place = next((p for p, other in enumerate(found) if issubclass(kind, type(other))), len(found))
-                    found.insert(place, tensor)
+                    position = next((p for p, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+                    found.insert(position, tensor)
     return found

@@ -33,7 +33,7 @@ entered: Final = ENTERED.get
 
 
 class TorchDispatchMode(ThreadBlock):
-    """A block in which `__torch_dispatch__` is called in place of every operator, factories too.
+    """A block in which `__torch_dispatch__` is called instead of every operator, factories too.
 
     Modes nest: the innermost is asked first. Within its handler a mode is off and the outer ones are on, so that
     calling `func(*args, **kwargs)` there goes on to the next one and at last to the kernel. A mode is on in the thread

@@ -1,4 +1,4 @@
-"""Answers of this room to lower ones (`opwright_core.hooks.Handlers`)."""
+"""Functions that lower packages call in this one (late binding) (`opwright_core.hooks.Handlers`)."""
 
 from opwright.python_dispatch.handlers import call_handlers, data_is_read, lifted
 from opwright.python_dispatch.subclasses import attributes_of, instance_like, make_subclass, make_wrapper, same_history

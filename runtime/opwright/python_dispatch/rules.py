@@ -1,4 +1,4 @@
-"""Rules for one operator and one mode or subclass: called in place of the class's `__torch_dispatch__`."""
+"""Rules for one operator and one mode or subclass: called instead of the class's `__torch_dispatch__`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def make_subclass(cls: type[Sub], data: Tensor, require_grad: bool) -> Sub:
 
 
 def same_history(cls: type[Sub], tensor: Tensor) -> Sub:
-    """Return an instance over the memory of a tensor, at its place in the graph."""
+    """Return an instance over the memory of a tensor, at its position in the graph."""
     made = make_subclass(cls, tensor, False)
     made.keys |= tensor.keys & GRAD
     made.edge = tensor.edge
@@ -74,7 +74,7 @@ def attributes_of(tensor: Tensor) -> dict[str, Any]:
 
 
 def instance_like(cls: type[Sub], attributes: dict[str, Any], tensor: Tensor) -> Sub:
-    """Return an instance with these attributes in place of a plain tensor, without its history."""
+    """Return an instance with these attributes instead of a plain tensor, without its history."""
     made = _bare(cls, tensor.array, tensor.keys & ~GRAD | _bit(cls), tensor.extra)
     for name, value in attributes.items():
         setattr(made, name, value)

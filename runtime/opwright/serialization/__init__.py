@@ -18,9 +18,9 @@ File = str | os.PathLike[str] | IO[bytes]
 
 @contextmanager
 def _written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file beside `path` that takes its place once it is complete."""
-    place = os.path.abspath(os.path.realpath(path))
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place), prefix=f".{os.path.basename(place)}-")
+    """Open a file beside `path` that replaces it once it is complete."""
+    target = os.path.abspath(os.path.realpath(path))
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}-")
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -28,8 +28,8 @@ def _written_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(temporary, os.stat(place).st_mode & 0o777 if os.path.exists(place) else 0o666 & ~mask)
-        os.replace(temporary, place)
+        os.chmod(temporary, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~mask)
+        os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise

@@ -56,8 +56,8 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, *
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     step = 1 / (std * sqrt(2))
-    places = _points(M, -_period(M, sym) / 2 * step, step, kept, options)
-    return _asked(opwright.exp(-(places * places)), options)
+    positions = _points(M, -_period(M, sym) / 2 * step, step, kept, options)
+    return _asked(opwright.exp(-(positions * positions)), options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, **options: Any) -> Tensor:
@@ -68,9 +68,9 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, *
     if M == 1:
         return _ones(kept, options)
     limit = float(kept.type(beta))
-    places = _points(M, -limit, 2 * limit / max(_period(M, sym), 1), kept, options, limit)
+    positions = _points(M, -limit, 2 * limit / max(_period(M, sym), 1), kept, options, limit)
     whole = opwright.full([], limit, dtype=kept, device=options.get("device"))
-    return _asked(opwright.i0(opwright.sqrt(whole * whole - places * places)) / opwright.i0(whole), options)
+    return _asked(opwright.i0(opwright.sqrt(whole * whole - positions * positions)) / opwright.i0(whole), options)
 
 
 def hamming(M: int, *, sym: bool = True, dtype: Any = None, **options: Any) -> Tensor:
@@ -115,16 +115,16 @@ def _general_cosine(name: str, M: int, a: Iterable[float], sym: bool, dtype: Any
     kept = _checked(name, M, dtype)
     if not isinstance(a, Iterable):
         raise TypeError("Coefficients must be a list/tuple")
-    factors = [(-1) ** place * each for place, each in enumerate(a)]
+    factors = [(-1) ** position * each for position, each in enumerate(a)]
     if M and not factors:
         raise ValueError("Coefficients cannot be empty")
     if M == 1:
         return _ones(kept, options)
-    places = _points(M, 0.0, 2 * pi / max(_period(M, sym), 1), kept, options)
+    positions = _points(M, 0.0, 2 * pi / max(_period(M, sym), 1), kept, options)
     device = options.get("device")
     weights = opwright.tensor(factors, dtype=kept, device=device).unsqueeze(-1)
     numbers = opwright.arange(len(factors), dtype=kept, device=device).unsqueeze(-1)
-    return _asked((weights * opwright.cos(numbers * places)).sum(0), options)
+    return _asked((weights * opwright.cos(numbers * positions)).sum(0), options)
 
 
 def _checked(name: str, M: int, dtype: Any) -> DType:
@@ -145,7 +145,7 @@ def _period(M: int, sym: bool) -> int:
 def _points(
     M: int, start: float, step: float, dtype: DType, options: dict[str, Any], most: float | None = None
 ) -> Tensor:
-    """Return M places that are `step` apart; the last one at most `most`."""
+    """Return M positions that are `step` apart; the last one at most `most`."""
     end = start + (M - 1) * step
     last = end if most is None else min(end, most)
     return opwright.linspace(start, last, M, dtype=dtype, **_of_factories(options))

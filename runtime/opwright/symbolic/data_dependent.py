@@ -31,11 +31,11 @@ def describe_symbol(env: ShapeEnv, name: str) -> str:
     symbol = env.symbols[name]
     sources = ", ".join(filter(None, symbol.sources))
     made = f" by {sources}" if symbol.hint is None and sources else f" for {sources}" if sources else ""
-    place = "" if symbol.location is None else f" at {symbol.location}"
+    location = "" if symbol.location is None else f" at {symbol.location}"
     known = _bounds(name, env.ranges.get(name, symbol.range))
     if symbol.hint is not None:
         known = f"{known}, here {symbol.hint}"
-    return f"{known}; made{made}{place}"
+    return f"{known}; made{made}{location}"
 
 
 def _bounds(name: str, bounds: Range) -> str:

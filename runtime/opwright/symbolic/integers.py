@@ -138,7 +138,7 @@ def choose(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def substituted(expr: Expr, replacements: Mapping[Expr, Expr], interval: IntervalOf) -> Expr:
-    """Return the expression with other expressions in place of symbols, simplified anew."""
+    """Return the expression with other expressions instead of symbols, simplified anew."""
     if expr.is_Symbol:
         return replacements.get(expr, expr)
     if not expr.args:

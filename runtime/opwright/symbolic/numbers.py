@@ -74,7 +74,7 @@ class _Expression:
 
 
 class _Number(_Expression):
-    """The operators of numbers, as which conditions serve too."""
+    """The operators of numbers, which conditions have, too."""
 
     __slots__ = ()
     __hash__ = object.__hash__

@@ -43,12 +43,12 @@ class _Draw:
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         operator = self._operator
         args, kwargs = [], {}
-        for place, (name, text, _, default, is_keyword_only) in enumerate(operator.arguments):
+        for position, (name, text, _, default, is_keyword_only) in enumerate(operator.arguments):
             keeps_default = default is not REQUIRED and self._random.random() < (0.7 if "Tensor" in text else 0.5)
             if is_keyword_only:
                 if not keeps_default:
                     kwargs[name] = self._value(name, text, default)
-            elif keeps_default and place >= self._fewest():
+            elif keeps_default and position >= self._fewest():
                 break
             else:
                 args.append(default if keeps_default else self._value(name, text, default))

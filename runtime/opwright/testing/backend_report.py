@@ -1,4 +1,4 @@
-"""The report of `opwright backend NAME`: what a backend has kernels for, what serves the rest, and what is missing."""
+"""The report of `opwright backend NAME`: what a backend has kernels for, what handles the rest, and what is missing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find_backend_named(name: str) -> Backend:
 
 
 def served_by(backend: Backend) -> dict[str, str]:
-    """Return what serves each operator on a backend, by name: OWN, COMPOSED, FALLBACK or LACKING. Operators that have
+    """Return what handles each operator on a backend, by name: OWN, COMPOSED, FALLBACK or LACKING. Operators that have
     no kernel on the CPU either are left out."""
     key = DispatchKey(backend.key)
     with registry.lock:
@@ -54,7 +54,7 @@ def _served(operator: Operator, key: DispatchKey) -> str | None:
 
 
 def report(name: str, needed: Sequence[str]) -> str:
-    """Return the report on a backend, which says of the `needed` operators what serves each. Raises DispatchError."""
+    """Return the report on a backend, which says of the `needed` operators what handles each. Raises DispatchError."""
     backend = find_backend_named(name)
     served = served_by(backend)
     kind = backend.array_type
@@ -76,7 +76,7 @@ def report(name: str, needed: Sequence[str]) -> str:
 def _listed(
     names: Iterable[str], served: Mapping[str, str], kinds: Sequence[str] = (OWN, COMPOSED, FALLBACK, LACKING)
 ) -> Iterator[str]:
-    """Yield a paragraph of names for each of these kinds that serves some of them."""
+    """Yield a paragraph of names for each of these kinds that handles some of them."""
     names = list(names)
     for what in kinds:
         found = [name.removeprefix("aten::") for name in names if served.get(name, LACKING) == what]

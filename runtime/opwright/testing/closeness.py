@@ -66,7 +66,7 @@ def _difference(
         pairs = [(f"{at}[{i}]", a, b) for i, (a, b) in enumerate(zip(actual, expected, strict=True))]
     else:
         return _tensor_difference(as_tensor(actual), as_tensor(expected), tolerances, equal_nan, checks, at)
-    found = (_difference(a, b, tolerances, equal_nan, checks, place) for place, a, b in pairs)
+    found = (_difference(a, b, tolerances, equal_nan, checks, position) for position, a, b in pairs)
     return next((each for each in found if each is not None), None)
 
 
@@ -114,7 +114,7 @@ def _message(first: Any, second: Any, close: Any, rtol: float, atol: float, wher
     ]
     for what, values, allowed in (("absolute", distance, atol), ("relative", relative, rtol)):
         shown = np.where(wrong, np.nan_to_num(values, nan=np.inf), -1)
-        place = np.unravel_index(int(np.argmax(shown)), shown.shape)
-        index = tuple(map(int, place))
-        lines.append(f"Greatest {what} difference: {values[place]} at index {index} (up to {allowed} allowed)")
+        position = np.unravel_index(int(np.argmax(shown)), shown.shape)
+        index = tuple(map(int, position))
+        lines.append(f"Greatest {what} difference: {values[position]} at index {index} (up to {allowed} allowed)")
     return "\n".join(lines)

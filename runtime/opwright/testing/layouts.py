@@ -22,7 +22,7 @@ def make_tensor(shape: tuple[int, ...], dtype: DType, layout: str, random: Rando
     """Return a tensor of this shape over memory of its own: `transposed` (dimensions stored in reverse), `sliced` (with
     gaps, and an offset), `expanded` (a dimension repeated by a stride of 0); any other word means row-major.
 
-    Integers are below `high` and not negative, so that they serve as positions; other numbers lie between -3 and 3.
+    Integers are below `high` and not negative, so that they can be positions; other numbers lie between -3 and 3.
     """
     match layout:
         case "transposed":

@@ -11,7 +11,7 @@ from opwright_core.tensors.tensor import Tensor
 
 
 def bound_by(env: ShapeEnv, symbolic: Any, real: Any) -> dict[str, Any]:
-    """Return the value of each symbol: its hint, or what stands at its place in the real result."""
+    """Return the value of each symbol: its hint, or what stands at its position in the real result."""
     values = {name: symbol.hint for name, symbol in env.symbols.items() if symbol.hint is not None}
     _bind(values, symbolic, real)
     return values

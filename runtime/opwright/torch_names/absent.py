@@ -18,7 +18,7 @@ class Nothing:
 
 
 def always(answer: Any) -> Callable[..., Any]:
-    """Return a function that gives this answer, whatever it is asked."""
+    """Return a function that gives this result, whatever it is asked."""
 
     def answering(*args: object, **kwargs: object) -> Any:
         return answer
@@ -46,7 +46,7 @@ def no_recording(*args: object, **kwargs: object) -> Any:
 
 
 def disabled_torch_function(*args: Any, **kwargs: Any) -> Any:
-    """Return that nothing is done, as PyTorch's function of that place. It is never called."""
+    """Return that nothing is done, as PyTorch's function of that position. It is never called."""
     return NotImplemented
 
 

@@ -43,7 +43,7 @@ def _power(method: Function, base: Any, exponent: Any) -> list[Any]:
 
 def _each(method: Function, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> list[Any]:
     found = []
-    for place, tensor in enumerate(tensors):
-        own = [each[place] if isinstance(each, list | tuple) else each for each in args]
+    for position, tensor in enumerate(tensors):
+        own = [each[position] if isinstance(each, list | tuple) else each for each in args]
         found.append(method(tensor, *own, **kwargs))
     return found

@@ -47,16 +47,17 @@ def dtype_or_none(tensor: Tensor | None) -> DType | None:
 
 
 def group_tensors(lists: Sequence[Sequence[Any]], with_indices: bool = False) -> dict[Any, tuple[list[Any], list[int]]]:
-    """Return the elements of parallel lists by device and dtype of those of the first, with their places if asked."""
+    """Return the elements of parallel lists by device and dtype of those of the first, with their positions if
+    asked."""
     groups: dict[Any, tuple[list[list[Any]], list[int]]] = {}
-    for place, tensor in enumerate(lists[0]):
+    for position, tensor in enumerate(lists[0]):
         key = tensor.device, tensor.dtype
-        found, places = groups.setdefault(key, ([[] for _ in lists], []))
+        found, positions = groups.setdefault(key, ([[] for _ in lists], []))
         for own, each in zip(found, lists, strict=True):
             if each:
-                own.append(each[place])
+                own.append(each[position])
         if with_indices:
-            places.append(place)
+            positions.append(position)
     return groups
 
 

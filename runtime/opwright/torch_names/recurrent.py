@@ -98,9 +98,9 @@ def _over_layers(
     for layer in range(num_layers):
         found = []
         for direction in range(directions):
-            place = layer * directions + direction
-            first = tuple(state[place] for state in given)
-            results, state = _in_time(step, steps, first, params[place * each :][:each], has_biases, direction == 1)
+            position = layer * directions + direction
+            first = tuple(state[position] for state in given)
+            results, state = _in_time(step, steps, first, params[position * each :][:each], has_biases, direction == 1)
             found.append(results)
             last.append(state)
         steps = found[0] if directions == 1 else [opwright.cat(pair, -1) for pair in zip(*found, strict=True)]

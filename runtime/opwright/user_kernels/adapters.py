@@ -50,8 +50,8 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
         return call_split
 
     def call(*args: Any) -> Any:
-        for place, default in named:
-            if args[place] is not default:
+        for position, default in named:
+            if args[position] is not default:
                 return call_split(*args)
         result = function(*args[:count])
         return result if is_one and isinstance(result, Tensor) else check(result)

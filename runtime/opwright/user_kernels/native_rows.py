@@ -24,7 +24,7 @@ def _native_shim(row: Row) -> Function:
     """Return the shim of a C kernel, which gets the plan, or what is kept of it."""
     cache, count, call = row.cache, row.results, RowCall(row)
     kernel, pick = call.kernel, call.pick
-    is_cast = {*row.operand_places()} & {*row.passed_places()}
+    is_cast = {*row.operand_positions()} & {*row.passed_positions()}
 
     def shim(*args: Any) -> Any:
         try:
@@ -52,9 +52,9 @@ def _native_shim(row: Row) -> Function:
 
 
 def _native_calls(row: Row, general: Function) -> tuple[Function, Function]:
-    """Return what serves dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
+    """Return what handles dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
     fast, values_of = row.fast, RowCall(row).values
-    pick = picker(row.places, len(row.kinds))
+    pick = picker(row.positions, len(row.kinds))
     assert fast is not None
 
     def computed(values: Sequence[Any]) -> Any:
@@ -84,7 +84,7 @@ def native_shims(row: Row) -> tuple[Function, Function | None, Function | None]:
         return general, None, None
     if fast is None or row.cache is None:
         return general, *_native_calls(row, general)
-    served = planned_in_c(general, row.kinds, row.fast, (*row.places, -1), row.cache, xp=None)
+    served = planned_in_c(general, row.kinds, row.fast, (*row.positions, -1), row.cache, xp=None)
     return served, None, _native_calls(row, served)[1]
 
 

@@ -69,7 +69,7 @@ def register_fallback(
     where: str = "",
     held: list[Removable] | None = None,
 ) -> Handle:
-    """Register what serves a key for every operator without a kernel there: a function of `(operator, KeySet, args,
+    """Register what handles a key for every operator without a kernel there: a function of `(operator, KeySet, args,
     kwargs)`, or fallthrough_kernel. The handle is added to `held`, as `register` does.
 
     Raises RegistrationError for alias and foreign keys, TypeError for what is no kernel.

@@ -76,7 +76,7 @@ class _Returns:
 
 
 def number_of(answer: Any, declared: str) -> Any:
-    """Return a kernel's answer as the type that is declared, which holds no tensors.
+    """Return a kernel's result as the type that is declared, which holds no tensors.
 
     Raises ContractError for what does not convert to it.
     """

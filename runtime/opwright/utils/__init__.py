@@ -1,4 +1,4 @@
-"""PyTorch's place for dispatch modes, trees of values and checkpoints."""
+"""PyTorch's module for dispatch modes, trees of values and checkpoints."""
 
 from opwright.utils import _python_dispatch, _pytree, checkpoint
 

@@ -58,11 +58,11 @@ def checkpoint(
     if use_reentrant is False:
         return call_recomputed(function, args, kwargs, contexts, surroundings, determinism_check, early_stop)
     leaves, spec = pytree.tree_flatten((args, kwargs))
-    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-    run = _Run(function, leaves, spec, places, surroundings)
+    positions = [position for position, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+    run = _Run(function, leaves, spec, positions, surroundings)
     with set_grad_enabled(True):
         anchor = _new_anchor()
-    found = _Checkpointed.apply(run, anchor, *[leaves[place] for place in places])
+    found = _Checkpointed.apply(run, anchor, *[leaves[position] for position in positions])
     results = list(found) if isinstance(found, tuple) else [found]
     assert run.result is not None
     return pytree.tree_unflatten(results, run.result)
@@ -84,21 +84,21 @@ class _Run:
         function: Callable[..., Any],
         leaves: list[Any],
         spec: pytree.TreeSpec,
-        places: list[int],
+        positions: list[int],
         surroundings: Surroundings,
     ) -> None:
         self.function = function
-        self.leaves = [None if place in places else leaf for place, leaf in enumerate(leaves)]
+        self.leaves = [None if position in positions else leaf for position, leaf in enumerate(leaves)]
         self.spec = spec
-        self.places = places
+        self.positions = positions
         self.surroundings = surroundings
         self.result: pytree.TreeSpec | None = None
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Any]:
         """Return the leaves of the function's result."""
         leaves = list(self.leaves)
-        for place, tensor in zip(self.places, tensors, strict=True):
-            leaves[place] = tensor
+        for position, tensor in zip(self.positions, tensors, strict=True):
+            leaves[position] = tensor
         args, kwargs = pytree.tree_unflatten(leaves, self.spec)
         found, self.result = pytree.tree_flatten(self.function(*args, **kwargs))
         return found

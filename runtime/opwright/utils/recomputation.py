@@ -81,7 +81,7 @@ class _Frame:
         self.counts: dict[int, int] = {}  # how many tensors the second call has saved, by the number of the pass
 
     def pack(self, saved: Tensor) -> _Holder:
-        """Return what is kept in place of a tensor of the first call."""
+        """Return what is kept instead of a tensor of the first call."""
         holder = _Holder()
         self.holders.append(weakref.ref(holder))
         self.facts.append(_facts_of(saved))
@@ -116,9 +116,9 @@ class _Frame:
     def take(self, number: int, saved: Tensor) -> Tensor:
         """Hand a tensor of the second call to its holder. Raises CheckpointError for one too many."""
         kept = saved.detach() if saved.requires_grad else saved
-        place = self.counts[number]
+        position = self.counts[number]
         self.counts[number] += 1
-        if place >= len(self.holders):
+        if position >= len(self.holders):
             if self.is_complete:
                 raise CheckpointError(
                     f"checkpoint: the function saved {len(self.holders)} tensors in its first call, and more in its "
@@ -126,7 +126,7 @@ class _Frame:
                 )
             self.is_counted = False  # a pass within the first call: the rest of it comes later
             return kept
-        holder = self.holders[place]()
+        holder = self.holders[position]()
         if holder is not None:
             holder.found[number] = kept
         if self.early_stop and self.counts[number] == len(self.holders):
@@ -144,13 +144,13 @@ class _Frame:
             )
         if not self.checks:
             return
-        for place, (reference, before) in enumerate(zip(self.holders, self.facts, strict=True)):
+        for position, (reference, before) in enumerate(zip(self.holders, self.facts, strict=True)):
             holder = reference()
             after = before if holder is None else _facts_of(holder.found[number])
             if after != before:
                 raise CheckpointError(
-                    f"checkpoint: Recomputed values have different metadata: the tensor saved at position {place} is "
-                    f"{after}, and was {before}. The function has to do the same in both calls"
+                    f"checkpoint: Recomputed values have different metadata: the tensor saved at position {position} "
+                    f"is {after}, and was {before}. The function has to do the same in both calls"
                 )
 
 

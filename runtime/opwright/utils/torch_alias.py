@@ -115,7 +115,7 @@ class _Questions(ast.NodeTransformer):
     """The change of `x.dtype.is_complex` to a call of `torch._dtype_says`."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Return the call in place of a question to a dtype, other attributes as they are."""
+        """Return the call instead of a question to a dtype, other attributes as they are."""
         self.generic_visit(node)
         asked = getattr(node.value, "attr", getattr(node.value, "id", None))
         if node.attr not in _ASKED or asked != "dtype":
@@ -165,7 +165,7 @@ def _names(below: str) -> Mapping[str, Any] | None:
 
 @cache
 def _source(below: str) -> Path | None:
-    """Return the file of PyTorch's that is run for a module; None where ours serves, or PyTorch is not installed."""
+    """Return the file of PyTorch's that is run for a module; None where ours is used, or PyTorch is not installed."""
     if not _is_pytorchs(below):
         return None
     installed = PathFinder.find_spec("torch")

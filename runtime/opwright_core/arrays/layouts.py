@@ -1,6 +1,6 @@
 """Arithmetic on shapes and strides: broadcasting, contiguity, and the strides PyTorch's TensorIterator gives a result.
 
-Strides count elements, never bytes. No arrays here: the same rules serve NumPy, CuPy and metadata alone. Sizes and
+Strides count elements, never bytes. No arrays here: the same rules are for NumPy, CuPy and metadata alone. Sizes and
 strides may be symbolic: Note [Undecided comparisons].
 """
 
@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 # Note [Undecided comparisons]
 # Sizes that only data tells (unbacked SymInts) are compared here by the same code as ints. Where nothing known decides
 # a comparison, one that a module of this mark makes is False, as by `guard_or_false`, instead of an error. So each is
-# written such that False is the answer that is right for every value: `stride == step`, not `stride != step`.
+# written such that False is the result that is right for every value: `stride == step`, not `stride != step`.
 UNDECIDED_IS_FALSE = True
 
 
@@ -100,7 +100,7 @@ def is_empty(shape: Shape) -> bool:
 
 
 def is_dense(shape: Shape, strides: Shape) -> bool:
-    """Whether the elements fill a block of memory, each place once, in some order of the dimensions."""
+    """Whether the elements fill a block of memory, each position once, in some order of the dimensions."""
     # As in PyTorch: sizes below 2 sort last and decide nothing, so that an array with a size of 0 fails only by its
     # other strides.
     step = 1
@@ -145,11 +145,11 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
 def _broadcast_pair(first: Shape, second: Shape) -> Shape:
     ndim = max(len(first), len(second))
     result = [1] * (ndim - len(first)) + list(first)
-    for place in range(1, len(second) + 1):
-        a, b = result[-place], second[-place]
+    for position in range(1, len(second) + 1):
+        a, b = result[-position], second[-position]
         if a == b or b == 1:
             continue
-        result[-place] = b if a == 1 else _broadcast_size(a, b, ndim - place)
+        result[-position] = b if a == 1 else _broadcast_size(a, b, ndim - position)
     return tuple(result)
 
 

@@ -18,7 +18,7 @@ static int fits(PyObject *result, PyObject *edge) {
 }
 
 /* Return the sum of a gradient over the first dimensions, which its edge's node has not: a new reference. NULL without an
- * exception where the Python has to. */
+ * exception if the Python function must run. */
 static PyObject *summed(PyObject *result, PyObject *edge) {
     PyObject *array, *shape = PyTuple_CheckExact(edge) || !is_node(edge) ? NULL : ((Node *)edge)->shape;
     if (shape == NULL || !PyTuple_CheckExact(shape) || fast_path_arrays(&result, 1, Py_None, &array) <= 0 ||

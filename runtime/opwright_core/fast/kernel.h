@@ -51,7 +51,7 @@ typedef struct {
     int version; /* CORE_VERSION */
     const CompiledKernel *const *tables; /* each ended by a name that is NULL; the last is NULL */
     /* Return the sums of a dense float array over the dimensions before the last `kept`: a new array; NULL without an
-     * exception where the Python has to compute it. */
+     * exception if Python must compute it. */
     PyObject *(*sum_over_first)(PyObject *array, int kept);
     const CoreFunctions **core; /* where the core puts its functions */
 } KernelSet;

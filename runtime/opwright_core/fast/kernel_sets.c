@@ -67,7 +67,7 @@ const CompiledKernel *find_kernel(const char *name) {
 }
 
 /* Return the sums of a dense float array over the dimensions before the last `kept`, by the first extension that has
- * this: a new array; NULL without an exception where the Python has to compute it. */
+ * this: a new array; NULL without an exception if Python must compute it. */
 PyObject *sum_over_first(PyObject *array, int kept) {
     return sets_count == 0 ? NULL : sets[0]->sum_over_first(array, kept);
 }

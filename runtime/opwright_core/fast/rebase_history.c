@@ -137,7 +137,7 @@ static int is_quiet(PyObject *edge) {
     return is_node(node) && ((Node *)node)->extra == Py_None;
 }
 
-/* Return the base of a tensor, borrowed: None where it is no view; NULL where the Python has to look. */
+/* Return the base of a tensor, borrowed: None where it is no view; NULL if Python must look. */
 static PyObject *base_of(const Tensor *tensor) {
     if (tensor->extra == Py_None) {
         return Py_None;
@@ -204,7 +204,7 @@ static PyObject *make_after(PyObject *write, PyObject *spec) {
     return made;
 }
 
-/* Give a base and its view their histories after a write to the view. Returns 0 where the Python has to, -1 with an
+/* Give a base and its view their histories after a write to the view. Returns 0 if Python must do it, -1 with an
  * exception. */
 static int rebase_view(Tensor *view, Tensor *base, PyObject *fn) {
     PyObject *spec = view_spec_of((PyArrayObject *)base->array, (PyArrayObject *)view->array);

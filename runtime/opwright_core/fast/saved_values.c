@@ -119,7 +119,7 @@ static PyObject *unpack_result(PyObject *saved) {
 }
 
 /* Return the tensor that was saved, to compute with where nothing is recorded: a new reference. NULL without an exception
- * where the Python has to look. */
+ * if Python must look. */
 PyObject *unpack(PyObject *saved) {
     if (saved == NULL) {
         return NULL;

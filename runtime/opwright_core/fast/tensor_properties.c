@@ -73,7 +73,7 @@ static int has_numbers(PyArrayObject *array) {
     return type <= NPY_CDOUBLE && type != NPY_LONGDOUBLE;
 }
 
-/* Return the only element as a Python number; NULL without an exception where the Python has to. */
+/* Return the only element as a Python number; NULL without an exception if the Python function must run. */
 static PyObject *read_item(PyArrayObject *array) {
     return has_numbers(array) && PyArray_SIZE(array) == 1 ? PyArray_GETITEM(array, PyArray_BYTES(array)) : NULL;
 }
@@ -135,7 +135,7 @@ static int property_set(PyObject *self, PyObject *tensor, PyObject *value) {
     return Py_TYPE(python)->tp_descr_set(python, tensor, value);
 }
 
-/* Return the size of one dimension; NULL without an exception where the Python has to look at what is given. */
+/* Return the size of one dimension; NULL without an exception if Python must look at what is given. */
 static PyObject *size_at(PyArrayObject *array, PyObject *dim) {
     if (!PyLong_CheckExact(dim)) {
         return NULL;

@@ -112,7 +112,7 @@ static int write_number(PyObject *number, int type, void *element) {
     return type == NPY_FLOAT && (isfinite(rounded) || !isfinite(value));
 }
 
-/* What a loop is called with, one more than operands: the result is last. Where operands broadcast, the loop is called
+/* Arguments of a loop: the operands, and the result last. Where operands broadcast, the loop is called
  * for each row. */
 typedef struct {
     char *data[MOST_OPERANDS + 1];

@@ -69,7 +69,7 @@ static PyObject *call_within(const UserKernel *kernel, PyObject *const *args, Py
     return leave_modes(token, result);
 }
 
-/* Return the result of the function; NULL without an exception where the Python has to call it. */
+/* Return the result of the function; NULL without an exception if Python must call it. */
 static PyObject *call_user(const UserKernel *kernel, PyObject *const *args, Py_ssize_t count) {
     if (kernel->unrecorded == NULL) {
         return PyObject_Vectorcall(kernel->user, args, (size_t)count, NULL);

@@ -115,7 +115,7 @@ class Plan:
         return cast_operands(self.spec, self._given) if self.spec.casts else self._given
 
     def lay_out(self, result: Any) -> Array:
-        """Lay out the kernel's answer as a new array of exactly this dtype and strides, copied only if it must be.
+        """Lay out the kernel's result as a new array of exactly this dtype and strides, copied only if it must be.
 
         Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
         """
@@ -133,7 +133,7 @@ class Plan:
         return self._copied(result)
 
     def _converted(self, result: Array) -> Array:
-        """Return the kernel's answer in the result's dtype."""
+        """Return the array of the kernel in the planned dtype."""
         spec = self.spec
         if result.dtype is not spec.produces and not spec.converts:
             known = CANONICAL.get(result.dtype)
@@ -145,7 +145,7 @@ class Plan:
         return wrong_result(f"returned shape {list(result.shape)}, but {list(self.spec.shape)} is declared")
 
     def _is_fresh(self, result: Array) -> bool:
-        # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
+        # A kernel may return an operand, or a view of one; a functional operator's result shares memory with
         # neither.
         if result.base is None:
             for given in self._given:  # noqa: SIM110 (a generator costs more than the loop)
@@ -240,7 +240,7 @@ class Plan:
         if mixed and spec.dtype.kind == "u":
             return None
         if target.dtype is spec.dtype is spec.produces and not self._shared:
-            # NumPy's `negative` gives wrong numbers in the place of an operand with gaps of 16 or 64 bytes.
+            # NumPy's `negative` gives wrong numbers instead of an operand with gaps of 16 or 64 bytes.
             is_own = len(self.operands) == 1 and self.operands[0] is target and not spec.may_overlap
             if is_own and not target.flags.c_contiguous and any(abs(step) in (16, 64) for step in target.strides):
                 return None
@@ -248,7 +248,7 @@ class Plan:
         return None
 
     def store(self, result: Any, target: Array) -> None:
-        """Put the kernel's answer into `target`, by way of the result's dtype, unless it is there already."""
+        """Put the kernel's result into `target`, by way of the result's dtype, unless it is there already."""
         if result is target:
             return
         spec = self.spec

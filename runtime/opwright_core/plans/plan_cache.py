@@ -18,7 +18,7 @@ _OTHERS: Final = frozenset("tol.")  # arguments of which the key has nothing
 class CachedSpec(TensorSpec):
     """A spec in the plan cache of an operator. `keys` are those of a tensor of it on the CPU.
 
-    `is_laid_out`: an answer of the kernel lay as planned, and so will those to come, since nothing that is not in the
+    `is_laid_out`: a result of the kernel lay as planned, and so will those to come, since nothing that is not in the
     key says how they lie (`may_settle`).
     """
 
@@ -33,7 +33,7 @@ class CachedSpec(TensorSpec):
         self.numbers = _cast_numbers(spec, operands)
 
     def lies_as_planned(self, returned: Any) -> bool:
-        """Whether an answer of the kernel has the planned strides, which is remembered."""
+        """Whether a result of the kernel has the planned strides, which is remembered."""
         found: bool = returned.strides == self.steps
         self.is_laid_out = found and self.may_settle
         return found
@@ -104,17 +104,17 @@ class PlanCache(SpecCache):
 
     def _cast(self, spec: TensorSpec, args: Sequence[Any]) -> tuple[Any, ...] | None:
         """Return what becomes of the arguments that are cast; None where more is to be done than one cast each."""
-        operands = self.operands or tuple([place for place, kind in enumerate(self.kinds) if kind in "TO"])
+        operands = self.operands or tuple([position for position, kind in enumerate(self.kinds) if kind in "TO"])
         if len(operands) != len(spec.casts):
             return None
         known: dict[int, Any] = {}
-        cast = cast_operands(spec, [getattr(args[place], "array", args[place]) for place in operands])
-        for place, is_cast, value in zip(operands, spec.casts, cast, strict=True):
-            is_number = type(args[place]) in (bool, int, float)
-            if is_cast and not is_number and (self.kinds[place] not in "TO" or spec.common is not spec.compute):
+        cast = cast_operands(spec, [getattr(args[position], "array", args[position]) for position in operands])
+        for position, is_cast, value in zip(operands, spec.casts, cast, strict=True):
+            is_number = type(args[position]) in (bool, int, float)
+            if is_cast and not is_number and (self.kinds[position] not in "TO" or spec.common is not spec.compute):
                 return None
-            known[place] = None if not is_cast else value if is_number else spec.compute
-        return tuple([known.get(place) for place in range(len(args))])
+            known[position] = None if not is_cast else value if is_number else spec.compute
+        return tuple([known.get(position) for position in range(len(args))])
 
     def fill(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
         """Remember what the plans of a call say, and return it. `operands` are those that the call has.
@@ -130,7 +130,7 @@ class PlanCache(SpecCache):
     def _own(self, spec: TensorSpec, operands: Sequence[Any]) -> CachedSpec:
         """Return a spec of its own for what is known of the operator's answers."""
         is_dense = not spec.nondense or not spec.shape  # (how others lie may depend on the data)
-        is_alone = fast is None or not self.runs_in_core  # the core may come here with an answer that it has refused
+        is_alone = fast is None or not self.runs_in_core  # the core may come here with a result that it has refused
         may_settle = (
             self.is_trusted and is_alone and is_dense and bool(self.kinds) and not _OTHERS.intersection(self.kinds)
         )

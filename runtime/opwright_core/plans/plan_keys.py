@@ -45,8 +45,8 @@ def rest_key(kinds: str) -> Callable[..., Any]:
         return _values
     if not kinds.strip("."):
         return _nothing
-    parts = [(place, _PARTS[kind]) for place, kind in enumerate(kinds) if kind in _PARTS]
-    return lambda *values: tuple([part(values[place]) for place, part in parts])
+    parts = [(position, _PARTS[kind]) for position, kind in enumerate(kinds) if kind in _PARTS]
+    return lambda *values: tuple([part(values[position]) for position, part in parts])
 
 
 def _nothing(*values: Any) -> Any:

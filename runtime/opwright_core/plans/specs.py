@@ -20,10 +20,10 @@ class TensorSpec:
     """The findings of a rule about a result: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
 
     `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces`
-    the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
+    the dtype its result then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
     dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own index, so
     that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
-    `converts`: the answer is converted to `dtype` whatever it is; else it must be of a dtype that promotes to it.
+    `converts`: the result is converted to `dtype` whatever it is; else it must be of a dtype that promotes to it.
     `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
     `nondense`: the bit NONDENSE where a tensor of this layout has it among its keys. Sizes may be symbolic, for tensors
     without data. `numbers`: the operands behind the first, cast, where they are numbers in the cache's key.
@@ -81,7 +81,7 @@ class TensorSpec:
         self.numbers: Sequence[Any] | None = None
 
     def converted(self, dtype: DType) -> TensorSpec:
-        """Return the spec of a result of another dtype, to which the kernel's answer is converted."""
+        """Return the spec of a result of another dtype, to which the kernel's result is converted."""
         made = TensorSpec(
             self.shape,
             self.strides,

@@ -46,7 +46,7 @@ def overwritten(
     reads: Any = None,
 ) -> Plan:
     """Plan a result like `self` that does not depend on it elementwise, or that the kernel begins with: written in
-    place as it is (`fill`).
+    position as it is (`fill`).
 
     `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do. `reads`: another array
     that the kernel looks at, which may share no part of the memory alone.
@@ -99,7 +99,7 @@ def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accep
     """Plan a new array of this size, row-major, on the device of the operands: `sized([indptr.shape[0] - 1], values)`.
 
     Operands are promoted together, and the kernel gets them in that dtype; it is the result's, too, unless `dtype` is
-    given. `accepts` lists the kinds of it that are served, as for `pointwise`. Other arguments of the operator reach
+    given. `accepts` lists the kinds of it that are handled, as for `pointwise`. Other arguments of the operator reach
     the kernel as they are. Raises RuntimeError for a negative size, DispatchError for a dtype that is not accepted.
     """
     shape = (size,) if isinstance(size, int | SymbolicInt) else tuple(size)

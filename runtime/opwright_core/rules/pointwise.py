@@ -45,7 +45,7 @@ def pointwise(
     `kind` says how the result's dtype follows from the promoted one: `default` (the same), `int_to_float` (integers
     compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
     `complex_to_float` (`abs`), `int_and_complex_to_float` (`angle`), `bool_to_long`. `dtype` is the result's dtype, to
-    which the kernel's answer is converted, whatever it is; `compute_dtype` takes the place of the promoted dtype:
+    which the kernel's result is converted, whatever it is; `compute_dtype` replaces the promoted dtype:
     operands are converted to it before the kernel sees them. `exact_scalars`: 0-dim operands and numbers are not
     rounded to half first (`mul`, `div`). `accepts` lists what the promoted dtype may be (`bool integer floating
     complex`, or floating dtypes by name), `accepts_operands` what every operand's may be; `alpha` is a factor that must

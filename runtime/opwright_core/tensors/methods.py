@@ -1,7 +1,7 @@
 """The base of Tensor, and what stands for its methods until they are installed.
 
-Rooms above and ATen install them, when `opwright.whole` is loaded; a package of a few operators works without. Who asks
-a tensor for a method before has all loaded. `methods.pyi` says the methods to type checkers.
+Packages above and ATen install them, when `opwright.whole` is loaded; a package of a few operators works without. Who
+asks a tensor for a method before has all loaded. `methods.pyi` says the methods to type checkers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opwright_core.hooks import hooks
 __all__ = ["NotInstalled", "TensorMethods", "expect_methods", "forget_expected"]
 
 TensorMethods = TensorBase
-# What Python looks for in the class: those above object's, and in place of object's.
+# What Python looks for in the class: those above object's, and instead of object's.
 _SPECIAL: Final = (
     "abs", "add", "and", "array", "array_priority", "array_ufunc", "bool", "complex", "contains", "copy", "deepcopy",
     "dlpack", "dlpack_device", "eq", "float", "floordiv", "format", "ge", "getitem", "gt", "iadd", "iand", "ifloordiv",
@@ -26,7 +26,7 @@ _SPECIAL: Final = (
 
 
 class NotInstalled:
-    """The place of a method that is not installed: asked for, it has all installed."""
+    """The position of a method that is not installed: asked for, it has all installed."""
 
     __slots__ = ("_name",)
 

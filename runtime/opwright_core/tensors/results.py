@@ -27,9 +27,9 @@ __all__ = [
 
 
 def new_result(plan: Plan, returned: Any) -> Tensor:
-    """Return a new tensor of the answer as the plan says, whose keys need not be found out again.
+    """Return a new tensor of what the kernel returned, as the plan says, whose keys need not be found out again.
 
-    Raises RuntimeError if the answer has another shape.
+    Raises RuntimeError for another shape than the plan's.
     """
     array = plan.lay_out(returned)
     if type(array) is not ndarray:
@@ -45,9 +45,9 @@ def new_result(plan: Plan, returned: Any) -> Tensor:
 def planned_result(
     spec: CachedSpec, returned: Any, first: Any = None, second: Any = None, third: Any = None, *others: Any
 ) -> Tensor:
-    """Return a new tensor of the answer of a kernel that got these operands as they are, on the CPU.
+    """Return a new CPU tensor of what a kernel returned for these operands, by a cached spec.
 
-    Raises RuntimeError if the answer has another shape than the spec.
+    Raises RuntimeError for another shape than the spec's.
     """
     if type(returned) is not ndarray and isinstance(returned, generic):
         returned = asarray(returned)
@@ -77,12 +77,12 @@ def _is_one_of(returned: Any, operands: Sequence[Any]) -> bool:
 
 
 def new_results(plans: Sequence[Plan], returned: Any) -> list[Tensor]:
-    """Return new tensors as the plans say. Raises ContractError where the answer is no list of as many."""
+    """Return new tensors as the plans say. Raises ContractError where the result is no list of as many."""
     return [new_result(plan, returned) for plan, returned in zip(plans, results_of(returned, len(plans)), strict=True)]
 
 
 def results_of(returned: Any, count: int) -> Sequence[Any]:
-    """Return a kernel's answer that has to be several. Raises ContractError for what is no tuple or list of `count`."""
+    """Return a kernel's result that has to be several. Raises ContractError for what is no tuple or list of `count`."""
     if not isinstance(returned, tuple | list):
         raise wrong_result(f"must return {count} results in a tuple, but returned {shown(returned)}")
     if len(returned) != count:

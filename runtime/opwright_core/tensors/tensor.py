@@ -28,7 +28,7 @@ class Tensor(TensorMethods):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
-    `edge` its place in the autograd graph (`opwright.autograd.nodes`; None unless `keys` has GRAD), `extra` the
+    `edge` its position in the autograd graph (`opwright.autograd.nodes`; None unless `keys` has GRAD), `extra` the
     storage, view base and gradient, once there are any.
     """
 

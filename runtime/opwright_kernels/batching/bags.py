@@ -32,15 +32,15 @@ def embedding_bag(
     bags = starts.shape[1]
     sample = aten.unsqueeze(aten.arange(count, device=weight.device), 1)
     table = aten.reshape(tables, [count * rows, tables.shape[2]])
-    places = numbers + sample * rows
+    positions = numbers + sample * rows
     if padding_idx >= 0:
-        places = aten.where.ScalarSelf(numbers == padding_idx, count * rows, places)
+        positions = aten.where.ScalarSelf(numbers == padding_idx, count * rows, positions)
         table = aten.cat([table, aten.new_zeros(table, [1, table.shape[1]])])
         padding_idx = count * rows
     weights = None if per_sample_weights is None else flattened(every(info, per_sample_weights, in_dims[6]))
     weights = None if weights is None else aten.reshape(weights, [-1])
     rest = (scale_grad_by_freq, mode, sparse, weights, False, padding_idx)
-    flat = aten.reshape(places, [count * inside]), aten.reshape(starts + sample * inside, [count * bags])
+    flat = aten.reshape(positions, [count * inside]), aten.reshape(starts + sample * inside, [count * bags])
     out, bag_of, sizes, maxima = aten._embedding_bag(table, *flat, *rest)
     kind = opwright.result_type(indices, offsets)
     per_row = inside if bag_of.shape[0] else 0

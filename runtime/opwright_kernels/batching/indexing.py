@@ -21,11 +21,11 @@ def index(info: Any, in_dims: Any, self: Operand, indices: Indices) -> Any:
     dims = _dims_of(in_dims, indices)
     if all(dim is None for dim in dims):
         found = aten.index.Tensor(first(self, in_dims[0]), [None, *indices])
-        at = _places(indices)
+        at = _indexed_dims(indices)
         ranks = [1 if _is_mask(each) else each.ndim for each in indices if each is not None]
         return found, 0 if _is_adjacent(at) else max(ranks)
     positions = _positions(indices, dims, "index")
-    at = _places(positions)
+    at = _indexed_dims(positions)
     if in_dims[0] is None:
         return aten.index.Tensor(self, positions), at[0] if _is_adjacent(at) else 0
     count = _count_of(positions)
@@ -48,7 +48,7 @@ def index_put(
         if all(size == 1 for size in own):
             return _filled_by_mask(info, in_dims, dims[0], self, indices[0], values), 0
     positions = _positions(indices, dims, "index_put")
-    at = _places(positions)
+    at = _indexed_dims(positions)
     count = _count_of(positions) + (0 if any(dim is not None for dim in dims) else 1)
     value = every(info, self, in_dims[0])
     given = first(values, in_dims[2]) if in_dims[2] is not None else aten.unsqueeze(values, 0)
@@ -93,8 +93,8 @@ def _positions(indices: Indices, dims: Sequence[int | None], name: str) -> list[
     return [spread(each, most) if is_own else each for each, is_own in found]
 
 
-def _places(positions: Indices) -> list[int]:
-    return [place for place, each in enumerate(positions) if each is not None] or [0]
+def _indexed_dims(positions: Indices) -> list[int]:
+    return [position for position, each in enumerate(positions) if each is not None] or [0]
 
 
 def _is_adjacent(at: Sequence[int]) -> bool:

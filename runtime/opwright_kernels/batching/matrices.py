@@ -54,10 +54,10 @@ def block_diagonal(info: Any, in_dims: Any, tensors: Sequence[Operand]) -> Any:
     aten = opwright.ops.aten
     dims = in_dims[0] if isinstance(in_dims[0], list) else [None] * len(tensors)
     blocks = []
-    for place, (tensor, dim) in enumerate(zip(tensors, dims, strict=True)):
+    for position, (tensor, dim) in enumerate(zip(tensors, dims, strict=True)):
         block = spread(every(info, tensor, dim), 2)
         if block.ndim > 3:
-            raise RuntimeError(f"block_diag: expected at most 2 dimensions, but input {place} has {block.ndim - 1}")
+            raise RuntimeError(f"block_diag: expected at most 2 dimensions, but input {position} has {block.ndim - 1}")
         blocks.append(block)
     width, before, rows = sum(block.shape[2] for block in blocks), 0, []
     for block in blocks:

@@ -27,9 +27,11 @@ def every(info: Any, value: Operand, dim: int | None) -> Operand:
 
 
 def without_samples(function: Callable[..., Any], in_dims: Any, args: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the answer of a rule for a batch without samples: the function is called with one of zeros."""
+    """Return the result of a rule for a batch without samples: the function is called with one of zeros."""
     given = [
-        value if dim is None else value.new_zeros([size for place, size in enumerate(value.shape) if place != dim])
+        value
+        if dim is None
+        else value.new_zeros([size for position, size in enumerate(value.shape) if position != dim])
         for value, dim in itertools.zip_longest(args, in_dims)
     ]
     found = function(*given)

@@ -26,18 +26,18 @@ def index_select(info: Any, in_dims: Any, self: Operand, dim: int, index: Operan
     """Return the slices that an index names."""
     aten = opwright.ops.aten
     own = rank(self, in_dims[0])
-    place = _checked(dim, own)
+    axis = _checked(dim, own)
     if in_dims[2] is None:
         value = first(self, in_dims[0])
         if own == 0:
             return aten.squeeze.dim(aten.index_select(aten.unsqueeze(value, 1), 1, index), 1), 0
-        return aten.index_select(value, place + 1, index), 0
+        return aten.index_select(value, axis + 1, index), 0
     value, positions = every(info, self, in_dims[0]), first(index, in_dims[2])
     _check_vector(positions)
     positions = flattened(positions)
     if own == 0:
         return aten.squeeze.dim(aten.gather(aten.unsqueeze(value, 1), 1, positions.long()), 1), 0
-    return aten.gather(value, place + 1, _beside(positions, value, place)), 0
+    return aten.gather(value, axis + 1, _beside(positions, value, axis)), 0
 
 
 def _checked(dim: int, own: int) -> int:
@@ -52,13 +52,13 @@ def _check_vector(positions: Operand) -> None:
         raise IndexError("index_select(): Index is supposed to be a vector")
 
 
-def _beside(positions: Operand, value: Operand, place: int) -> Operand:
+def _beside(positions: Operand, value: Operand, axis: int) -> Operand:
     """Return a position for each element that a vector of positions along a dimension of samples names."""
     aten = opwright.ops.aten
     sizes = list(value.shape)
-    sizes[place + 1] = positions.shape[1]
+    sizes[axis + 1] = positions.shape[1]
     shape = [positions.shape[0], *[1] * (value.ndim - 1)]
-    shape[place + 1] = positions.shape[1]
+    shape[axis + 1] = positions.shape[1]
     return aten.expand(aten.reshape(positions.long(), shape), sizes)
 
 
@@ -66,20 +66,20 @@ def _scattering(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand
     """Return the value, the dimension, positions and source for a scatter; samples without dimensions get one."""
     aten = opwright.ops.aten
     own = rank(self, in_dims[0])
-    place = _checked(dim, own)
+    axis = _checked(dim, own)
     value, positions = every(info, self, in_dims[0]), flattened(every(info, index, in_dims[2]))
     given = every(info, source, in_dims[3])
     if own == 0:
         value = aten.unsqueeze(value, 1)
     if given.ndim < value.ndim:
         given = aten.unsqueeze(given, 1)
-    positions = _beside(positions, value, place)
+    positions = _beside(positions, value, axis)
     if positions.shape != given.shape:
         raise RuntimeError(
             f"expected a source of size {list(positions.shape[1:])}, as index and self say, but got "
             f"{list(given.shape[1:])}"
         )
-    return value, place + 1, positions, given, own == 0
+    return value, axis + 1, positions, given, own == 0
 
 
 def _numbers(value: Operand, is_number: bool) -> Operand:
@@ -89,19 +89,19 @@ def _numbers(value: Operand, is_number: bool) -> Operand:
 def index_add(
     info: Any, in_dims: Any, self: Operand, dim: int, index: Operand, source: Operand, *, alpha: Any = 1
 ) -> Any:
-    """Return `self` with slices of `source` added at the places that an index names."""
-    value, place, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
+    """Return `self` with slices of `source` added at the positions that an index names."""
+    value, axis, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
     if given.dtype not in INEXACT:
         alpha = bool(alpha) if given.dtype is bool_ else int(alpha.real)
     if alpha != 1:
         given = opwright.ops.aten.mul.Scalar(given, alpha).to(given.dtype)
-    return _numbers(opwright.ops.aten.scatter_add(value, place, positions, given), is_number), 0
+    return _numbers(opwright.ops.aten.scatter_add(value, axis, positions, given), is_number), 0
 
 
 def index_copy(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand, source: Operand) -> Any:
-    """Return `self` with slices of `source` at the places that an index names."""
-    value, place, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
-    return _numbers(opwright.ops.aten.scatter.src(value, place, positions, given), is_number), 0
+    """Return `self` with slices of `source` at the positions that an index names."""
+    value, axis, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
+    return _numbers(opwright.ops.aten.scatter.src(value, axis, positions, given), is_number), 0
 
 
 def index_reduce(
@@ -115,36 +115,36 @@ def index_reduce(
     *,
     include_self: bool = True,
 ) -> Any:
-    """Return `self` reduced with slices of `source` at the places that an index names."""
-    value, place, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
-    found = opwright.ops.aten.scatter_reduce.two(value, place, positions, given, reduce, include_self=include_self)
+    """Return `self` reduced with slices of `source` at the positions that an index names."""
+    value, axis, positions, given, is_number = _scattering(info, in_dims, self, dim, index, source)
+    found = opwright.ops.aten.scatter_reduce.two(value, axis, positions, given, reduce, include_self=include_self)
     return _numbers(found, is_number), 0
 
 
 def index_fill(info: Any, in_dims: Any, self: Operand, dim: int, index: Operand, value: Any) -> Any:
-    """Return `self` with one value at the places that an index names."""
+    """Return `self` with one value at the positions that an index names."""
     aten = opwright.ops.aten
     own = rank(self, in_dims[0])
-    place = _checked(dim, own)
+    axis = _checked(dim, own)
     target, positions = every(info, self, in_dims[0]), flattened(every(info, index, in_dims[2]))
     if own == 0:
         target = aten.unsqueeze(target, 1)
-    size = target.shape[place + 1]
-    places = _beside(aten.where.self(positions < 0, positions + size, positions), target, place)
+    size = target.shape[axis + 1]
+    indices = _beside(aten.where.self(positions < 0, positions + size, positions), target, axis)
     if not isinstance(value, opwright.Tensor):
-        return _numbers(aten.scatter.value(target, place + 1, places, value), own == 0), 0
+        return _numbers(aten.scatter.value(target, axis + 1, indices, value), own == 0), 0
     given = every(info, value, in_dims[3])
     if given.ndim > 1:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got {given.ndim - 1} dimensions"
         )
-    chosen = aten.scatter.value(aten.zeros_like(target, dtype=opwright.bool), place + 1, places, True)
+    chosen = aten.scatter.value(aten.zeros_like(target, dtype=opwright.bool), axis + 1, indices, True)
     given = spread(given, target.ndim - 1).to(target.dtype)
     return _numbers(aten.where.self(chosen, given, target), own == 0), 0
 
 
 def select_scatter(info: Any, in_dims: Any, self: Operand, src: Operand, dim: int, index: int) -> Any:
-    """Return `self` with other samples at one place of a dimension."""
+    """Return `self` with other samples at one position of a dimension."""
     value, given = every(info, self, in_dims[0]), every(info, src, in_dims[1])
     own = value.ndim - 1
     if not -own <= dim < own:
@@ -171,8 +171,8 @@ def put(info: Any, in_dims: Any, self: Operand, index: Operand, source: Operand,
     """Return `self` with other elements at positions in the order of memory."""
     aten = opwright.ops.aten
     value, positions, given = (every(info, *pair) for pair in zip((self, index, source), in_dims, strict=False))
-    flat, places, given = flattened(value), flattened(positions), flattened(given)
-    found = aten.index_put(flat, [sample_numbers(info, self, 1), places], given, accumulate)
+    flat, indices, given = flattened(value), flattened(positions), flattened(given)
+    found = aten.index_put(flat, [sample_numbers(info, self, 1), indices], given, accumulate)
     return aten.reshape(found, list(value.shape)), 0
 
 
@@ -184,7 +184,7 @@ def masked_scatter(info: Any, in_dims: Any, self: Operand, mask: Operand, source
     ndim = max(value.ndim, chosen.ndim) - 1
     value, chosen = aten.broadcast_tensors([spread(value, ndim), spread(chosen, ndim)])
     given, marks = flattened(every(info, source, in_dims[2])), flattened(chosen)
-    places = aten.cumsum(marks.long(), 1) - 1
+    indices = aten.cumsum(marks.long(), 1) - 1
     if not given.shape[1]:
         aten._assert_async.msg(aten.logical_not(marks.any()), "masked_scatter: expected a source with elements")
         return value.clone(), 0
@@ -192,7 +192,7 @@ def masked_scatter(info: Any, in_dims: Any, self: Operand, mask: Operand, source
         (aten.sum.dim_IntList(marks.long(), [1]) <= given.shape[1]).all(),
         "masked_scatter: expected `source` to have as many elements as the mask has ones",
     )
-    taken = aten.gather(given, 1, aten.clamp(places, 0, given.shape[1] - 1))
+    taken = aten.gather(given, 1, aten.clamp(indices, 0, given.shape[1] - 1))
     return aten.where.self(chosen, aten.reshape(taken, list(chosen.shape)), value), 0
 
 
@@ -207,7 +207,7 @@ def first_positions(info: Any, in_dims: Any, self: Operand, *, size: int, fill_v
     count = aten.sum(aten.logical_not(is_zero), [1], True)
     is_found = aten.unsqueeze(aten.arange(size, device=value.device) < count, -1)
     found = [order.new_zeros([*order.shape, 0])]
-    for place in reversed(range(len(shape))):
-        found.insert(0, aten.unsqueeze(aten.remainder(order, max(shape[place], 1)), -1))
-        order = aten.floor_divide(order, max(shape[place], 1))
+    for axis in reversed(range(len(shape))):
+        found.insert(0, aten.unsqueeze(aten.remainder(order, max(shape[axis], 1)), -1))
+        order = aten.floor_divide(order, max(shape[axis], 1))
     return aten.where(is_found, aten.cat(found, -1), fill_value), 0

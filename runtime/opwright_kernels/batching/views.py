@@ -129,7 +129,7 @@ def as_strided_scatter(
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Any:
-    """Return samples with another tensor in place of what `as_strided` gives of them."""
+    """Return samples with another tensor instead of what `as_strided` gives of them."""
     aten = opwright.ops.aten
     value = aten.clone(every(info, self, in_dims[0]), memory_format=opwright.contiguous_format)
     as_strided(info, (0,), value, size, stride, storage_offset)  # which raises what is wrong

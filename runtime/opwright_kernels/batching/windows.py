@@ -1,4 +1,4 @@
-"""Maxima of windows at random places, and images sampled at places."""
+"""Maxima of windows at random positions, and images sampled at positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = Sequence[int]
 def fractional_max_pool2d(
     info: Any, in_dims: Any, self: Operand, kernel_size: Numbers, output_size: Numbers, random_samples: Operand
 ) -> Any:
-    """Return the largest elements of windows, and their places: samples are images of one batch."""
+    """Return the largest elements of windows, and their positions: samples are images of one batch."""
     return _fractional(
         info, in_dims, opwright.ops.aten.fractional_max_pool2d, self, kernel_size, output_size, random_samples
     )
@@ -25,7 +25,7 @@ def fractional_max_pool2d(
 def fractional_max_pool3d(
     info: Any, in_dims: Any, self: Operand, kernel_size: Numbers, output_size: Numbers, random_samples: Operand
 ) -> Any:
-    """Return the largest elements of windows, and their places: samples are volumes of one batch."""
+    """Return the largest elements of windows, and their positions: samples are volumes of one batch."""
     return _fractional(
         info, in_dims, opwright.ops.aten.fractional_max_pool3d, self, kernel_size, output_size, random_samples
     )

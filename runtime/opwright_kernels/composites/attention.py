@@ -105,10 +105,10 @@ def _as_bias(mask: Operand, query: Operand) -> Operand:
 
 
 def _causal_bias(query: Operand, key: Operand) -> Operand:
-    """Return 0 up to each place, -infinity behind it."""
+    """Return 0 up to each position, -infinity behind it."""
     aten = opwright.ops.aten
-    places = aten.new_full(query, [query.shape[-2], key.shape[-2]], float("-inf"))
-    return aten.triu(places, 1)
+    positions = aten.new_full(query, [query.shape[-2], key.shape[-2]], float("-inf"))
+    return aten.triu(positions, 1)
 
 
 def _scaled_dot_product_attention_math(

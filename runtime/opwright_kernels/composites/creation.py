@@ -241,7 +241,7 @@ def vander(x: Operand, N: int | None, increasing: bool) -> Operand:
 
 
 def fill_diagonal_(self: Operand, fill_value: Number, wrap: bool) -> Operand:
-    """Write a value to the places whose indices are all equal; `wrap` starts again below in a tall matrix."""
+    """Write a value to the positions whose indices are all equal; `wrap` starts again below in a tall matrix."""
     aten = opwright.ops.aten
     shape = tuple(self.shape)
     if len(shape) < 2:

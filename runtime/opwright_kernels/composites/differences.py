@@ -12,14 +12,14 @@ from opwright_core.arrays.sizes import holds
 from opwright_core.plans.operands import NUMBERS
 
 Operand = Any  # a Tensor
-Spacing = Any  # a number, or a vector of places
+Spacing = Any  # a number, or a vector of positions
 
 
 def gradient(
     self: Operand, spacing: Spacing | Sequence[Spacing] | None, dim: int | Sequence[int] | None, edge_order: int
 ) -> list[Operand]:
     """Return the derivatives along each of the dimensions, or along all: of samples that are `spacing` apart, or for
-    each dimension so far apart, or at such places. Raises RuntimeError unless there are as many of both."""
+    each dimension so far apart, or at such positions. Raises RuntimeError unless there are as many of both."""
     dims = _dims(self, dim)
     if spacing is None or isinstance(spacing, NUMBERS):
         spacing = [1 if spacing is None else spacing] * len(dims)
@@ -35,8 +35,8 @@ def _dims(self: Operand, dim: int | Sequence[int] | None) -> list[int]:
     if dim is None:
         return list(range(len(self.shape)))
     dims = [layouts.wrap_dim(each, len(self.shape)) for each in ([dim] if isinstance(dim, int) else dim)]
-    for place, each in enumerate(dims):
-        if each in dims[:place]:
+    for position, each in enumerate(dims):
+        if each in dims[:position]:
             raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
     return dims
 
@@ -56,14 +56,14 @@ def _derivatives(self: Operand, spacings: Sequence[Spacing], dims: list[int], ed
     return found
 
 
-def _at(self: Operand, dim: int, place: int) -> Operand:
-    """Return the samples at one place, counted from the end where it is below 0."""
-    start = place if place >= 0 else self.shape[dim] + place
+def _at(self: Operand, dim: int, position: int) -> Operand:
+    """Return the samples at one position, counted from the end where it is below 0."""
+    start = position if position >= 0 else self.shape[dim] + position
     return opwright.ops.aten.narrow(self, dim, start, 1)
 
 
 def _neighbours(self: Operand, dim: int) -> tuple[Operand, Operand, Operand]:
-    """Return the samples before, at and after all places but the first and the last."""
+    """Return the samples before, at and after all positions but the first and the last."""
     aten = opwright.ops.aten
     inside = self.shape[dim] - 2
     first, second, third = (aten.narrow(self, dim, start, inside) for start in range(3))
@@ -71,7 +71,7 @@ def _neighbours(self: Operand, dim: int) -> tuple[Operand, Operand, Operand]:
 
 
 def _even(self: Operand, distance: complex, dim: int, edge_order: int) -> tuple[Operand, Operand, Operand]:
-    """Return the derivatives at the first place, between, and at the last one."""
+    """Return the derivatives at the first position, between, and at the last one."""
     before, _, after = _neighbours(self, dim)
     center = (after - before) / (distance * 2)
     if edge_order == 1:
@@ -82,20 +82,20 @@ def _even(self: Operand, distance: complex, dim: int, edge_order: int) -> tuple[
     return first, center, last
 
 
-def _uneven(self: Operand, places: Operand, dim: int, edge_order: int) -> tuple[Operand, Operand, Operand]:
+def _uneven(self: Operand, positions: Operand, dim: int, edge_order: int) -> tuple[Operand, Operand, Operand]:
     """Return the derivatives of the parabolas through three neighbours each; of lines at both ends, for order 1."""
     aten = opwright.ops.aten
-    if len(places.shape) != 1:
+    if len(positions.shape) != 1:
         raise RuntimeError(
             "torch.gradient expected each element of spacing to have one dimension, but got an element with "
-            f"{len(places.shape)} dimensions!"
+            f"{len(positions.shape)} dimensions!"
         )
-    if not holds(places.shape[0] == self.shape[dim]):
+    if not holds(positions.shape[0] == self.shape[dim]):
         raise RuntimeError(
             f"torch.gradient expected a place for each of {self.shape[dim]} samples of dimension {dim}, but got "
-            f"{places.shape[0]}"
+            f"{positions.shape[0]}"
         )
-    apart = aten.diff(places)
+    apart = aten.diff(positions)
     steps = aten.reshape(apart, [-1 if at == dim else 1 for at in range(len(self.shape))])
     inside = self.shape[dim] - 2
     left, right = aten.narrow(steps, dim, 0, inside), aten.narrow(steps, dim, 1, inside)

@@ -10,7 +10,7 @@ from opwright_core.state import active_modes
 
 Operand = Any
 
-# What SELU goes to on the left, and so what alpha dropout puts in place of an element.
+# What SELU goes to on the left, and so what alpha dropout puts instead of an element.
 _SATURATION = 1.7580993408473766
 
 

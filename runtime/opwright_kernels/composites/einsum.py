@@ -47,10 +47,10 @@ def einsum(equation: str, tensors: Sequence[Operand], path: Sequence[int] | None
     # The axes of all operands alike: first those of the result, then those summed over.
     output = _axes(parsed.output, ellipsis)
     every = dict.fromkeys(axis for labels in (parsed.output, *_summed(parsed)) for axis in _axes(labels, ellipsis))
-    axes = {axis: place for place, axis in enumerate(every)}
+    axes = {axis: position for position, axis in enumerate(every)}
     aligned = [
-        _align(tensor, labels, axes, ellipsis, place)
-        for place, (tensor, labels) in enumerate(zip(tensors, parsed.inputs, strict=True))
+        _align(tensor, labels, axes, ellipsis, position)
+        for position, (tensor, labels) in enumerate(zip(tensors, parsed.inputs, strict=True))
     ]
     _check_sizes(aligned, list(axes))
     if len(aligned) == 1:
@@ -141,19 +141,19 @@ def _summed(equation: _Equation) -> list[tuple[str, ...]]:
 def _ellipsis_dims(equation: _Equation, tensors: Sequence[Operand]) -> int:
     """Return how many dimensions `...` stands for, at most."""
     most = 0
-    for place, (labels, tensor) in enumerate(zip(equation.inputs, tensors, strict=True)):
+    for position, (labels, tensor) in enumerate(zip(equation.inputs, tensors, strict=True)):
         ndim, named = len(tensor.shape), len(labels)
         if _ELLIPSIS in labels:
             if ndim < named - 1:
                 raise RuntimeError(
                     f"einsum(): the number of subscripts in the equation ({named - 1}) is more than the number of "
-                    f"dimensions ({ndim}) for operand {place}"
+                    f"dimensions ({ndim}) for operand {position}"
                 )
             most = max(most, ndim - named + 1)
         elif ndim != named:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({named}) does not match the number of "
-                f"dimensions ({ndim}) for operand {place} and no ellipsis was given"
+                f"dimensions ({ndim}) for operand {position} and no ellipsis was given"
             )
     return most
 
@@ -168,7 +168,7 @@ def _axes(labels: Sequence[str], ellipsis: int) -> list[str]:
 # Operands
 
 
-def _align(tensor: Operand, labels: Sequence[str], axes: dict[str, int], ellipsis: int, place: int) -> Operand:
+def _align(tensor: Operand, labels: Sequence[str], axes: dict[str, int], ellipsis: int, position: int) -> Operand:
     """Return the operand with the dimensions `axes`: diagonals taken, size 1 where it has no such label."""
     aten = opwright.ops.aten
     missing = ellipsis - (len(tensor.shape) - len(labels) + 1) if _ELLIPSIS in labels else 0
@@ -179,7 +179,7 @@ def _align(tensor: Operand, labels: Sequence[str], axes: dict[str, int], ellipsi
             first = dim_of[axis]
             if not holds(tensor.shape[dim] == tensor.shape[first]):
                 raise RuntimeError(
-                    f"einsum(): subscript {axis} is repeated for operand {place} but the sizes don't match, "
+                    f"einsum(): subscript {axis} is repeated for operand {position} but the sizes don't match, "
                     f"{tensor.shape[dim]} != {tensor.shape[first]}"
                 )
             tensor = aten.movedim(aten.diagonal(tensor, 0, first, dim), -1, first)
@@ -199,13 +199,13 @@ def _align(tensor: Operand, labels: Sequence[str], axes: dict[str, int], ellipsi
 def _check_sizes(aligned: Sequence[Operand], axes: Sequence[str]) -> None:
     for dim, axis in enumerate(axes):
         known = 1
-        for place, tensor in enumerate(aligned):
+        for position, tensor in enumerate(aligned):
             size = tensor.shape[dim]
             if guard_or_true(size != 1):
                 if not (guard_or_false(known == 1) or holds(known == size)):
                     raise RuntimeError(
-                        f"einsum(): subscript {axis} has size {size} for operand {place} which does not broadcast with "
-                        f"previously seen size {known}"
+                        f"einsum(): subscript {axis} has size {size} for operand {position} which does not broadcast "
+                        f"with previously seen size {known}"
                     )
                 known = size
 

@@ -1,4 +1,4 @@
-"""Images sampled at places, and the places of affine maps."""
+"""Images sampled at positions, and the positions of affine maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Operand = Any
 def grid_sampler(
     input: Operand, grid: Operand, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Operand:
-    """Return (N, C, *places) of images or volumes, each at its own places."""
+    """Return (N, C, *positions) of images or volumes, each at its own positions."""
     aten: Any = opwright.ops.aten
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
         raise RuntimeError(
@@ -32,7 +32,7 @@ def grid_sampler(
 def grid_sampler_2d(
     input: Operand, grid: Operand, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Operand:
-    """Return (N, C, *places) of images, each at its own places."""
+    """Return (N, C, *positions) of images, each at its own positions."""
     options = Options(interpolation_mode, padding_mode, align_corners)
     _check(input, grid, 2, options)
     return sampled(input, grid, options)
@@ -41,7 +41,7 @@ def grid_sampler_2d(
 def grid_sampler_3d(
     input: Operand, grid: Operand, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Operand:
-    """Return (N, C, *places) of volumes, each at its own places. Raises RuntimeError for the cubic mode."""
+    """Return (N, C, *positions) of volumes, each at its own positions. Raises RuntimeError for the cubic mode."""
     if interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     options = Options(interpolation_mode, padding_mode, align_corners)
@@ -73,17 +73,17 @@ def affine_grid_generator(theta: Operand, size: Sequence[int], align_corners: bo
     aten: Any = opwright.ops.aten
     base = _base(theta, size, align_corners)
     rows = aten.reshape(base, [1, *_flat(size), base.shape[-1]])
-    places = aten.bmm(aten.expand(rows, [size[0], *rows.shape[1:]]), aten.transpose(theta, 1, 2))
-    return without_base(aten.reshape(places, [size[0], *size[2:], len(size) - 2]))
+    positions = aten.bmm(aten.expand(rows, [size[0], *rows.shape[1:]]), aten.transpose(theta, 1, 2))
+    return without_base(aten.reshape(positions, [size[0], *size[2:], len(size) - 2]))
 
 
 def affine_grid_generator_backward(grad: Operand, size: Sequence[int], align_corners: bool) -> Operand:
-    """Return the gradient of the maps from that of places."""
+    """Return the gradient of the maps from that of positions."""
     aten: Any = opwright.ops.aten
     base = _base(grad, size, align_corners)
     rows = aten.reshape(base, [1, *_flat(size), base.shape[-1]])
-    places = aten.reshape(grad, [size[0], *_flat(size), len(size) - 2])
-    found = aten.bmm(aten.transpose(aten.expand(rows, [size[0], *rows.shape[1:]]), 1, 2), places)
+    positions = aten.reshape(grad, [size[0], *_flat(size), len(size) - 2])
+    found = aten.bmm(aten.transpose(aten.expand(rows, [size[0], *rows.shape[1:]]), 1, 2), positions)
     return aten.transpose(found, 1, 2)
 
 
@@ -95,7 +95,7 @@ def _flat(size: Sequence[int]) -> list[int]:
 
 
 def _base(like: Operand, size: Sequence[int], align_corners: bool) -> Operand:
-    """Return (*sizes, d + 1): the place of each element, the last dimension's number first, and a 1."""
+    """Return (*sizes, d + 1): the position of each element, the last dimension's number first, and a 1."""
     aten: Any = opwright.ops.aten
     if len(size) not in (4, 5):
         raise RuntimeError(f"affine_grid_generator(): expected a size (N, C, *sizes) of 4 or 5 ints, but got {size}")

@@ -90,7 +90,7 @@ def meshgrid(tensors: Sequence[Operand], indexing: str = "ij") -> list[Operand]:
     shape = [each.shape[0] if each.shape else 1 for each in axes]
     ndim = len(axes)
     grids = [
-        aten.expand(aten.view(axis, [size if place == dim else 1 for place in range(ndim)]), shape)
+        aten.expand(aten.view(axis, [size if position == dim else 1 for position in range(ndim)]), shape)
         for dim, (axis, size) in enumerate(zip(axes, shape, strict=True))
     ]
     return [grids[1], grids[0], *grids[2:]] if swaps else grids
@@ -128,10 +128,10 @@ def combinations(self: Operand, r: int, with_replacement: bool) -> Operand:
         raise RuntimeError(f"combinations: expected a number of elements that is not negative, but got {r}")
     if r == 0:
         return aten.new_empty(self, [0])
-    places = aten.meshgrid([opwright.arange(self.shape[0], device=self.device)] * r)
-    chosen = aten.new_ones(places[0], list(places[0].shape), dtype=opwright.bool)
+    positions = aten.meshgrid([opwright.arange(self.shape[0], device=self.device)] * r)
+    chosen = aten.new_ones(positions[0], list(positions[0].shape), dtype=opwright.bool)
     follows = opwright.le if with_replacement else opwright.lt
-    for first, second in itertools.pairwise(places):
+    for first, second in itertools.pairwise(positions):
         chosen = aten.logical_and(chosen, follows(first, second))
     rows = [aten.masked_select(each, chosen) for each in aten.meshgrid([self] * r)]
     return aten.stack(rows, 1)
@@ -243,7 +243,7 @@ def _pad_enum(self: Operand, pad: Sequence[int], mode: int, value: float | None)
 
 
 def _pad_circular(self: Operand, pad: Sequence[int]) -> Operand:
-    """Return pad so that new places hold what stands at the other end of their dimension."""
+    """Return pad so that new positions hold what stands at the other end of their dimension."""
     aten = opwright.ops.aten
     spatial = len(self.shape) - 2
     if len(pad) not in (2 * spatial, 2 * spatial + 2):

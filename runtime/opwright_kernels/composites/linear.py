@@ -62,7 +62,7 @@ def _check_bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Ope
 
 
 def one_hot(self: Operand, num_classes: int) -> Operand:
-    """Return 1 at the place that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
+    """Return 1 at the position that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
     if as_dtype(self.dtype) is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
     if num_classes > 0 and is_fast_path(self) and self.array.size:
@@ -84,10 +84,10 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     return aten["to"](aten["eq"](aten["unsqueeze"](aten["contiguous"](self), -1), classes), int64)
 
 
-def _marks(places: Any, classes: int) -> Any:
-    """Return an array with 1 at the places of rows of so many classes, else 0."""
-    result = np.zeros((*places.shape, classes), "int64")
-    result.reshape(-1)[np.arange(0, places.size * classes, classes) + places.reshape(-1)] = 1
+def _marks(positions: Any, classes: int) -> Any:
+    """Return an array with 1 at the positions of rows of so many classes, else 0."""
+    result = np.zeros((*positions.shape, classes), "int64")
+    result.reshape(-1)[np.arange(0, positions.size * classes, classes) + positions.reshape(-1)] = 1
     return result
 
 

@@ -196,7 +196,7 @@ def pseudo_inverse(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: b
     """Return the Moore-Penrose inverse: singular values up to max(atol, rtol * the largest one) count as zero.
 
     rtol is by default, where atol is not above zero, eps times the larger size. `hermitian`: the matrices are, and
-    eigenvalues serve.
+    eigenvalues are enough.
     """
     aten = opwright.ops.aten
     dtype = as_dtype(self.dtype)

@@ -84,7 +84,7 @@ def _lgammas(self: Operand, p: int) -> Operand:
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, but got {p}")
     check_room(p)
-    return aten.sum(aten.stack([aten.lgamma(aten.sub(self, 0.5 * place)) for place in range(p)], -1), [-1])
+    return aten.sum(aten.stack([aten.lgamma(aten.sub(self, 0.5 * position)) for position in range(p)], -1), [-1])
 
 
 def _mvlgamma_constant(p: int) -> float:

@@ -1,4 +1,4 @@
-"""Pooling over one dimension, and without the places of maxima, over the operators for two and three."""
+"""Pooling over one dimension, and without the positions of maxima, over the operators for two and three."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Sizes = Sequence[int]
 def max_pool1d_with_indices(
     self: Operand, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Operand, Operand]:
-    """Return the largest elements of windows of (N, C, L) or (C, L), and their places."""
+    """Return the largest elements of windows of (N, C, L) or (C, L), and their positions."""
     aten = opwright.ops.aten
     _check_row(self, "max_pool1d_with_indices")
     kernel, steps = _with_row("kernel_size", kernel_size, 1), _with_row("stride", stride or kernel_size, 1)
@@ -54,7 +54,7 @@ def adaptive_avg_pool1d(self: Operand, output_size: Sizes) -> Operand:
 
 
 def adaptive_max_pool1d(self: Operand, output_size: Sizes) -> tuple[Operand, Operand]:
-    """Return the largest elements of as many windows of (N, C, L) or (C, L) as asked for, and their places."""
+    """Return the largest elements of as many windows of (N, C, L) or (C, L) as asked for, and their positions."""
     aten = opwright.ops.aten
     _check_row(self, "adaptive_max_pool1d")
     values, indices = aten.adaptive_max_pool2d(aten.unsqueeze(self, -2), _with_row("output_size", output_size, 1))
@@ -82,5 +82,5 @@ def max_pool2d_with_indices_backward(
     ceil_mode: bool,
     indices: Operand,
 ) -> Operand:
-    """Return the gradient of what `max_pool2d_with_indices` took, from that of its maxima and their places."""
+    """Return the gradient of what `max_pool2d_with_indices` took, from that of its maxima and their positions."""
     return max_pool_backward(grad_output, self.shape, indices, 2)

@@ -173,7 +173,7 @@ def kron(self: Operand, other: Operand) -> Operand:
 def cross(self: Operand, other: Operand, dim: int | None) -> Operand:
     """Return the vector product along `dim`, or along the first dimension of size 3."""
     if dim is None:
-        dim = next((place for place, size in enumerate(self.shape) if size == 3), None)
+        dim = next((position for position, size in enumerate(self.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
     return opwright.ops.aten.linalg_cross(self, other, dim=dim)
@@ -208,11 +208,11 @@ def linalg_multi_dot(tensors: Sequence[Operand]) -> Operand:
         matrices[-1] = aten.unsqueeze(tensors[-1], -1)
     else:
         shape.append(tensors[-1].shape[1])
-    for place, (first, second) in enumerate(pairwise(matrices)):
+    for position, (first, second) in enumerate(pairwise(matrices)):
         if not holds(first.shape[1] == second.shape[0]):
             raise RuntimeError(
-                f"multi_dot(): tensors {place} and {place + 1} with shapes {list(tensors[place].shape)} and "
-                f"{list(tensors[place + 1].shape)} cannot be multiplied"
+                f"multi_dot(): tensors {position} and {position + 1} with shapes {list(tensors[position].shape)} and "
+                f"{list(tensors[position + 1].shape)} cannot be multiplied"
             )
     return aten.view(_chain(matrices), shape)
 
@@ -221,18 +221,18 @@ def _check_chain(tensors: Sequence[Operand]) -> None:
     count = len(tensors)
     if count < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
-    for place, tensor in enumerate(tensors):
+    for position, tensor in enumerate(tensors):
         ndim = len(tensor.shape)
-        if place in (0, count - 1):
+        if position in (0, count - 1):
             if ndim not in (1, 2):
-                which = "last" if place else "first"
+                which = "last" if position else "first"
                 raise RuntimeError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {ndim}D")
         elif ndim != 2:
-            raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {ndim}D")
+            raise RuntimeError(f"multi_dot(): tensor {position} must be 2D but got {ndim}D")
         if tensor.dtype != tensors[0].dtype:
             raise RuntimeError(
                 f"multi_dot(): all tensors must have the same dtype, but tensor 0 is {tensors[0].dtype} and tensor "
-                f"{place} {tensor.dtype}"
+                f"{position} {tensor.dtype}"
             )
 
 
@@ -240,7 +240,7 @@ def _chain(matrices: Sequence[Operand]) -> Operand:
     """Return the product in the order that takes the fewest multiplications (dynamic programming over all parts)."""
     sizes = [matrix.shape[0] for matrix in matrices] + [matrices[-1].shape[1]]
     count = len(matrices)
-    best: dict[tuple[int, int], tuple[Any, int]] = {(place, place): (0, place) for place in range(count)}
+    best: dict[tuple[int, int], tuple[Any, int]] = {(position, position): (0, position) for position in range(count)}
     for length in range(1, count):
         for first in range(count - length):
             last = first + length

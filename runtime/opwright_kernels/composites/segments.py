@@ -69,9 +69,9 @@ def _reduced(
 ) -> Operand:
     aten = opwright.ops.aten
     count, after = ends.shape[-1], [1] * (data.ndim - axis - 1)
-    places = aten.arange(data.shape[axis], device=data.device)
-    # As many segments end before a place as its own has as its number; what is in none gets a row of its own.
-    owner = aten.sum(aten.unsqueeze(ends, -2) <= aten.unsqueeze(places, -1), -1)
+    positions = aten.arange(data.shape[axis], device=data.device)
+    # As many segments end before a position as its own has as its number; what is in none gets a row of its own.
+    owner = aten.sum(aten.unsqueeze(ends, -2) <= aten.unsqueeze(positions, -1), -1)
     index = aten.expand(aten.reshape(owner, [*owner.shape, *after]), data.shape)
     sizes = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]
     table = aten.scatter_reduce(aten.new_full(data, sizes, first), axis, index, data, name)

@@ -129,9 +129,9 @@ def atleast_3d(self: Operand | list[Operand]) -> Any:
 
 def tensor_split(self: Operand, indices_or_sections: Any, dim: int) -> list[Operand]:
     """Return the parts along `dim`, as slices: so many, the first ones larger by one where it does not divide the size,
-    or those between the given places, which may be negative, or beyond the end.
+    or those between the given positions, which may be negative, or beyond the end.
 
-    A 0-dim int64 tensor counts, a 1-d one names places.
+    A 0-dim int64 tensor counts, a 1-d one names positions.
     """
     if not self.shape:
         raise RuntimeError("tensor_split: expected at least one dimension, but got a 0-dim tensor")
@@ -157,25 +157,25 @@ def _as_numbers(given: Operand) -> Any:
     return [aten.item(each) for each in aten.unbind(given, 0)] if given.shape else aten.item(given)
 
 
-def _slices(self: Operand, places: Sequence[int], dim: int) -> list[Operand]:
+def _slices(self: Operand, positions: Sequence[int], dim: int) -> list[Operand]:
     aten = opwright.ops.aten
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
-    starts, ends = [0, *places], [*places, size]
+    starts, ends = [0, *positions], [*positions, size]
     return [aten.slice(self, dim, start, end, 1) for start, end in zip(starts, ends, strict=True)]
 
 
 def hsplit(self: Operand, indices_or_sections: int | Sequence[int]) -> list[Operand]:
-    """Return so many equal parts by columns, or those between the given places; of a vector, by elements."""
+    """Return so many equal parts by columns, or those between the given positions; of a vector, by elements."""
     return _parts(self, indices_or_sections, 1 if len(self.shape) > 1 else 0, 1, "hsplit")
 
 
 def vsplit(self: Operand, indices_or_sections: int | Sequence[int]) -> list[Operand]:
-    """Return so many equal parts by rows, or those between the given places."""
+    """Return so many equal parts by rows, or those between the given positions."""
     return _parts(self, indices_or_sections, 0, 2, "vsplit")
 
 
 def dsplit(self: Operand, indices_or_sections: int | Sequence[int]) -> list[Operand]:
-    """Return so many equal parts along the third dimension, or those between the given places."""
+    """Return so many equal parts along the third dimension, or those between the given positions."""
     return _parts(self, indices_or_sections, 2, 3, "dsplit")
 
 

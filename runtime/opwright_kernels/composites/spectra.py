@@ -53,10 +53,10 @@ def fft_hfft(self: Operand, n: int | None, dim: int, norm: str | None) -> Operan
 def _from_any(name: str, self: Operand, n: int | None, dim: int, norm: str | None, forward: bool) -> Operand:
     if as_dtype(self.dtype) not in COMPLEX:
         return _from_real(name, self, n, dim, norm, forward, False)
-    place = _place(self, dim)
-    _length(self.shape[place] if n is None else n)
-    resized = self if n is None else _resized(self, [place], [n])
-    return aten._fft_c2c(resized, [place], _normalization(norm, forward), forward)
+    axis = _axis(self, dim)
+    _length(self.shape[axis] if n is None else n)
+    resized = self if n is None else _resized(self, [axis], [n])
+    return aten._fft_c2c(resized, [axis], _normalization(norm, forward), forward)
 
 
 def _from_real(
@@ -64,19 +64,19 @@ def _from_real(
 ) -> Operand:
     if as_dtype(self.dtype) in COMPLEX:
         raise RuntimeError(f"{name} expects a real input tensor, but got {as_dtype(self.dtype)}")
-    value, place = _promoted(self, False), _place(self, dim)
-    _length(value.shape[place] if n is None else n)
-    resized = value if n is None else _resized(value, [place], [n])
-    found = aten._fft_r2c(resized, [place], _normalization(norm, forward), onesided)
+    value, axis = _promoted(self, False), _axis(self, dim)
+    _length(value.shape[axis] if n is None else n)
+    resized = value if n is None else _resized(value, [axis], [n])
+    found = aten._fft_r2c(resized, [axis], _normalization(norm, forward), onesided)
     return found if forward else aten.conj(found)
 
 
 def _to_real(name: str, self: Operand, n: int | None, dim: int, norm: str | None, forward: bool) -> Operand:
-    value, place = _promoted(self, True), _place(self, dim)
-    length = _length(2 * (value.shape[place] - 1) if n is None else n)
-    resized = value if n is None else _resized(value, [place], [length // 2 + 1])
+    value, axis = _promoted(self, True), _axis(self, dim)
+    length = _length(2 * (value.shape[axis] - 1) if n is None else n)
+    resized = value if n is None else _resized(value, [axis], [length // 2 + 1])
     given = aten.conj(resized) if forward else resized
-    return aten._fft_c2r(given, [place], _normalization(norm, forward), length)
+    return aten._fft_c2r(given, [axis], _normalization(norm, forward), length)
 
 
 # Any number of dimensions
@@ -93,57 +93,57 @@ def fft_ifftn(self: Operand, s: Sizes, dim: Sizes, norm: str | None) -> Operand:
 
 
 def _from_complex(self: Operand, s: Sizes, dim: Sizes, norm: str | None, forward: bool) -> Operand:
-    sizes, places = _sizes_and_places(self, s, dim)
-    value = _resized(_promoted(self, True), places, sizes)
-    return aten._fft_c2c(value, places, _normalization(norm, forward), forward)
+    sizes, axes = _sizes_and_axes(self, s, dim)
+    value = _resized(_promoted(self, True), axes, sizes)
+    return aten._fft_c2c(value, axes, _normalization(norm, forward), forward)
 
 
 def fft_rfftn(self: Operand, s: Sizes, dim: Sizes, norm: str | None) -> Operand:
     """Return the transform over `dim` of real elements: along the last of them, its first half."""
-    value, places = _real_and_places("rfftn", self, s, dim)
-    return aten._fft_r2c(value, places, _normalization(norm, True), True)
+    value, axes = _real_and_axes("rfftn", self, s, dim)
+    return aten._fft_r2c(value, axes, _normalization(norm, True), True)
 
 
 def fft_ihfftn(self: Operand, s: Sizes, dim: Sizes, norm: str | None) -> Operand:
     """Return the inverse transform over `dim` of real elements: along the last of them, its first half."""
-    value, places = _real_and_places("ihfftn", self, s, dim)
+    value, axes = _real_and_axes("ihfftn", self, s, dim)
     mode = _normalization(norm, False)
-    found = aten.conj(aten._fft_r2c(value, places[-1:], mode, True))
-    return aten._fft_c2c(found, places[:-1], mode, False) if len(places) > 1 else found
+    found = aten.conj(aten._fft_r2c(value, axes[-1:], mode, True))
+    return aten._fft_c2c(found, axes[:-1], mode, False) if len(axes) > 1 else found
 
 
-def _real_and_places(name: str, self: Operand, s: Sizes, dim: Sizes) -> tuple[Operand, list[int]]:
+def _real_and_axes(name: str, self: Operand, s: Sizes, dim: Sizes) -> tuple[Operand, list[int]]:
     if as_dtype(self.dtype) in COMPLEX:
         raise RuntimeError(f"{name} expects a real-valued input tensor, but got {as_dtype(self.dtype)}")
-    sizes, places = _sizes_and_places(self, s, dim)
-    if not places:
+    sizes, axes = _sizes_and_axes(self, s, dim)
+    if not axes:
         raise RuntimeError(f"{name} must transform at least one axis")
-    return _resized(_promoted(self, False), places, sizes), places
+    return _resized(_promoted(self, False), axes, sizes), axes
 
 
 def fft_irfftn(self: Operand, s: Sizes, dim: Sizes, norm: str | None) -> Operand:
     """Return the real elements over `dim` from their transform, of which half is given along the last."""
-    value, places, length = _half_and_places("irfftn", self, s, dim)
-    return aten._fft_c2r(value, places, _normalization(norm, False), length)
+    value, axes, length = _half_and_axes("irfftn", self, s, dim)
+    return aten._fft_c2r(value, axes, _normalization(norm, False), length)
 
 
 def fft_hfftn(self: Operand, s: Sizes, dim: Sizes, norm: str | None) -> Operand:
     """Return the real transform over `dim` of elements of which half are given along the last, the others
     conjugates."""
-    value, places, length = _half_and_places("hfftn", self, s, dim)
+    value, axes, length = _half_and_axes("hfftn", self, s, dim)
     mode = _normalization(norm, True)
-    if len(places) > 1:
-        value = aten._fft_c2c(value, places[:-1], mode, True)
-    return aten._fft_c2r(aten.conj(value), places[-1:], mode, length)
+    if len(axes) > 1:
+        value = aten._fft_c2c(value, axes[:-1], mode, True)
+    return aten._fft_c2r(aten.conj(value), axes[-1:], mode, length)
 
 
-def _half_and_places(name: str, self: Operand, s: Sizes, dim: Sizes) -> tuple[Operand, list[int], int]:
-    sizes, places = _sizes_and_places(self, s, dim)
-    if not places:
+def _half_and_axes(name: str, self: Operand, s: Sizes, dim: Sizes) -> tuple[Operand, list[int], int]:
+    sizes, axes = _sizes_and_axes(self, s, dim)
+    if not axes:
         raise RuntimeError(f"{name} must transform at least one axis")
     is_given = s is not None and s[-1] != -1
-    length = _length(sizes[-1] if is_given else 2 * (self.shape[places[-1]] - 1))
-    return _resized(_promoted(self, True), places, [*sizes[:-1], length // 2 + 1]), places, length
+    length = _length(sizes[-1] if is_given else 2 * (self.shape[axes[-1]] - 1))
+    return _resized(_promoted(self, True), axes, [*sizes[:-1], length // 2 + 1]), axes, length
 
 
 # Frequencies
@@ -151,8 +151,8 @@ def _half_and_places(name: str, self: Operand, s: Sizes, dim: Sizes) -> tuple[Op
 
 def fft_fftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Operand:
     """Return the frequencies of a transform of `n` elements that are `d` apart, the negative ones behind."""
-    place = aten.arange(n, dtype=_frequencies(dtype), device=device)
-    return aten.mul(aten.where.self(place < (n + 1) // 2, place, place - n), 1.0 / (n * d))
+    bins = aten.arange(n, dtype=_frequencies(dtype), device=device)
+    return aten.mul(aten.where.self(bins < (n + 1) // 2, bins, bins - n), 1.0 / (n * d))
 
 
 def fft_rfftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Operand:
@@ -208,7 +208,7 @@ def _promoted(self: Operand, to_complex_one: bool) -> Operand:
     return self.to(to_complex(dtype) if to_complex_one else dtype)
 
 
-def _place(self: Operand, dim: int) -> int:
+def _axis(self: Operand, dim: int) -> int:
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return layouts.wrap_dim(dim, self.ndim)
@@ -220,33 +220,33 @@ def _length(n: int) -> int:
     return n
 
 
-def _resized(self: Operand, places: Sequence[int], sizes: Sequence[int]) -> Operand:
-    """Return `self` with sizes of its own at some places: cut off, or filled up with zeros."""
+def _resized(self: Operand, axes: Sequence[int], sizes: Sequence[int]) -> Operand:
+    """Return `self` with sizes of its own at some positions: cut off, or filled up with zeros."""
     pads = [0] * (2 * self.ndim)
-    for place, size in zip(places, sizes, strict=True):
-        given = self.shape[place]
+    for axis, size in zip(axes, sizes, strict=True):
+        given = self.shape[axis]
         if guard_or_false(given > size):
-            self = aten.narrow(self, place, 0, size)
+            self = aten.narrow(self, axis, 0, size)
         elif not guard_or_false(given == size):
-            pads[2 * (self.ndim - 1 - place) + 1] = size - given
+            pads[2 * (self.ndim - 1 - axis) + 1] = size - given
     return aten.constant_pad_nd(self, pads) if any(type(pad) is not int or pad for pad in pads) else self
 
 
-def _sizes_and_places(self: Operand, s: Sizes, dim: Sizes) -> tuple[list[int], list[int]]:
+def _sizes_and_axes(self: Operand, s: Sizes, dim: Sizes) -> tuple[list[int], list[int]]:
     """Return sizes and dimensions of a transform of several: the last ones for sizes alone, all for neither."""
-    places = None if dim is None else [_place(self, each) for each in dim]
-    if places is not None and len(set(places)) != len(places):
+    axes = None if dim is None else [_axis(self, each) for each in dim]
+    if axes is not None and len(set(axes)) != len(axes):
         raise RuntimeError("FFT dims must be unique")
     if s is not None:
-        if places is not None and len(places) != len(s):
+        if axes is not None and len(axes) != len(s):
             raise RuntimeError("When given, dim and shape arguments must have the same length")
         if len(s) > self.ndim:
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {self.ndim} dimensions.")
-    if places is None:
-        places = list(range(self.ndim - (self.ndim if s is None else len(s)), self.ndim))
-    given = [-1] * len(places) if s is None else s
+    if axes is None:
+        axes = list(range(self.ndim - (self.ndim if s is None else len(s)), self.ndim))
+    given = [-1] * len(axes) if s is None else s
     sizes = [
-        _length(self.shape[place] if type(size) is int and size == -1 else size)
-        for place, size in zip(places, given, strict=True)
+        _length(self.shape[axis] if type(size) is int and size == -1 else size)
+        for axis, size in zip(axes, given, strict=True)
     ]
-    return sizes, places
+    return sizes, axes

@@ -169,7 +169,8 @@ def _between_neighbours(combine: Any, self: Operand, dim: int) -> Operand:
 
 
 def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
-    """Return the integral along `dim` of `y`, sampled at the places `x`, or so far apart, by the trapezoidal rule."""
+    """Return the integral along `dim` of `y`, sampled at the positions `x`, or so far apart, by the trapezoidal
+    rule."""
     aten = opwright.ops.aten
     dim = layouts.wrap_dim(dim, len(y.shape))  # counted in `y`, which may have fewer dimensions than `x`
     if guard_or_false(y.shape[dim] == 0):
@@ -243,13 +244,13 @@ def _quantile(
     q = _fraction(self, q) if isinstance(q, float) else q
     _check_quantile(self, q, interpolation)
     flat = dim is None or not self.shape
-    place = 0 if dim is None else layouts.wrap_dim(dim, len(self.shape))
-    rows = aten.reshape(self, [-1]) if flat else aten.movedim(self, place, -1)
+    axis = 0 if dim is None else layouts.wrap_dim(dim, len(self.shape))
+    rows = aten.reshape(self, [-1]) if flat else aten.movedim(self, axis, -1)
     ordered = aten.sort(rows)[0]
     # One column for each `q`, which then comes first.
     found = _at_ranks(ordered, _ranks(ordered, q, ignore_nan), interpolation)
     if keepdim:
-        found = aten.reshape(found, [*[1] * len(self.shape), -1]) if flat else aten.unsqueeze(found, place)
+        found = aten.reshape(found, [*[1] * len(self.shape), -1]) if flat else aten.unsqueeze(found, axis)
     return without_base(aten.movedim(found, -1, 0) if q.shape else aten.squeeze(found, -1))
 
 
@@ -274,7 +275,8 @@ def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
 
 
 def _ranks(ordered: Operand, q: Operand, ignore_nan: bool) -> Operand:
-    """Return the place of each `q` in each row, between elements: the last, a NaN, where there is one that counts."""
+    """Return the position of each `q` in each row, between elements: the last, a NaN, where there is one that
+    counts."""
     aten = opwright.ops.aten
     last = ordered.shape[-1] - 1
     fractions = aten.reshape(q, [-1])
@@ -312,8 +314,8 @@ def sum_to_size(self: Operand, size: Sequence[int]) -> Operand:
     if missing < 0 or not all(guard_or_false(want == 1) or holds(want == have) for want, have in pairs):
         raise RuntimeError(f"size {list(size)} is not expandable to size {list(shape)}")
     repeated = [
-        missing + place
-        for place, (want, have) in enumerate(pairs)
+        missing + axis
+        for axis, (want, have) in enumerate(pairs)
         if guard_or_false(want == 1) and guard_or_true(have != 1)
     ]
     if repeated:

@@ -136,7 +136,7 @@ def unsafe_chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
 
 
 def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operand:
-    """Return `length` places of `dim` from `start` on, which may be a 0-dim integer tensor."""
+    """Return `length` positions of `dim` from `start` on, which may be a 0-dim integer tensor."""
     if hasattr(start, "shape"):
         start = _as_start(start)
     if not self.shape:
@@ -158,7 +158,7 @@ def _as_start(start: Operand) -> Any:
 
 
 def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) -> Operand:
-    """Return some dimensions moved to other places, the rest in order around them."""
+    """Return some dimensions moved to other positions, the rest in order around them."""
     ndim = len(self.shape)
     if len(source) != len(destination):
         raise RuntimeError(
@@ -171,7 +171,9 @@ def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) ->
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({wrapped})")
     rest = iter([dim for dim in range(ndim) if dim not in given])
     target = dict(zip(placed, given, strict=True))
-    return aten["permute.default"](self, [target[place] if place in target else next(rest) for place in range(ndim)])
+    return aten["permute.default"](
+        self, [target[position] if position in target else next(rest) for position in range(ndim)]
+    )
 
 
 def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
@@ -183,7 +185,7 @@ def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storag
 def as_strided_scatter(
     self: Operand, src: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Operand:
-    """Return a copy of the tensor with `src` in place of what `as_strided` shows of its storage."""
+    """Return a copy of the tensor with `src` instead of what `as_strided` shows of its storage."""
     shape, strides, offset = self.shape, self.stride(), self.storage_offset()
     whole = aten["clone"](aten["as_strided"](self, [storage_of(self).flat(self.dtype).shape[0]], [1], 0))
     part = aten["as_strided"](whole, size, stride, offset if storage_offset is None else storage_offset)

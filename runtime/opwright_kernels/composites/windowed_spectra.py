@@ -27,7 +27,7 @@ def stft(
     return_complex: bool | None,
     align_to_window: bool | None,
 ) -> Operand:
-    """Return the spectra of windows, which with `center` stand around their places in a signal that is padded."""
+    """Return the spectra of windows, which with `center` stand around their positions in a signal that is padded."""
     if as_dtype(self.dtype) not in FLOATING | COMPLEX:
         raise RuntimeError(f"stft: expected a tensor of floating point or complex values, but got {self.dtype}")
     if self.ndim not in (1, 2):
@@ -153,6 +153,6 @@ def _overlapped(frames: Operand, hop: int) -> Operand:
     """Return the frames added, each `hop` elements behind the one before."""
     batch, count, width = frames.shape
     length = width + hop * (count - 1)
-    places = aten.unfold(aten.arange(length, device=frames.device), 0, width, hop)
+    positions = aten.unfold(aten.arange(length, device=frames.device), 0, width, hop)
     zeros = aten.new_zeros(frames, [batch, length])
-    return aten.index_add(zeros, 1, aten.reshape(places, [-1]), aten.reshape(frames, [batch, count * width]))
+    return aten.index_add(zeros, 1, aten.reshape(positions, [-1]), aten.reshape(frames, [batch, count * width]))

@@ -85,7 +85,7 @@ def multinomial(xp: ModuleType, self: Array, num_samples: int, replacement: bool
     source = source_for(self, generator)
     if replacement:
         return xp.asarray(_with_replacement(source, chances, num_samples))
-    # The largest of chance / exponential number falls on each place with its chance, and so do the next ones.
+    # The largest of chance / exponential number falls on each position with its chance, and so do the next ones.
     drawn = -np.log1p(-source.uniform(chances.size, float64).reshape(chances.shape))
     with np.errstate(divide="ignore", invalid="ignore"):
         keys = np.where(chances > 0, drawn / chances, np.inf)

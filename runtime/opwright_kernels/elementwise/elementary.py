@@ -115,7 +115,7 @@ def signbit(xp: ModuleType, self: Array) -> Array:
 
 @compiled
 def nan_to_num(xp: ModuleType, self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
-    """Put numbers in the place of NaN (0) and of the infinities (the largest and lowest of the dtype)."""
+    """Put numbers instead of NaN (0) and of the infinities (the largest and lowest of the dtype)."""
     if self.dtype.kind in "biu":
         return self
     if self.dtype.kind == "c":

@@ -35,6 +35,8 @@ def _series(xp: ModuleType, A: Array) -> Array:
         powers.append(powers[-1] @ A)
     result = powers[0] * A.dtype.type(1 / factorial(_STEPS * _STEPS))
     for group in reversed(range(_STEPS)):
-        terms = (powers[place] * A.dtype.type(1 / factorial(group * _STEPS + place)) for place in range(_STEPS))
+        terms = (
+            powers[position] * A.dtype.type(1 / factorial(group * _STEPS + position)) for position in range(_STEPS)
+        )
         result = result @ powers[_STEPS] + sum(terms)
     return result

@@ -42,9 +42,9 @@ def embedding_bag_backward(
 ) -> Tensor:
     """Return the gradient of the table: each row gets those of its bags."""
     if mode == 2:
-        places = aten.to(maxima, int64)
+        positions = aten.to(maxima, int64)
         share = aten.where.ScalarOther(aten.unsqueeze(bag_size > 0, 1), grad, 0)
-        return aten.scatter_add(aten.new_zeros(grad, list(shape)), 0, places, share)
+        return aten.scatter_add(aten.new_zeros(grad, list(shape)), 0, positions, share)
     rows = _rows_of_bags(grad, indices, offsets)
     if mode == 1:
         sizes = aten.to(aten.clamp_min(bag_size, 1), grad.dtype)

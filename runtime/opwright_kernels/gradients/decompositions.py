@@ -98,13 +98,13 @@ def lu_parts(LU: Tensor) -> tuple[Tensor, Tensor]:
 def rows_pivoted(value: Tensor, pivots: Tensor, undone: bool = False) -> Tensor:
     """Return P^T @ value, or P @ value: the rows in the order that the pivots put them in."""
     rows, count = value.shape[-2], pivots.shape[-1]
-    places = aten.arange(rows, device=pivots.device).expand([*pivots.shape[:-1], rows])
+    positions = aten.arange(rows, device=pivots.device).expand([*pivots.shape[:-1], rows])
     for step in range(count):
-        one = aten.to(aten.narrow(pivots, -1, step, 1), places.dtype) - 1
-        other = aten.gather(places, -1, one)
-        here = aten.narrow(places, -1, step, 1)
-        places = aten.slice_scatter(aten.scatter(places, -1, one, here), other, -1, step, step + 1)
-    order = aten.argsort(places, dim=-1) if undone else places
+        one = aten.to(aten.narrow(pivots, -1, step, 1), positions.dtype) - 1
+        other = aten.gather(positions, -1, one)
+        here = aten.narrow(positions, -1, step, 1)
+        positions = aten.slice_scatter(aten.scatter(positions, -1, one, here), other, -1, step, step + 1)
+    order = aten.argsort(positions, dim=-1) if undone else positions
     order = aten.unsqueeze(order, -1).expand([*value.shape[:-2], rows, value.shape[-1]])
     return aten.gather(value, -2, order)
 

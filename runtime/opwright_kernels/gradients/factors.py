@@ -18,17 +18,17 @@ aten = opwright.ops.aten
 
 
 def _columns(A: Tensor, count: int) -> list[Tensor]:
-    """Return v of each reflection: 0 above a place of its own, 1 there, and the column of A below it."""
+    """Return v of each reflection: 0 above a position of its own, 1 there, and the column of A below it."""
     rows = A.shape[-2]
-    places = aten.unsqueeze(aten.arange(rows, device=A.device), -1)
+    positions = aten.unsqueeze(aten.arange(rows, device=A.device), -1)
     below = aten.tril(aten.narrow(A, -1, 0, count), -1)
     ones = aten.eye(rows, count, dtype=A.dtype, device=A.device)
-    whole = aten.where(places == aten.arange(count, device=A.device), ones, below)
-    return [aten.narrow(whole, -1, place, 1) for place in range(count)]
+    whole = aten.where(positions == aten.arange(count, device=A.device), ones, below)
+    return [aten.narrow(whole, -1, position, 1) for position in range(count)]
 
 
 def _factors(tau: Tensor) -> list[Tensor]:
-    return [aten.unsqueeze(aten.narrow(tau, -1, place, 1), -1) for place in range(tau.shape[-1])]
+    return [aten.unsqueeze(aten.narrow(tau, -1, position, 1), -1) for position in range(tau.shape[-1])]
 
 
 def _reflect(v: Tensor, factor: Tensor, X: Tensor) -> Tensor:
@@ -49,22 +49,22 @@ def reflections_backward(
     order = list(range(len(columns)))
     order = order[::-1] if adjoint else order
     after = [X]
-    for place in reversed(order):
-        after.insert(0, _reflect(columns[place], factors[place], after[0]))
+    for position in reversed(order):
+        after.insert(0, _reflect(columns[position], factors[position], after[0]))
     of_columns: dict[int, Tensor] = {}
     of_factors: dict[int, Tensor] = {}
-    for place, right in zip(order, after[1:], strict=True):
-        v, factor = columns[place], factors[place]
+    for position, right in zip(order, after[1:], strict=True):
+        v, factor = columns[position], factors[position]
         along, across = right.mH @ v, grad.mH @ v
         of_factor = -(across.mH @ along)
-        of_factors[place] = aten.squeeze(of_factor.conj() if adjoint else of_factor, -1)
-        of_columns[place] = -(factor.conj() * (grad @ along) + factor * (right @ across))
+        of_factors[position] = aten.squeeze(of_factor.conj() if adjoint else of_factor, -1)
+        of_columns[position] = -(factor.conj() * (grad @ along) + factor * (right @ across))
         grad = _reflect(v, factor.conj(), grad)
     if not columns:
         return aten.zeros_like(A), aten.zeros_like(tau), grad
-    of_a = aten.tril(aten.cat([of_columns[place] for place in range(len(columns))], -1), -1)
+    of_a = aten.tril(aten.cat([of_columns[position] for position in range(len(columns))], -1), -1)
     of_a = aten.constant_pad_nd(of_a, [0, A.shape[-1] - len(columns)])
-    return of_a, aten.cat([of_factors[place] for place in range(len(columns))], -1), grad
+    return of_a, aten.cat([of_factors[position] for position in range(len(columns))], -1), grad
 
 
 def reflections_forward(
@@ -74,9 +74,9 @@ def reflections_forward(
     columns, factors, changes = _columns(A, tau.shape[-1]), _factors(tau), _factors(tau_t)
     below = aten.tril(A_t, -1)
     order = range(len(columns))
-    for place in order if adjoint else reversed(order):
-        v, v_t = columns[place], aten.narrow(below, -1, place, 1)
-        factor, change = factors[place], changes[place]
+    for position in order if adjoint else reversed(order):
+        v, v_t = columns[position], aten.narrow(below, -1, position, 1)
+        factor, change = factors[position], changes[position]
         if adjoint:
             factor, change = factor.conj(), change.conj()
         inner = v.mH @ X

@@ -151,7 +151,7 @@ def batch_norm_forward(
 ) -> Tensor:  # fmt: skip
     """Return the tangent of native_batch_norm's first result; without training the statistics are constants."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
-    dims = [place for place in range(input.ndim) if place != 1]
+    dims = [position for position in range(input.ndim) if position != 1]
     if training or running_mean is None or running_var is None:
         mean, rstd = statistics(input, dims, eps, input.dtype)
     else:

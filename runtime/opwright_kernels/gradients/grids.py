@@ -1,4 +1,4 @@
-"""Backward and forward functions of images sampled at places."""
+"""Backward and forward functions of images sampled at positions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def grid_sampler_backward(
     align_corners: bool,
     mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Return the gradients of images and of places."""
+    """Return the gradients of images and of positions."""
     options = Options(interpolation_mode, padding_mode, align_corners)
     of_input = scattered(grad, grid, input.shape, options) if mask[0] else None
     if not mask[1]:
@@ -39,7 +39,7 @@ def grid_sampler_forward(
     padding_mode: int,
     align_corners: bool,
 ) -> Tensor:
-    """Return the tangents of samples: as images move, and as places do."""
+    """Return the tangents of samples: as images move, and as positions do."""
     options = Options(interpolation_mode, padding_mode, align_corners)
     total = sampled(input_t, grid, options)
     for along in range(grid.shape[-1]):

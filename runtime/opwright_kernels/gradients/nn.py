@@ -167,21 +167,21 @@ def nll_loss_backward(
         given, weights, total, classes = found
         is_mean = reduction == MEAN
         return wrap(backward.nll_loss_gradient(given, weights, total, classes, tuple(shape), is_mean, ignore_index))
-    place = 1 if len(shape) > 1 else 0
-    if not place:
+    axis = 1 if len(shape) > 1 else 0
+    if not axis:
         target = aten.reshape(target, [])  # for scores of one element, its class may come as a vector of one
-    classes = aten.to(aten.unsqueeze(target, place), opwright.int64)
+    classes = aten.to(aten.unsqueeze(target, axis), opwright.int64)
     is_used = classes != ignore_index
     safe = aten.where(is_used, classes, 0)
     if reduction == MEAN:
         grad = grad / total_weight
     elif reduction != SUM and len(shape) > 1:
-        grad = aten.unsqueeze(grad, place)
+        grad = aten.unsqueeze(grad, axis)
     value = -grad
     if weight is not None:
         value = value * aten.reshape(aten.index_select(weight, 0, aten.reshape(safe, [-1])), safe.shape)
     value = aten.where(is_used, value, 0)
-    return aten.scatter(aten.new_zeros(grad, shape), place, safe, value.expand(safe.shape))
+    return aten.scatter(aten.new_zeros(grad, shape), axis, safe, value.expand(safe.shape))
 
 
 def multi_margin_loss_backward(
@@ -229,7 +229,7 @@ def _of_rows(grad: Tensor, slope: Tensor, reduction: int, like: Tensor) -> Tenso
 def embedding_backward(
     grad: Tensor, indices: Tensor, shape: Sequence[int], padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    """Return the gradients of all places that a row went to, added; over their number, if asked for."""
+    """Return the gradients of all positions that a row went to, added; over their number, if asked for."""
     flat = aten.reshape(indices, [-1])
     rows = aten.reshape(grad, [*flat.shape, *shape[1:]])
     if scale_grad_by_freq:
@@ -341,7 +341,7 @@ def batch_norm_backward(
 ) -> Gradients:
     """Return the gradients of input, weight and bias; without training the statistics are constants."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
-    dims = [place for place in range(input.ndim) if place != 1]
+    dims = [axis for axis in range(input.ndim) if axis != 1]
     if not training and running_mean is not None and running_var is not None:
         mean, rstd = running_mean, aten.rsqrt(running_var + eps)
     elif opwright.is_grad_enabled():

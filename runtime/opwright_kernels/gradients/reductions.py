@@ -30,15 +30,15 @@ def restored(value: Tensor, ndim: int, dim: Any, keepdim: bool) -> Tensor:
         if is_array_alone(value) and value.array.flags.c_contiguous:
             kept = iter(value.array.shape)
             dims = _dims(dim, ndim)
-            return wrap(value.array.reshape([1 if place in dims else next(kept) for place in range(ndim)]))
-        for place in _dims(dim, ndim):
-            value = aten.unsqueeze(value, place)
+            return wrap(value.array.reshape([1 if position in dims else next(kept) for position in range(ndim)]))
+        for position in _dims(dim, ndim):
+            value = aten.unsqueeze(value, position)
     return value
 
 
 def count_of(shape: Sequence[int], dim: Any) -> int:
     """Return how many elements one result is reduced from."""
-    return math.prod(shape[place] for place in _dims(dim, len(shape)))
+    return math.prod(shape[position] for position in _dims(dim, len(shape)))
 
 
 def add_gradients(first: Tensor | None, second: Tensor | None) -> Tensor | None:
@@ -162,12 +162,12 @@ def _products_without_one(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     """Return the gradient of `cumprod` from a row of products for each element, of the factors behind it."""
     factors, grad = aten.movedim(self, dim, -1), aten.movedim(grad, dim, -1)
     size = factors.shape[-1]
-    places = aten.arange(size, device=self.device)
-    own = aten.unsqueeze(places, -1)
-    behind = aten.cumprod(aten.where(places > own, aten.unsqueeze(factors, -2), 1), -1)
-    summed = aten.sum(aten.where(places >= own, aten.unsqueeze(grad, -2) * aten.conj(behind), 0), [-1])
+    positions = aten.arange(size, device=self.device)
+    own = aten.unsqueeze(positions, -1)
+    behind = aten.cumprod(aten.where(positions > own, aten.unsqueeze(factors, -2), 1), -1)
+    summed = aten.sum(aten.where(positions >= own, aten.unsqueeze(grad, -2) * aten.conj(behind), 0), [-1])
     before = aten.cat([aten.ones_like(factors), factors], -1).narrow(-1, size - 1, size) if size else factors
-    before = aten.cumprod(aten.where(places == 0, 1, before), -1)
+    before = aten.cumprod(aten.where(positions == 0, 1, before), -1)
     return aten.movedim(summed * aten.conj(before), -1, dim)
 
 

@@ -29,8 +29,8 @@ def scatter_reduce_backward(
 
     reached = src
     if tuple(index.shape) != tuple(src.shape):
-        for place, size in enumerate(index.shape):
-            reached = aten.narrow(reached, place, 0, size)
+        for position, size in enumerate(index.shape):
+            reached = aten.narrow(reached, position, 0, size)
     of_self, of_source = _reduced_backward(
         grad, self, reached, reduce, include_self, result, fetched, added, multiplied
     )
@@ -91,7 +91,7 @@ def _reduced_backward(
     added: Callable[[Tensor, Tensor], Tensor],
     multiplied: Callable[..., Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Return both gradients, given what fetches, adds to and multiplies into the places that were written: all of a
+    """Return both gradients, given what fetches, adds to and multiplies into the positions that were written: all of a
     sum, equal shares of a mean or of all that are the extreme, and for a product the product of all other factors."""
     match reduce:
         case "sum":
@@ -120,7 +120,7 @@ def _factor_backward(
     added: Callable[[Tensor, Tensor], Tensor],
     multiplied: Callable[..., Tensor],
 ) -> Tensor:
-    """Return the gradient of factors: by division, and for a 0 by the product of all that are none in its place, if it
+    """Return the gradient of factors: by division, and for a 0 by the product of all that are none instead, if it
     is the only 0 there. One of two zeros has that product times the other one: 0, with a slope."""
     is_zero = source == 0
     count = fetched(added(aten.zeros_like(self), aten.to(is_zero, self.dtype)))

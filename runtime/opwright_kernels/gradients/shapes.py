@@ -34,7 +34,7 @@ def permute_backward(grad: Tensor, dims: Sequence[int]) -> Tensor:
     """Return the value with its dimensions back in their order."""
     ndim = len(dims)
     order = [dim % ndim for dim in dims]
-    return aten.permute(grad, [order.index(place) for place in range(ndim)])
+    return aten.permute(grad, [order.index(position) for position in range(ndim)])
 
 
 def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: int, step: int) -> Tensor:
@@ -42,10 +42,10 @@ def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: in
     if not len(shape):
         return aten.sum(grad)  # of the one element, or with size 0 of none
     dimension = dimension % len(shape)
-    places = aten.arange(shape[dimension], device=grad.device).unfold(0, size, step)
-    count = places.shape[0] * size
+    positions = aten.arange(shape[dimension], device=grad.device).unfold(0, size, step)
+    count = positions.shape[0] * size
     inner = aten.reshape(aten.movedim(grad, -1, dimension + 1), [*shape[:dimension], count, *shape[dimension + 1 :]])
-    return aten.index_add(aten.new_zeros(grad, shape), dimension, aten.reshape(places, [-1]), inner)
+    return aten.index_add(aten.new_zeros(grad, shape), dimension, aten.reshape(positions, [-1]), inner)
 
 
 def reshape_alias_backward(
@@ -66,9 +66,9 @@ def as_strided_backward(
     stride: Sequence[int],
     storage_offset: int | None,
 ) -> Tensor:
-    """Return the gradients of all views of a place in memory, added; shared out where the operand has the place several
-    times."""
-    length, own, there = _places(grad.device, shape, strides, offset, size, stride, storage_offset)
+    """Return the gradients of all views of a position in memory, added; shared out where the operand has the position
+    several times."""
+    length, own, there = _positions(grad.device, shape, strides, offset, size, stride, storage_offset)
     if 0 in size:
         return aten.new_zeros(grad, shape)
     memory = aten.put(aten.new_zeros(grad, [length]), there, grad, True)
@@ -89,13 +89,13 @@ def as_strided_scatter_backward(
     grad_input_mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None]:
     """Return the gradients of the tensor, 0 where it is written over, and of what is written."""
-    length, own, there = _places(grad.device, shape, strides, offset, size, stride, storage_offset)
+    length, own, there = _positions(grad.device, shape, strides, offset, size, stride, storage_offset)
     memory = aten.put(aten.new_zeros(grad, [length]), own, grad)
     kept = aten.put(memory, there, aten.new_zeros(grad, there.shape)) if grad_input_mask[0] else None
     return None if kept is None else aten.take(kept, own), aten.take(memory, there) if grad_input_mask[1] else None
 
 
-def _places(
+def _positions(
     device: Any,
     shape: Sequence[int],
     strides: Sequence[int],
@@ -108,11 +108,11 @@ def _places(
     start = offset if storage_offset is None else storage_offset
     first = min(start, offset)
     length = max(_extent(size, stride) + start, _extent(shape, strides) + offset) - first
-    places = aten.arange(length, device=device)
+    positions = aten.arange(length, device=device)
     return (
         length,
-        aten.as_strided(places, shape, strides, offset - first),
-        aten.as_strided(places, size, stride, start - first),
+        aten.as_strided(positions, shape, strides, offset - first),
+        aten.as_strided(positions, size, stride, start - first),
     )
 
 
@@ -202,7 +202,7 @@ def roll_backward(grad: Tensor, shifts: int | Sequence[int], dims: int | Sequenc
 
 
 def narrow_backward(grad: Tensor, shape: Sequence[int], dim: int, start: int) -> Tensor:
-    """Return the gradient in its place, zeros around it."""
+    """Return the gradient instead, zeros around it."""
     start = start + shape[dim] if start < 0 else start
     return aten.slice_scatter(aten.new_zeros(grad, shape), grad, dim, start, start + grad.shape[dim])
 
@@ -214,17 +214,17 @@ def constant_pad_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
 
 def pad_backward(grad: Tensor, shape: Sequence[int], padding: Sequence[int], mode: str) -> Tensor:
     """Return the gradients of all copies of an element, added, dimension by dimension."""
-    for place in range(len(padding) // 2):
-        dim = len(shape) - 1 - place
-        before, size = padding[2 * place], shape[dim]
-        places = aten.arange(grad.shape[dim], device=grad.device) - before
+    for position in range(len(padding) // 2):
+        dim = len(shape) - 1 - position
+        before, size = padding[2 * position], shape[dim]
+        positions = aten.arange(grad.shape[dim], device=grad.device) - before
         if mode == "reflect":
-            places = aten.abs(places)
-            places = size - 1 - aten.abs(size - 1 - places)
+            positions = aten.abs(positions)
+            positions = size - 1 - aten.abs(size - 1 - positions)
         else:
-            places = aten.clamp(places, 0, size - 1)
+            positions = aten.clamp(positions, 0, size - 1)
         target = [*grad.shape[:dim], size, *grad.shape[dim + 1 :]]
-        grad = aten.index_add(aten.new_zeros(grad, target), dim, places, grad)
+        grad = aten.index_add(aten.new_zeros(grad, target), dim, positions, grad)
     return grad
 
 
@@ -276,6 +276,6 @@ def masked_source_backward(grad: Tensor, mask: Tensor, shape: Sequence[int]) -> 
     for size in shape:
         count = count * size
     chosen = aten.reshape(mask.expand(grad.shape), [-1])
-    places = aten.where(chosen, aten.cumsum(chosen, 0) - 1, count)
-    found = aten.scatter(aten.new_zeros(grad, [count + 1]), 0, places, aten.reshape(grad, [-1]))
+    positions = aten.where(chosen, aten.cumsum(chosen, 0) - 1, count)
+    found = aten.scatter(aten.new_zeros(grad, [count + 1]), 0, positions, aten.reshape(grad, [-1]))
     return aten.reshape(aten.narrow(found, 0, 0, count), shape)

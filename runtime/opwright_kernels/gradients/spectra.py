@@ -29,8 +29,8 @@ def fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> Te
     last = dim[-1]
     found = aten._fft_r2c(grad, dim, normalization, True)
     doubled = grad.shape[last] - found.shape[last]
-    place = aten.arange(found.shape[last], device=grad.device)
-    is_doubled = aten.logical_and(place >= 1, place <= doubled)
+    position = aten.arange(found.shape[last], device=grad.device)
+    is_doubled = aten.logical_and(position >= 1, position <= doubled)
     weights = aten.where.Scalar(is_doubled, 2.0, 1.0).to(grad.dtype)
     behind = grad.ndim - 1 - last % grad.ndim
     return aten.mul(found, aten.reshape(weights, [-1] + [1] * behind))

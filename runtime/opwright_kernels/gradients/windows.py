@@ -38,8 +38,8 @@ def convolution_backward(
     if mask[0] and transposed:
         none = [0] * count
         of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, False, none, groups)
-        for place, size in enumerate(input.shape[2:], 2):  # output_padding of a whole stride makes more of it
-            of_input = of_input if of_input.shape[place] == size else aten.narrow(of_input, place, 0, size)
+        for position, size in enumerate(input.shape[2:], 2):  # output_padding of a whole stride makes more of it
+            of_input = of_input if of_input.shape[position] == size else aten.narrow(of_input, position, 0, size)
     elif mask[0]:
         sizes = zip(input.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
         rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
@@ -53,7 +53,7 @@ def convolution_backward(
 
 
 def _for_each(given: Sequence[int] | int, count: int) -> list[int]:
-    """Return one number for each dimension; one alone serves all."""
+    """Return one number for each dimension; one alone is for all."""
     values = [given] if isinstance(given, int) else list(given)
     return values * count if len(values) == 1 else values
 
@@ -96,8 +96,8 @@ def max_pool_backward(grad: Tensor, shape: Sequence[int], indices: Tensor, dims:
         return wrap(max_pool_gradient(arrays[0], list(shape), arrays[1], dims))
     outer = len(shape) - dims
     flat = aten.new_zeros(grad, [*shape[:outer], prod(shape[outer:])])
-    places, values = (_flattened(each, outer) for each in (indices, grad))
-    return without_base(aten.reshape(aten.scatter_add(flat, -1, places, values), shape))
+    positions, values = (_flattened(each, outer) for each in (indices, grad))
+    return without_base(aten.reshape(aten.scatter_add(flat, -1, positions, values), shape))
 
 
 def max_pool_forward(tangent: Tensor, indices: Tensor, dims: int) -> Tensor:
@@ -159,7 +159,7 @@ def _window_sizes(
 def adaptive_avg_pool_backward(grad: Tensor, shape: Sequence[int], dims: int = 2) -> Tensor:
     """Apply the transposed operator: averaging is linear, and each dimension is averaged for itself."""
 
-    def along(identity: Tensor, size: int, place: int) -> Tensor:
+    def along(identity: Tensor, size: int, position: int) -> Tensor:
         return aten.adaptive_avg_pool1d(identity, [size])
 
     return _transposed_by_dimension(grad, shape, dims, along)
@@ -173,13 +173,13 @@ def _transposed_by_dimension(
 ) -> Tensor:
     """Apply the transpose of a linear operator that works on each dimension for itself.
 
-    `along(identity, size, place)` is that operator on dimension `place`: what it makes of each unit vector is its
+    `along(identity, size, position)` is that operator on dimension `place`: what it makes of each unit vector is its
     matrix.
     """
-    for place in range(dims):
-        dim = len(shape) - dims + place
+    for position in range(dims):
+        dim = len(shape) - dims + position
         identity = aten.unsqueeze(aten.eye(shape[dim], dtype=grad.dtype, device=grad.device), 0)
-        matrix = aten.squeeze(along(identity, grad.shape[dim], place), 0)
+        matrix = aten.squeeze(along(identity, grad.shape[dim], position), 0)
         grad = aten.movedim(aten.matmul(aten.movedim(grad, dim, -1), aten.t(matrix)), -1, dim)
     return grad
 
@@ -200,8 +200,8 @@ def upsample_nearest_backward(grad: Tensor, shape: Sequence[int], scales: Sequen
     if found is not None:
         return found
 
-    def along(identity: Tensor, size: int, place: int) -> Tensor:
-        return aten.upsample_nearest1d(identity, [size], scales[place])
+    def along(identity: Tensor, size: int, position: int) -> Tensor:
+        return aten.upsample_nearest1d(identity, [size], scales[position])
 
     return _transposed_by_dimension(grad, shape, len(scales), along)
 
@@ -212,8 +212,8 @@ def upsample_nearest_exact_backward(grad: Tensor, shape: Sequence[int], scales: 
     if found is not None:
         return found
 
-    def along(identity: Tensor, size: int, place: int) -> Tensor:
-        return aten._upsample_nearest_exact1d(identity, [size], scales[place])
+    def along(identity: Tensor, size: int, position: int) -> Tensor:
+        return aten._upsample_nearest_exact1d(identity, [size], scales[position])
 
     return _transposed_by_dimension(grad, shape, len(scales), along)
 
@@ -223,8 +223,8 @@ def upsample_linear_backward(
 ) -> Tensor:
     """Apply the transpose of `upsample_linear`."""
 
-    def along(identity: Tensor, size: int, place: int) -> Tensor:
-        return aten.upsample_linear1d(identity, [size], align_corners, scales[place])
+    def along(identity: Tensor, size: int, position: int) -> Tensor:
+        return aten.upsample_linear1d(identity, [size], align_corners, scales[position])
 
     return _transposed_by_dimension(grad, shape, len(scales), along)
 
@@ -234,9 +234,9 @@ def upsample_cubic_backward(
 ) -> Tensor:
     """Apply the transpose of `upsample_cubic`, from images of one row."""
 
-    def along(identity: Tensor, size: int, place: int) -> Tensor:
+    def along(identity: Tensor, size: int, position: int) -> Tensor:
         rows = aten.unsqueeze(identity, -2)
-        return aten.squeeze(aten.upsample_bicubic2d(rows, [1, size], align_corners, None, scales[place]), -2)
+        return aten.squeeze(aten.upsample_bicubic2d(rows, [1, size], align_corners, None, scales[position]), -2)
 
     return _transposed_by_dimension(grad, shape, len(scales), along)
 
@@ -247,8 +247,8 @@ def upsample_antialiased_backward(
     """Apply the transpose of an operator that resizes without aliasing, from images of one row."""
     resize = getattr(aten, f"_upsample_{mode}2d_aa")
 
-    def along(identity: Tensor, size: int, place: int) -> Tensor:
+    def along(identity: Tensor, size: int, position: int) -> Tensor:
         rows = aten.unsqueeze(identity, -2)
-        return aten.squeeze(resize(rows, [1, size], align_corners, None, scales[place]), -2)
+        return aten.squeeze(resize(rows, [1, size], align_corners, None, scales[position]), -2)
 
     return _transposed_by_dimension(grad, shape, len(scales), along)

@@ -38,10 +38,10 @@ def avg_pool_gradient(
     else:
         share = grad / grad.dtype.type(divisor)
     result = np.zeros(shape, grad.dtype)
-    for place in itertools.product(*map(range, kernel)):
+    for index in itertools.product(*map(range, kernel)):
         spots = [
             visited(size, count, at - pad, step)
-            for size, count, at, pad, step in zip(sizes, counts, place, padding, stride, strict=True)
+            for size, count, at, pad, step in zip(sizes, counts, index, padding, stride, strict=True)
         ]
         reached: Any = (..., *(inner for _, inner in spots))
         result[reached] += share[(..., *(outer for outer, _ in spots))]
@@ -61,7 +61,7 @@ def repeated_gradient(grad: Array, shape: Sizes) -> Array | None:
         if times == 1:
             continue
         total = result[(*before, slice(0, None, times))] + result[(*before, slice(1, None, times))]
-        for place in range(2, times):
-            total += result[(*before, slice(place, None, times))]
+        for index in range(2, times):
+            total += result[(*before, slice(index, None, times))]
         result = total
     return result.copy() if result is grad else result

@@ -85,19 +85,19 @@ def _by_rows(xp: ModuleType, found: Array, weight: Array) -> Array:
 
 
 def _by_places(xp: ModuleType, found: Array, weight: Array) -> Array:
-    """Convolve each channel by itself: a product for each place of the kernel, since a matrix of one row gains nothing
-    from columns."""
+    """Convolve each channel by itself: a product for each position of the kernel, since a matrix of one row gains
+    nothing from columns."""
     ndim = weight.ndim - 2
     result = xp.empty(found.shape[: 2 + ndim], found.dtype)
     factors = weight.reshape(weight.shape[0], -1, *(1,) * ndim)
     step = max(1, _COLUMN_BYTES // 4 * len(result) // max(1, result.nbytes)) if xp is np else len(result)
-    places = list(np.ndindex(*weight.shape[2:]))
+    indices = list(np.ndindex(*weight.shape[2:]))
     for start in range(0, len(result), step):
         part, total = found[start : start + step], result[start : start + step]
-        xp.multiply(part[(..., *places[0])], factors[:, 0], out=total)
+        xp.multiply(part[(..., *indices[0])], factors[:, 0], out=total)
         product = xp.empty_like(total)
-        for number, place in enumerate(places[1:], 1):
-            total += xp.multiply(part[(..., *place)], factors[:, number], out=product)
+        for number, index in enumerate(indices[1:], 1):
+            total += xp.multiply(part[(..., *index)], factors[:, number], out=product)
     return result
 
 

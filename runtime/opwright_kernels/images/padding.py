@@ -1,4 +1,4 @@
-"""Padding: a copy with more places at the borders of its last dimensions, or with fewer where a size is negative."""
+"""Padding: a copy with more positions at the borders of its last dimensions, or with fewer where a size is negative."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = Any
 
 @compiled
 def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex) -> Array:
-    """Pad with `value` in the new places (`constant_pad_nd`)."""
+    """Pad with `value` in the new positions (`constant_pad_nd`)."""
     inner, grown = _cropped(self, pad)
     if all(pair == (0, 0) for pair in grown):
         return inner
@@ -24,38 +24,38 @@ def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex
     result = new_array(plan.shape, plan.strides, self.dtype, self)
     number = wrapped_scalar(value, self.dtype)
     # Each border once, as long as what the dimensions before it have left; then the inside.
-    place: tuple[slice, ...] = ()
+    index: tuple[slice, ...] = ()
     for dim, (before, after) in enumerate(grown):
         end = result.shape[dim] - after
-        result[(*place, slice(0, before))] = number
-        result[(*place, slice(end, None))] = number
-        place = (*place, slice(before, end))
-    result[place] = inner
+        result[(*index, slice(0, before))] = number
+        result[(*index, slice(end, None))] = number
+        index = (*index, slice(before, end))
+    result[index] = inner
     return result
 
 
 def reflection_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
-    """Pad with the mirror image of the places inside, without the border itself (`reflection_pad1d`, `2d`, `3d`)."""
+    """Pad with the mirror image of the positions inside, without the border itself (`reflection_pad1d`, `2d`, `3d`)."""
     grown = [(max(before, 0), max(after, 0)) for before, after in _pairs(self, padding)]
     result = xp.empty([b + size + a for size, (b, a) in zip(self.shape, grown, strict=True)], self.dtype)
     result[tuple([slice(b, b + size) for size, (b, _) in zip(self.shape, grown, strict=True)])] = self
     for dim, (before, after) in enumerate(grown):  # each border is whole once those of the last dimension are
-        places = result.swapaxes(dim, 0)
-        end = len(places) - after
-        places[:before] = places[before + 1 : 2 * before + 1][::-1]
-        places[end:] = places[end - 1 - after : end - 1][::-1]
+        indices = result.swapaxes(dim, 0)
+        end = len(indices) - after
+        indices[:before] = indices[before + 1 : 2 * before + 1][::-1]
+        indices[end:] = indices[end - 1 - after : end - 1][::-1]
     return result if min(padding) >= 0 else _cropped(result, [min(each, 0) for each in padding])[0].copy()
 
 
 def replication_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
     """Pad with copies of the border (`replication_pad1d`, `2d`, `3d`)."""
-    places = xp.arange
+    indices = xp.arange
     result = self
     for at in range(len(padding) // 2):
         before, after = padding[2 * at], padding[2 * at + 1]
         if before or after:
             size = self.shape[-1 - at]  # borders are those of the whole, though less of it may stay
-            index = xp.clip(places(-before, size + after), 0, size - 1)
+            index = xp.clip(indices(-before, size + after), 0, size - 1)
             result = xp.take(result, index, axis=self.ndim - 1 - at)
     return result if result is not self else self.copy()
 

@@ -1,6 +1,6 @@
 """Pooling: the maximum or the average of windows over the last dimensions.
 
-Each kernel visits the places within a window, and at each place all windows at once. The rules `pool` and
+Each kernel visits the positions within a window, and at each position all windows at once. The rules `pool` and
 `adaptive_pool` have checked the sizes.
 """
 
@@ -41,7 +41,7 @@ def _window_lists(self: Array, ndim: int, *options: Any) -> tuple[list[tuple[int
 def max_pool2d(
     xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Array, Array]:
-    """Return the largest element of each window and its place in the flattened image; NaN counts as the largest."""
+    """Return the largest element of each window and its position in the flattened image; NaN counts as the largest."""
     return _largest(xp, self, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -49,7 +49,7 @@ def max_pool2d(
 def max_pool3d(
     xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Array, Array]:
-    """Return the largest element of each window and its place in the flattened image; NaN counts as the largest."""
+    """Return the largest element of each window and its position in the flattened image; NaN counts as the largest."""
     return _largest(xp, self, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -59,17 +59,17 @@ def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Arr
     best = _lowest(xp, self, counts)
     starts = [xp.arange(count) * step - pad for count, step, pad in zip(counts, stride, padding, strict=True)]
     if 0 < best.size * math.prod(kernel) <= _GATHERED:
-        places = [_places_within(xp, *each) for each in zip(starts, kernel, dilation, sizes, strict=True)]
-        if all(bool((each >= 0).all()) for each in places):
-            return _filled(xp, best, _largest_gathered(xp, self, places))
-    # Which place of each window is the largest, by number; at first that which is not padding, for windows in which
+        indices = [_places_within(xp, *each) for each in zip(starts, kernel, dilation, sizes, strict=True)]
+        if all(bool((each >= 0).all()) for each in indices):
+            return _filled(xp, best, _largest_gathered(xp, self, indices))
+    # Which position of each window is the largest, by number; at first that which is not padding, for windows in which
     # nothing is larger than the lowest.
     first = [xp.maximum(-(start // gap), 0) for start, gap in zip(starts, dilation, strict=True)]
     number = xp.empty_like(best, dtype=xp.min_scalar_type(math.prod(kernel)))
     number[...] = _flat_place(first, kernel)
     has_nan = self.size and self.dtype in FLOATING and bool(xp.isnan(self.max()))
-    places = list(itertools.product(*map(range, kernel)))
-    for which, place in enumerate(places):
+    indices = list(itertools.product(*map(range, kernel)))
+    for which, place in enumerate(indices):
         spots = [
             visited(size, count, at * gap - pad, step)
             for size, count, at, gap, pad, step in zip(sizes, counts, place, dilation, padding, stride, strict=True)
@@ -89,7 +89,8 @@ def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Arr
 
 
 def _places_within(xp: ModuleType, start: Array, kernel: int, gap: int, size: int) -> Array:
-    """Return the places of each window, the nearest ones within the image for those outside; -1 where there is none."""
+    """Return the positions of each window, the nearest ones within the image for those outside; -1 where there is
+    none."""
     first, last = xp.maximum(-(start // gap), 0), xp.minimum((size - 1 - start) // gap, kernel - 1)
     at = xp.minimum(xp.maximum(xp.arange(kernel), first[:, None]), last[:, None])
     return xp.where((first <= last)[:, None], start[:, None] + at * gap, -1)
@@ -115,16 +116,16 @@ def _lowest(xp: ModuleType, self: Array, counts: Sizes) -> Array:
     return xp.full(shape, least, self.dtype)
 
 
-def _flat_place(places: Sequence[Array], sizes: Sizes) -> Array:
+def _flat_place(indices: Sequence[Array], sizes: Sizes) -> Array:
     """Return positions per dimension as positions in the flattened image, by broadcasting."""
-    result = places[0]
-    for each, size in zip(places[1:], sizes[1:], strict=True):
+    result = indices[0]
+    for each, size in zip(indices[1:], sizes[1:], strict=True):
         result = result[..., None] * size + each
     return result
 
 
 def visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice]:
-    """Return which of `count` windows have a place `offset` behind their start in the image, and where that is."""
+    """Return which of `count` windows have a position `offset` behind their start in the image, and where that is."""
     first = max(-(offset // step), 0) if offset < 0 else 0
     last = min((size - 1 - offset) // step, count - 1)
     number = max(last - first + 1, 0)
@@ -170,10 +171,10 @@ def _average(
     sizes = self.shape[-ndim:]
     total = _lowest(xp, self, counts)
     total[...] = 0
-    for place in itertools.product(*map(range, kernel)):
+    for index in itertools.product(*map(range, kernel)):
         spots = [
             visited(size, count, at - pad, step)
-            for size, count, at, pad, step in zip(sizes, counts, place, padding, stride, strict=True)
+            for size, count, at, pad, step in zip(sizes, counts, index, padding, stride, strict=True)
         ]
         total[(..., *(outer for outer, _ in spots))] += self[(..., *(inner for _, inner in spots))]
     if divisor is None:
@@ -183,7 +184,7 @@ def _average(
 
 
 def window_sizes(xp: ModuleType, lists: Sequence[tuple[int, int, int, int, int]], count_include_pad: bool) -> Array:
-    """Return how many places each window has, from size, count, kernel, stride and padding of each dimension."""
+    """Return how many positions each window has, from size, count, kernel, stride and padding of each dimension."""
     ends = [(count - 1) * step + kernel <= size + 2 * pad for size, count, kernel, step, pad in lists]
     if count_include_pad and all(ends):  # no window reaches beyond the padding
         return xp.asarray(math.prod(kernel for _, _, kernel, _, _ in lists))
@@ -191,7 +192,7 @@ def window_sizes(xp: ModuleType, lists: Sequence[tuple[int, int, int, int, int]]
 
 
 def _extent(xp: ModuleType, size: int, count: int, kernel: int, step: int, pad: int, count_include_pad: bool) -> Array:
-    """Return how many places each window of a dimension has: up to the end of the padding, or in the image."""
+    """Return how many positions each window of a dimension has: up to the end of the padding, or in the image."""
     start = xp.arange(count) * step - pad
     stop = xp.minimum(start + kernel, size + pad)
     if count_include_pad:
@@ -251,33 +252,33 @@ def _adaptive_windows(xp: ModuleType, size: int, wanted: int) -> tuple[Array, Ar
 
 @compiled
 def adaptive_max_pool(xp: ModuleType, self: Array, output_size: Sizes) -> tuple[Array, Array]:
-    """Return the largest element of each of `output_size` windows and its place in the flattened image."""
+    """Return the largest element of each of `output_size` windows and its position in the flattened image."""
     sizes = self.shape[-len(output_size) :]
-    places = []
+    indices = []
     for size, wanted in zip(sizes, output_size, strict=True):
         start, length = _adaptive_windows(xp, size, wanted)
         longest = int(length.max()) if wanted else 0
-        places.append(start[:, None] + xp.minimum(xp.arange(longest), length[:, None] - 1))
+        indices.append(start[:, None] + xp.minimum(xp.arange(longest), length[:, None] - 1))
     best = _lowest(xp, self, output_size)
     if not best.size:
         return best, xp.empty_like(best, dtype=int64)
-    return _filled(xp, best, _largest_gathered(xp, self, places))
+    return _filled(xp, best, _largest_gathered(xp, self, indices))
 
 
-def _largest_gathered(xp: ModuleType, self: Array, places: Sequence[Array]) -> tuple[Array, Array]:
-    """Return the largest element of each window and its place in the flattened image, by the places of each window
-    along each dimension, of which some may be there twice. On the CPU a few windows at a time are gathered."""
-    shape = (*self.shape[: -len(places)], *(len(each) for each in places))
-    sizes = self.shape[-len(places) :]
+def _largest_gathered(xp: ModuleType, self: Array, indices: Sequence[Array]) -> tuple[Array, Array]:
+    """Return the largest element of each window and its position in the flattened image, by the positions of each
+    window along each dimension, of which some may be there twice. On the CPU a few windows at a time are gathered."""
+    shape = (*self.shape[: -len(indices)], *(len(each) for each in indices))
+    sizes = self.shape[-len(indices) :]
     images = self.reshape(-1, math.prod(sizes))
-    row = math.prod(each.size for each in places[1:]) * places[0].shape[1]  # what one row of windows has
-    step = max(1, _GATHERED // row) if xp is np else len(places[0])
-    planes = max(1, _GATHERED // (row * min(step, len(places[0])))) if xp is np else len(images)
-    others = math.prod(len(each) for each in places[1:])
-    best = xp.empty((len(images), len(places[0]), others), self.dtype)
+    row = math.prod(each.size for each in indices[1:]) * indices[0].shape[1]  # what one row of windows has
+    step = max(1, _GATHERED // row) if xp is np else len(indices[0])
+    planes = max(1, _GATHERED // (row * min(step, len(indices[0])))) if xp is np else len(images)
+    others = math.prod(len(each) for each in indices[1:])
+    best = xp.empty((len(images), len(indices[0]), others), self.dtype)
     index = xp.empty(best.shape, int64)
-    for first in range(0, len(places[0]), step):
-        spots = _spots(xp, [places[0][first : first + step], *places[1:]], sizes)
+    for first in range(0, len(indices[0]), step):
+        spots = _spots(xp, [indices[0][first : first + step], *indices[1:]], sizes)
         rows = (slice(first, first + step), slice(None))
         for plane in range(0, len(images), planes):
             part = (slice(plane, plane + planes), *rows)
@@ -287,10 +288,10 @@ def _largest_gathered(xp: ModuleType, self: Array, places: Sequence[Array]) -> t
     return best.reshape(shape), index.reshape(shape)
 
 
-def _spots(xp: ModuleType, places: Sequence[Array], sizes: Sizes) -> Array:
-    """Return a row of places in the flattened image for each window."""
-    spots = places[0]
-    for each, size in zip(places[1:], sizes[1:], strict=True):
+def _spots(xp: ModuleType, indices: Sequence[Array], sizes: Sizes) -> Array:
+    """Return a row of positions in the flattened image for each window."""
+    spots = indices[0]
+    for each, size in zip(indices[1:], sizes[1:], strict=True):
         spots = (spots[:, None, :, None] * size + each[None, :, None, :]).reshape(
             len(spots) * len(each), spots.shape[1] * each.shape[1]
         )

@@ -1,4 +1,4 @@
-"""Maxima put back to where they came from, and maxima of windows at random places."""
+"""Maxima put back to where they came from, and maxima of windows at random positions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ Sizes = Sequence[int]
 
 
 def max_unpool2d(xp: ModuleType, self: Array, indices: Array, output_size: Sizes) -> Array:
-    """Return images of zeros with the elements at their places. Raises RuntimeError for a place outside of them."""
+    """Return images of zeros with the elements at their positions. Raises RuntimeError for a position outside of
+    them."""
     return _unpooled(xp, self, indices, tuple(output_size))
 
 
 def max_unpool3d(
     xp: ModuleType, self: Array, indices: Array, output_size: Sizes, stride: Sizes, padding: Sizes
 ) -> Array:
-    """Return volumes of zeros with the elements at their places. Raises RuntimeError for a place outside of them."""
+    """Return volumes of zeros with the elements at their positions. Raises RuntimeError for a position outside of
+    them."""
     return _unpooled(xp, self, indices, tuple(output_size))
 
 
@@ -39,14 +41,14 @@ def _unpooled(xp: ModuleType, self: Array, indices: Array, sizes: tuple[int, ...
 def fractional_max_pool2d(
     xp: ModuleType, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> tuple[Array, Array]:
-    """Return the largest element of each window and its place in the flattened image."""
+    """Return the largest element of each window and its position in the flattened image."""
     return _fractional(xp, self, kernel_size, output_size, random_samples[..., ::-1])  # the width's number is the first
 
 
 def fractional_max_pool3d(
     xp: ModuleType, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> tuple[Array, Array]:
-    """Return the largest element of each window and its place in the flattened volume."""
+    """Return the largest element of each window and its position in the flattened volume."""
     return _fractional(xp, self, kernel_size, output_size, random_samples)
 
 
@@ -63,10 +65,10 @@ def _fractional(
     ]
     corner = _corner(xp, starts, sizes)
     plane = xp.arange(batch * channels).reshape(batch, channels, *(1,) * ndim) * math.prod(sizes)
-    places = itertools.product(*map(range, kernel))
+    indices = itertools.product(*map(range, kernel))
     index = corner + plane
     best = flat.take(index) if math.prod(kernel) else xp.full(index.shape, -math.inf, self.dtype)
-    for place in itertools.islice(places, 1, None):
+    for place in itertools.islice(indices, 1, None):
         spot = corner + (plane + _offset(place, sizes))
         candidate = flat.take(spot)
         larger = candidate > best
@@ -77,16 +79,16 @@ def _fractional(
     return best.reshape(shape), (index - plane).reshape(shape)
 
 
-def _offset(place: Sequence[int], sizes: Sizes) -> int:
-    """Return how far behind a window's first place another one of it lies in the flattened image."""
+def _offset(index: Sequence[int], sizes: Sizes) -> int:
+    """Return how far behind a window's first position another one of it lies in the flattened image."""
     result = 0
-    for at, size in zip(place, sizes, strict=True):
+    for at, size in zip(index, sizes, strict=True):
         result = result * size + at
     return result
 
 
 def _corner(xp: ModuleType, starts: Sequence[Array], sizes: Sizes) -> Array:
-    """Return the first place of each window in the flattened image."""
+    """Return the first position of each window in the flattened image."""
     spot = starts[0]
     for start, size in zip(starts[1:], sizes[1:], strict=True):
         spot = spot[..., None] * size + start.reshape(*start.shape[:2], *(1,) * (spot.ndim - 2), start.shape[2])

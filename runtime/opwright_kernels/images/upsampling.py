@@ -24,19 +24,19 @@ Sizes = Sequence[int]
 Taps = list[tuple[Array, Array | None]]
 Steps = Sequence[tuple[int, Taps]]
 
-_TAP_BYTES = 32  # of what is computed for a place along a dimension
+_TAP_BYTES = 32  # of what is computed for a position along a dimension
 
 # The free coefficient of cubic convolution, as in PyTorch.
 _CUBIC = -0.75
 
 
 def upsample_nearest(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
-    """Return the element below each place."""
+    """Return the element below each position."""
     return _resized(xp, self, output_size, scales, _nearest, 0.0)
 
 
 def upsample_nearest_exact(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
-    """Return the element nearest to each place's centre."""
+    """Return the element nearest to each position's centre."""
     return _resized(xp, self, output_size, scales, _nearest, 0.5)
 
 
@@ -128,15 +128,15 @@ def _along_bytes(xp: ModuleType, self: Array, dim: int, taps: Taps) -> Array:
 
 
 def _step(size: int, wanted: int, scale: float | None, dtype: Any) -> Any:
-    """Return how far places of the result are apart in the image."""
+    """Return how far positions of the result are apart in the image."""
     if scale is not None and scale > 0:
         return dtype.type(1.0 / scale)
     return dtype.type(size) / dtype.type(wanted)
 
 
 def _nearest(xp: ModuleType, offset: float, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
-    places = (xp.arange(wanted, dtype=dtype) + dtype.type(offset)) * _step(size, wanted, scale, dtype)
-    return [(xp.minimum(xp.floor(places).astype(int64), size - 1), None)]
+    indices = (xp.arange(wanted, dtype=dtype) + dtype.type(offset)) * _step(size, wanted, scale, dtype)
+    return [(xp.minimum(xp.floor(indices).astype(int64), size - 1), None)]
 
 
 def _places(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Array:
@@ -151,16 +151,16 @@ def _places(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: 
 
 
 def _linear(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
-    places = xp.maximum(_places(xp, align_corners, size, wanted, scale, dtype), dtype.type(0))
-    lower = xp.minimum(xp.floor(places).astype(int64), size - 1)
-    part = xp.clip(places - lower.astype(dtype), 0, 1)
+    indices = xp.maximum(_places(xp, align_corners, size, wanted, scale, dtype), dtype.type(0))
+    lower = xp.minimum(xp.floor(indices).astype(int64), size - 1)
+    part = xp.clip(indices - lower.astype(dtype), 0, 1)
     return [(lower, 1 - part), (xp.minimum(lower + 1, size - 1), part)]
 
 
 def _cubic(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
-    places = _places(xp, align_corners, size, wanted, scale, dtype)
-    lower = xp.minimum(xp.floor(places).astype(int64), size - 1)
-    part = xp.clip(places - lower.astype(dtype), 0, 1)
+    indices = _places(xp, align_corners, size, wanted, scale, dtype)
+    lower = xp.minimum(xp.floor(indices).astype(int64), size - 1)
+    part = xp.clip(indices - lower.astype(dtype), 0, 1)
     weights = (_outer(part + 1), _inner(part), _inner(1 - part), _outer(2 - part))
     return [(xp.clip(lower + at, 0, size - 1), weight) for at, weight in zip((-1, 0, 1, 2), weights, strict=True)]
 
@@ -185,7 +185,7 @@ def _spread(
     scale: float | None,
     dtype: Any,
 ) -> Taps:
-    """Return the elements within `reach` of each place, in steps of the result where these are the longer."""
+    """Return the elements within `reach` of each position, in steps of the result where these are the longer."""
     if align_corners:
         step = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
     else:

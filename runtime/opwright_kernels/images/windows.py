@@ -84,12 +84,12 @@ def sum_of_windows(
         max(size + pad, (count - 1) * step + (extent - 1) * gap + 1) for size, pad, count, extent, step, gap in lists
     ]
     result = xp.zeros((*columns.shape[:2], *full), columns.dtype)
-    for place in itertools.product(*map(range, kernel)):
+    for index in itertools.product(*map(range, kernel)):
         reached = [
             slice(at * gap, at * gap + (count - 1) * step + 1, step)
-            for at, count, step, gap in zip(place, counts, stride, dilation, strict=True)
+            for at, count, step, gap in zip(index, counts, stride, dilation, strict=True)
         ]
-        result[(..., *reached)] += columns[(slice(None), slice(None), *place)]
+        result[(..., *reached)] += columns[(slice(None), slice(None), *index)]
     return result[(..., *(slice(pad, pad + size) for pad, size in zip(padding, sizes, strict=True)))]
 
 

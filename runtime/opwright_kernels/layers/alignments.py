@@ -97,7 +97,7 @@ def alignment_gradients(
     result = xp.exp(log_probs)
     steps, batch, width = at_labels.shape
     classes = log_probs.shape[2]
-    places = (xp.arange(batch)[:, None] * classes + labels).reshape(-1)
+    positions = (xp.arange(batch)[:, None] * classes + labels).reshape(-1)
     ends = xp.asarray(input_lengths).reshape(-1)
     last = xp.asarray(target_lengths).reshape(-1) * 2
     rest = xp.full((batch, width), -xp.inf, log_probs.dtype)
@@ -110,7 +110,7 @@ def alignment_gradients(
         share = xp.where(is_label & (rest > -xp.inf), share - at_labels[step], -xp.inf)
         share = xp.where(xp.isposinf(neg_log_likelihood)[:, None], xp.nan, share)
         of_paths = xp.zeros(batch * classes, log_probs.dtype)
-        accumulate(xp, "add", of_paths, places, xp.exp(share).astype(log_probs.dtype).reshape(-1))
+        accumulate(xp, "add", of_paths, positions, xp.exp(share).astype(log_probs.dtype).reshape(-1))
         result[step] -= of_paths.reshape(batch, classes)
     is_past = xp.arange(steps)[:, None] >= ends
     is_past |= (neg_log_likelihood == xp.inf) & zero_infinity

@@ -24,11 +24,11 @@ def attention(query: Array, key: Array, value: Array, bias: Array | None, scale:
     result = np.empty((*batch, rows, value.shape[-1]), query.dtype)
     biases = None if bias is None else np.broadcast_to(bias, (*batch, rows, columns))
     step = max(1, _WEIGHTS_AT_ONCE // max(1, columns))
-    for place in np.ndindex(*batch):
+    for position in np.ndindex(*batch):
         for start in range(0, rows, step):
             part = slice(start, start + step)
-            shift = None if biases is None else biases[place][part]
-            result[place][part] = _attention(query[place][part], key[place], value[place], shift, scale)
+            shift = None if biases is None else biases[position][part]
+            result[position][part] = _attention(query[position][part], key[position], value[position], shift, scale)
     return result
 
 

@@ -36,8 +36,8 @@ def bags_of_rows(
     if mode:
         accumulate(xp, "add", sizes, bag_of_given, xp.ones(bag_of_given.shape, kind))
     if mode == 2:
-        found, places = _maxima(xp, rows, indices[given], bag_of_given, sizes)
-        return found, bag_of, sizes, places.astype(kind)
+        found, positions = _maxima(xp, rows, indices[given], bag_of_given, sizes)
+        return found, bag_of, sizes, positions.astype(kind)
     compute = xp.dtype("float32") if weight.itemsize == 2 else weight.dtype
     rows = rows.astype(compute, copy=False)
     if per_sample_weights is not None:
@@ -64,9 +64,9 @@ def _maxima(xp: ModuleType, rows: Array, indices: Array, bag_of: Array, sizes: A
     shape = (sizes.shape[0], rows.shape[1])
     best = xp.full(shape, -xp.inf, rows.dtype)
     accumulate(xp, "maximum", best, bag_of, rows)
-    place = xp.where(rows == best[bag_of], xp.arange(rows.shape[0])[:, None], rows.shape[0])
+    position = xp.where(rows == best[bag_of], xp.arange(rows.shape[0])[:, None], rows.shape[0])
     first = xp.full(shape, rows.shape[0])
-    accumulate(xp, "minimum", first, bag_of, place)
+    accumulate(xp, "minimum", first, bag_of, position)
     is_set = (sizes > 0)[:, None] & (first < rows.shape[0])
     padded = xp.concatenate([indices, xp.zeros(1, indices.dtype)])
     return xp.where((sizes > 0)[:, None], best, 0).astype(rows.dtype), xp.where(is_set, padded[first], 0)

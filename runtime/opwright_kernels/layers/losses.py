@@ -132,7 +132,7 @@ def multi_margin_loss(
 
 
 def _above_zero(xp: ModuleType, excess: Array) -> Array:
-    """Return 0 in the place of what is not above it: NaN too, which is no excess."""
+    """Return 0 instead of what is not above it: NaN too, which is no excess."""
     return xp.where(excess > 0, excess, excess.dtype.type(0))
 
 
@@ -146,8 +146,8 @@ def multilabel_margin_loss(xp: ModuleType, self: Array, target: Array, reduction
     valid = xp.cumprod(listed >= 0, axis=1).astype(bool)
     chosen = xp.where(valid, listed, 0)
     marks = xp.zeros(rows.shape, self.dtype)
-    row, place = xp.nonzero(valid)
-    marks[row, chosen[row, place]] = 1
+    row, position = xp.nonzero(valid)
+    marks[row, chosen[row, position]] = 1
     excess = _above_zero(xp, rows[:, None, :] - xp.take_along_axis(rows, chosen, 1)[:, :, None] + 1)
     excess = xp.where(valid[:, :, None] & (marks[:, None, :] == 0), excess, 0)
     losses = excess.sum(axis=(1, 2)) / rows.shape[1]

@@ -70,7 +70,7 @@ def _converged(operator: str, function: Callable[..., Any], *args: Any) -> Any:
 
 @compiled
 def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Array, Array]:
-    """Return the inverses, and 0 or the place of the first zero on the diagonal of U (`linalg_inv_ex`)."""
+    """Return the inverses, and 0 or the position of the first zero on the diagonal of U (`linalg_inv_ex`)."""
     if xp is np and lapack.serves(A):
         factors, pivots = lapack.factor(A)
         info = elimination.first_zero(xp, factors)
@@ -105,7 +105,7 @@ def solution_and_factors(
 
 
 def _factored(xp: ModuleType, A: Array) -> tuple[Array, Array, Array | None]:
-    """Return LU and pivots, by LAPACK where it serves, and the order of the rows where elimination found it."""
+    """Return LU and pivots, by LAPACK where that can, and the order of the rows where elimination found it."""
     if xp is np and lapack.serves(A):
         return (*lapack.factor(A), None)
     return elimination.factor(xp, A)
@@ -165,14 +165,14 @@ def row_order(xp: ModuleType, pivots: Array, rows: int) -> Array:
     order = xp.tile(xp.arange(rows), (*pivots.shape[:-1], 1))
     if xp is np and pivots.ndim == 1:
         found = list(range(rows))
-        for place, other in enumerate(pivots.tolist()):
-            found[place], found[other - 1] = found[other - 1], found[place]
+        for position, other in enumerate(pivots.tolist()):
+            found[position], found[other - 1] = found[other - 1], found[position]
         return np.array(found, order.dtype)
-    for place in range(pivots.shape[-1]):
-        other = pivots[..., place, None].astype("int64") - 1
+    for position in range(pivots.shape[-1]):
+        other = pivots[..., position, None].astype("int64") - 1
         found = xp.take_along_axis(order, other, axis=-1)
-        xp.put_along_axis(order, other, order[..., place, None].copy(), axis=-1)
-        order[..., place, None] = found
+        xp.put_along_axis(order, other, order[..., position, None].copy(), axis=-1)
+        order[..., position, None] = found
     return order
 
 
@@ -223,7 +223,7 @@ def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Arra
 
 @compiled
 def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
-    """Return LU, pivots, and 0 or the place of the first zero on the diagonal of U (`linalg_lu_factor_ex`)."""
+    """Return LU, pivots, and 0 or the position of the first zero on the diagonal of U (`linalg_lu_factor_ex`)."""
     factors, pivots, _ = _factored(xp, A)
     info = elimination.first_zero(xp, factors)
     if check_errors:

@@ -1,7 +1,8 @@
 """Gaussian elimination: LU with partial pivoting, triangular and general systems, for batches of matrices.
 
-It serves where `lapack` does not: on a GPU, for batches of many small matrices, and where NumPy's LAPACK has no routine
-by a name that is known. Python loops over columns, a block at a time; whatever is cubic is a product of matrices.
+It is used where `lapack` is not: on a GPU, for batches of many small matrices, and where NumPy's LAPACK has no
+routine by a name that is known. Python loops over columns, a block at a time; whatever is cubic is a product of
+matrices.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _SPELLINGS = ("scipy_{}_64_", "scipy_{}_", "{}_64_", "{}64_", "{}_")
 _ROUTINES = ("dgetrf", "dgetrs", "dgetri", "dpotrf", "dtrsm")
 # Columns that an inverse is computed of at once.
 _BLOCK = 64
-# Elimination serves all matrices of a batch at once, so it wins for many small ones: so many for each column.
+# Elimination handles all matrices of a batch at once, so it wins for many small ones: so many for each column.
 _MATRICES_PER_COLUMN = 12
 
 
@@ -155,18 +155,18 @@ def _batch(first: Array, second: Array) -> tuple[int, ...]:
 
 
 def _for_batch(array: Array, batch: tuple[int, ...], inner: int) -> Array:
-    """Return one array for each place of the batch; `inner` dimensions are not of the batch."""
+    """Return one array for each position of the batch; `inner` dimensions are not of the batch."""
     if array.shape[: array.ndim - inner] == batch:
         return array
     return np.broadcast_to(array, (*batch, *array.shape[array.ndim - inner :]))
 
 
 def _addresses(*arrays: Array) -> Iterator[list[Any]]:
-    """Yield for each place of the batch where the matrices, and vectors of integers, of all arrays start."""
+    """Yield for each position of the batch where the matrices, and vectors of integers, of all arrays start."""
     starts = [array.ctypes.data for array in arrays]
     yield [ctypes.c_void_p(start) for start in starts]
     inner = [1 if array.dtype.kind == "i" else 2 for array in arrays]
     count = prod(arrays[0].shape[: arrays[0].ndim - inner[0]])
     steps = [array.nbytes // count for array in arrays]
-    for place in range(1, count):
-        yield [ctypes.c_void_p(start + place * step) for start, step in zip(starts, steps, strict=True)]
+    for position in range(1, count):
+        yield [ctypes.c_void_p(start + position * step) for start, step in zip(starts, steps, strict=True)]

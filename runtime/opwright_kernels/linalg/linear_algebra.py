@@ -82,9 +82,9 @@ def _as_element(array: Array, value: complex) -> Any:
 
 
 def cross_product(xp: ModuleType, self: Array, other: Array, dim: int) -> Array:
-    """Return the vector product along `dim`, which has three places; the other dimensions broadcast."""
+    """Return the vector product along `dim`, which has three positions; the other dimensions broadcast."""
     axis = dim % self.ndim
-    a, b = ([each[(slice(None),) * axis + (place,)] for place in range(3)] for each in (self, other))
+    a, b = ([each[(slice(None),) * axis + (position,)] for position in range(3)] for each in (self, other))
     return xp.stack([a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=axis)
 
 

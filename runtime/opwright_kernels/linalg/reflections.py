@@ -1,4 +1,5 @@
-"""Householder reflections: H = 1 - tau v v^H, where v is 1 at a place of its own, and below that what a column holds.
+"""Householder reflections: H = 1 - tau v v^H, where v is 1 at a position of its own, and below that what a column
+holds.
 
 The products of many, `H[0] @ H[1] @ …`, are the orthogonal factors that LAPACK leaves (`geqrf`). Batches are computed
 at once; Python loops over reflections.
@@ -22,8 +23,8 @@ def triangle_and_reflections(xp: ModuleType, self: Array) -> tuple[Array, Array]
     rows, columns = self.shape[-2:]
     turned = xp.empty((*self.shape[:-2], columns, rows), self.dtype)
     tau = xp.empty((*self.shape[:-2], min(rows, columns)), self.dtype)
-    for place in np.ndindex(self.shape[:-2]):  # CuPy's takes no batches
-        turned[place], tau[place] = xp.linalg.qr(self[place], mode="raw")
+    for position in np.ndindex(self.shape[:-2]):  # CuPy's takes no batches
+        turned[position], tau[position] = xp.linalg.qr(self[position], mode="raw")
     return turned.swapaxes(-1, -2), tau
 
 
@@ -51,10 +52,10 @@ def _reflected(xp: ModuleType, A: Array, tau: Array, X: Array, adjoint: bool) ->
     """Return the product of the reflections, or its adjoint, times `X`."""
     result = xp.array(X, order="C")
     count = tau.shape[-1]
-    for place in range(count) if adjoint else reversed(range(count)):
-        factor = tau[..., place, None, None]
-        column = xp.array(A[..., place:, place, None])
+    for position in range(count) if adjoint else reversed(range(count)):
+        factor = tau[..., position, None, None]
+        column = xp.array(A[..., position:, position, None])
         column[..., 0, :] = 1
-        rows = result[..., place:, :]
+        rows = result[..., position:, :]
         rows -= (factor.conj() if adjoint else factor) * (column @ (_adjoint(column) @ rows))
     return result

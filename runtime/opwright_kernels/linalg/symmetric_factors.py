@@ -19,7 +19,7 @@ _GROWTH = (1 + sqrt(17)) / 8  # bounds how fast elements grow, whichever size a 
 
 
 def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: bool) -> tuple[Array, Array, Array]:
-    """Return L below D in one triangle, pivots, and 0 or the place of the first block of D that is zero
+    """Return L below D in one triangle, pivots, and 0 or the position of the first block of D that is zero
     (`linalg_ldl_factor_ex`). Of a matrix the lower triangle is read."""
     from opwright_kernels.linalg.decompositions import check_factorizations
 
@@ -30,9 +30,9 @@ def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: boo
     factors = below + mirrored.conj() + diagonal.real if is_hermitian else below + mirrored + diagonal
     pivots = xp.zeros(self.shape[:-1], "int32")
     info = xp.zeros(self.shape[:-2], "int32")
-    for place in np.ndindex(self.shape[:-2]):
-        order, info[place] = _factor(xp, factors[place], is_hermitian)
-        pivots[place] = xp.asarray(order, "int32")
+    for position in np.ndindex(self.shape[:-2]):
+        order, info[position] = _factor(xp, factors[position], is_hermitian)
+        pivots[position] = xp.asarray(order, "int32")
     if check_errors:
         check_factorizations(info, "torch.linalg.ldl_factor_ex", self.ndim == 2)
     return xp.tril(factors), pivots, info
@@ -79,7 +79,7 @@ def _size(xp: ModuleType, values: Array) -> Array:
 
 
 def _swap(matrix: Array, first: int, second: int) -> None:
-    """Swap two rows, and the columns of their places."""
+    """Swap two rows, and the columns of their positions."""
     _swap_rows(matrix, first, second)
     _swap_rows(matrix.T, first, second)
 
@@ -92,8 +92,8 @@ def _eliminate(rest: Array, size: int, hermitian: bool) -> None:
     beyond = rest[size:, size:]
     beyond -= scaled @ (columns.conj() if hermitian else columns).T
     if hermitian:  # rounding leaves imaginary parts
-        places = np.arange(len(beyond))
-        beyond[places, places] = beyond.diagonal().real.copy()
+        positions = np.arange(len(beyond))
+        beyond[positions, positions] = beyond.diagonal().real.copy()
 
 
 def _divided(columns: Array, block: Array) -> Array:
@@ -116,8 +116,8 @@ def solve_with_ldl(xp: ModuleType, LD: Array, pivots: Array, B: Array, hermitian
     factors = xp.broadcast_to(LD, (*batch, *LD.shape[-2:]))
     orders = xp.broadcast_to(pivots, (*batch, pivots.shape[-1]))
     result = xp.array(xp.broadcast_to(B, (*batch, *B.shape[-2:])), order="C")
-    for place in np.ndindex(batch):
-        _solve(factors[place], orders[place].tolist(), result[place], hermitian and LD.dtype.kind == "c")
+    for position in np.ndindex(batch):
+        _solve(factors[position], orders[position].tolist(), result[position], hermitian and LD.dtype.kind == "c")
     return result
 
 

@@ -71,9 +71,9 @@ def _add_at(xp: ModuleType, target: Array, index: tuple[Any, ...], values: Array
         else:
             np.add.at(target, index, values)
         return
-    places = xp.arange(target.size).reshape(target.shape)[index]
+    positions = xp.arange(target.size).reshape(target.shape)[index]
     flat = flattened(xp, target)
-    accumulate(xp, "add", flat, places.reshape(-1), xp.broadcast_to(values, places.shape).reshape(-1))
+    accumulate(xp, "add", flat, positions.reshape(-1), xp.broadcast_to(values, positions.shape).reshape(-1))
     put_back(flat, target)
 
 
@@ -115,7 +115,8 @@ def take(xp: ModuleType, self: Array, index: Array) -> Array:
 
 @compiled
 def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
-    """Return the elements whose position along `dim` `index` gives, and along other dimensions the place in `index`."""
+    """Return the elements whose position along `dim` `index` gives, and along other dimensions the position in
+    `index`."""
     if not index.size:
         return xp.empty(index.shape, self.dtype)
     if not self.ndim or not index.ndim:
@@ -126,13 +127,13 @@ def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: boo
 
 
 def take_along(xp: ModuleType, self: Array, index: Array, dim: int) -> Array:
-    """Take along a dimension: `take_along_axis` without its checks. `index` may have fewer places in others."""
+    """Take along a dimension: `take_along_axis` without its checks. `index` may have fewer positions in others."""
     if self.ndim == 1:
         return self[index]
     ndim = self.ndim
-    places = [xp.arange(size).reshape(-1, *(1,) * (ndim - 1 - i)) for i, size in enumerate(index.shape)]
-    places[dim] = index
-    return self[tuple(places)]
+    positions = [xp.arange(size).reshape(-1, *(1,) * (ndim - 1 - i)) for i, size in enumerate(index.shape)]
+    positions[dim] = index
+    return self[tuple(positions)]
 
 
 @compiled

@@ -22,6 +22,6 @@ def concatenate(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array |
 @compiled
 def stack(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array | None = None) -> Array:
     """Return arrays of one shape along a new dimension."""
-    place = dim if dim >= 0 else dim + tensors[0].ndim + 1
-    index = (*(slice(None),) * place, None)
-    return xp.concatenate([each[index] for each in tensors], axis=place, out=out)
+    axis = dim if dim >= 0 else dim + tensors[0].ndim + 1
+    index = (*(slice(None),) * axis, None)
+    return xp.concatenate([each[index] for each in tensors], axis=axis, out=out)

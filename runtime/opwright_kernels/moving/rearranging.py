@@ -38,10 +38,10 @@ def roll(xp: ModuleType, self: Array, shifts: Sequence[int], dims: Sequence[int]
 
 
 def _rolled(xp: ModuleType, self: Array, shift: int, dim: int) -> Array:
-    """Return the elements with those behind a place of a dimension first."""
+    """Return the elements with those behind a position of a dimension first."""
     before = (slice(None),) * (dim % self.ndim)
-    place = -shift % self.shape[dim]
-    return xp.concatenate((self[(*before, slice(place, None))], self[(*before, slice(place))]), axis=dim)
+    position = -shift % self.shape[dim]
+    return xp.concatenate((self[(*before, slice(position, None))], self[(*before, slice(position))]), axis=dim)
 
 
 def rot90(xp: ModuleType, self: Array, k: int, dims: Sequence[int]) -> Array:
@@ -85,7 +85,7 @@ def check_repeats(repeats: Array) -> None:
 
 
 def narrow_copy(xp: ModuleType, self: Array, dim: int, start: int, length: int) -> Array:
-    """Return `length` places of `dim` from `start` on."""
+    """Return `length` positions of `dim` from `start` on."""
     first = start + self.shape[dim] if start < 0 else start
     return take_slice(xp, self, dim, first, first + length, 1)
 
@@ -112,14 +112,14 @@ def block_diag(xp: ModuleType, tensors: Sequence[Array]) -> Array:
 def slice_scatter(
     xp: ModuleType, self: Array, src: Array, dim: int, start: int | None, end: int | None, step: int
 ) -> Array:
-    """Return `self` with `src` in place of a slice."""
+    """Return `self` with `src` instead of a slice."""
     result = self.copy(order="K")
     take_slice(xp, result, dim, start, end, step)[...] = src
     return result
 
 
 def select_scatter(xp: ModuleType, self: Array, src: Array, dim: int, index: int) -> Array:
-    """Return `self` with `src` at one place of a dimension."""
+    """Return `self` with `src` at one position of a dimension."""
     result = self.copy(order="K")
     dim = wrap_dim(dim, result.ndim)
     first = index + result.shape[dim] if index < 0 else index
@@ -128,7 +128,7 @@ def select_scatter(xp: ModuleType, self: Array, src: Array, dim: int, index: int
 
 
 def diagonal_scatter(xp: ModuleType, self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """Return `self` with `src` in place of a diagonal."""
+    """Return `self` with `src` instead of a diagonal."""
     result = self.copy(order="K")
     diagonal(xp, result, offset, dim1, dim2)[...] = src
     return result

@@ -47,10 +47,10 @@ def check_positions(
 
 def scatter(xp: ModuleType, self: Array, dim: int, index: Array, src: Any, out: Array | None = None) -> Array:
     """Return `self` with `src[i, j]` at `[index[i, j], j]` (dim 0); `src` may be a number."""
-    places, values = _places(xp, self, dim, index), _values(xp, self, index, src)
+    positions, values = _positions(xp, self, dim, index), _values(xp, self, index, src)
     target = own_copy(xp, self, out)
     flat = flattened(xp, target)
-    flat[places] = values
+    flat[positions] = values
     return put_back(flat, target)
 
 
@@ -77,15 +77,16 @@ def scatter_reduce(
     include_self: bool,
     out: Array | None = None,
 ) -> Array:
-    """Return `self` with the elements of `src` that go to one place reduced; its own among them if `include_self`."""
-    places, values = _places(xp, self, dim, index), _values(xp, self, index, src)
+    """Return `self` with the elements of `src` that go to one position reduced; its own among them if
+    `include_self`."""
+    positions, values = _positions(xp, self, dim, index), _values(xp, self, index, src)
     target = own_copy(xp, self, out)
     flat = flattened(xp, target)
-    _reduce_into(xp, flat, places, values, reduce, include_self)
+    _reduce_into(xp, flat, positions, values, reduce, include_self)
     return put_back(flat, target)
 
 
-def _places(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
+def _positions(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
     """Return where each element of the index goes, counted through `self` in row-major order."""
     if not index.size:
         return xp.zeros(0, "int64")
@@ -104,7 +105,7 @@ def _places(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
 
 
 def _values(xp: ModuleType, self: Array, index: Array, src: Any) -> Array:
-    """Return what goes to the places, in order: the front part of the source that the index covers, or a number."""
+    """Return what goes to the positions, in order: the front part of the source that the index covers, or a number."""
     if not index.size:
         return xp.empty(0, self.dtype)
     if isinstance(src, (bool, int, float, complex)):
@@ -153,7 +154,8 @@ def index_reduce(
     include_self: bool,
     out: Array | None = None,
 ) -> Array:
-    """Return `self` with the slices of `source` that go to one place reduced; its own among them if `include_self`."""
+    """Return `self` with the slices of `source` that go to one position reduced; its own among them if
+    `include_self`."""
     index = _slices(self, dim, index, IndexError)
     target = own_copy(xp, self, out)
     _reduce_into(xp, _leading(xp, target, dim), index, _leading(xp, source, dim), reduce, include_self)
@@ -161,7 +163,7 @@ def index_reduce(
 
 
 def index_copy(xp: ModuleType, self: Array, dim: int, index: Array, source: Array, out: Array | None = None) -> Array:
-    """Return `self` with the slices of `source` along `dim` at the places that the index names."""
+    """Return `self` with the slices of `source` along `dim` at the positions that the index names."""
     index = _slices(self, dim, index, IndexError)
     target = own_copy(xp, self, out)
     _leading(xp, target, dim)[index] = _leading(xp, source, dim)
@@ -195,14 +197,14 @@ def _leading(xp: ModuleType, array: Array, dim: int) -> Array:
 def put(xp: ModuleType, self: Array, index: Array, source: Array, accumulated: bool, out: Array | None = None) -> Array:
     """Return `self` with the elements of `source` at positions counted through it in row-major order."""
     check_positions(index, self.size, IndexError, negative=True)
-    places = index.reshape(-1)
-    places = xp.where(places < 0, places + self.size, places)
+    positions = index.reshape(-1)
+    positions = xp.where(positions < 0, positions + self.size, positions)
     target = own_copy(xp, self, out)
     flat = flattened(xp, target)
     if accumulated:
-        accumulate(xp, "add", flat, places, source.reshape(-1))
+        accumulate(xp, "add", flat, positions, source.reshape(-1))
     else:
-        flat[places] = source.reshape(-1)
+        flat[positions] = source.reshape(-1)
     return put_back(flat, target)
 
 
@@ -228,16 +230,16 @@ def masked_scatter(xp: ModuleType, self: Array, mask: Array, source: Array, out:
 
 def _scatter_in_order(target: Array, chosen: Array, values: Array) -> Array:
     """Write values where `chosen` is true, one by one: what is read may have been written before, as in PyTorch."""
-    for place, chosen_place in enumerate(np.flatnonzero(chosen)):
-        target.flat[chosen_place] = values[place]
+    for position, chosen_place in enumerate(np.flatnonzero(chosen)):
+        target.flat[chosen_place] = values[position]
     return target
 
 
-# -- Several values for one place
+# -- Several values for one position
 
 _DIRECT = 64  # elements for which `ufunc.at` is as fast in any shape
 _WIDE = 256  # elements of a slice from which on a call of its own is less than the work
-_AT_ONCE = 1 << 16  # elements whose places are made at once
+_AT_ONCE = 1 << 16  # elements whose positions are made at once
 
 
 def _reduce_into(xp: ModuleType, target: Array, index: Array, values: Array, reduce: str, include_self: bool) -> None:
@@ -269,7 +271,7 @@ def _neutral(reduce: str, dtype: Any) -> Any:
 def accumulate(xp: ModuleType, ufunc: str, target: Array, index: Array, values: Array) -> None:
     """Apply `target[i] = ufunc(target[i], value)` for each position along the first dimension and its value, in turn.
 
-    CuPy's `ufunc.at` knows few ufuncs and dtypes, so there the values of one place are brought together first.
+    CuPy's `ufunc.at` knows few ufuncs and dtypes, so there the values of one position are brought together first.
     """
     combine = getattr(xp, ufunc)
     if xp is np:
@@ -296,16 +298,16 @@ def _accumulate_in_order(combine: Any, target: Array, index: Array, values: Arra
     flat = flattened(np, target)
     if width >= _WIDE:
         slices = flat.reshape(-1, width)
-        for place, value in zip(index.tolist(), values.reshape(-1, width), strict=True):
-            reached = slices[place]
+        for position, value in zip(index.tolist(), values.reshape(-1, width), strict=True):
+            reached = slices[position]
             combine(reached, value, out=reached)
         put_back(flat, target)
         return
     along = np.arange(width)
     step = max(1, _AT_ONCE // max(1, width))
     for start in range(0, index.size, step):
-        places = index[start : start + step, None] * width + along
-        combine.at(flat, places.reshape(-1), values[start : start + step].reshape(-1))
+        positions = index[start : start + step, None] * width + along
+        combine.at(flat, positions.reshape(-1), values[start : start + step].reshape(-1))
     put_back(flat, target)
 
 

@@ -29,7 +29,7 @@ def view_dtype(xp: ModuleType, self: Array, dtype: object) -> Array:
     """Return the elements' bytes as another dtype; the last dimension grows or shrinks accordingly (`view.dtype`).
 
     Raises RuntimeError where the sizes of the elements differ and the last dimension is not contiguous, or elements
-    of the new size do not fit the shape or the strides. Any place in memory serves: PyTorch refuses storage offsets
+    of the new size do not fit the shape or the strides. Any location is accepted: PyTorch refuses storage offsets
     that are no multiple of the new size.
     """
     wanted = as_dtype(dtype)
@@ -84,7 +84,8 @@ def view_as_complex(xp: ModuleType, self: Array) -> Array:
 
 
 def unfold(xp: ModuleType, self: Array, dimension: int, size: int, step: int) -> Array:
-    """Return all windows of `size` places along a dimension, `step` apart; a new last dimension has their places."""
+    """Return all windows of `size` positions along a dimension, `step` apart; a new last dimension has their
+    positions."""
     dim = wrap_dim(dimension, self.ndim)
     length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
     if not holds(size >= 0):

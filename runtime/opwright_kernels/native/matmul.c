@@ -194,7 +194,7 @@ static PyObject *handle_product(const CompiledKernel *kernel, const KernelCall *
     return ndim == 0 ? NULL : multiplied(call, &job, ndim, shape, multiply);
 }
 
-/* Return the product of two arrays, a new array; NULL without an exception where the Python has to compute it, with one
+/* Return the product of two arrays, a new array; NULL without an exception if Python must compute it, with one
  * if memory runs out. */
 PyObject *product_of_arrays(PyObject *first, PyObject *second) {
     PyObject *args[2] = {first, second};

@@ -110,7 +110,7 @@ static PyObject *handle_whole(const CompiledKernel *kernel, const KernelCall *ca
 }
 
 /* Return the sums over the first dimensions of a dense float array, so that the last `kept` are left: a new array; NULL
- * without an exception where the Python has to compute it, also if there was a floating-point error, of which it has to
+ * without an exception if Python must compute it, also if there was a floating-point error, of which it has to
  * warn. */
 PyObject *sum_over_first(PyObject *object, int kept) {
     Array *self = plain_floats(object);

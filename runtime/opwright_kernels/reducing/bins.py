@@ -1,4 +1,4 @@
-"""Places of values among sorted ones, and how many fall where."""
+"""Positions of values among sorted ones, and how many fall where."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def searchsorted(
 ) -> Array:
     """Return how many boundaries of its row are below each value, or (`right`) not above it; NaN is above all.
 
-    `sorter` holds the order of boundaries that are not sorted. Raises RuntimeError where it names places that there
+    `sorter` holds the order of boundaries that are not sorted. Raises RuntimeError where it names positions that there
     are not.
     """
     if sorter is not None:
@@ -109,8 +109,8 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
     elements = elements[(elements >= low) & (elements <= high)]
     # Step by step in the dtype of the elements, as in PyTorch: rounding decides about those close to an edge.
     first, number, length = (self.dtype.type(each) for each in (low, bins, high - low))
-    places = ((elements - first) * number / length).astype("int64")
-    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
+    positions = ((elements - first) * number / length).astype("int64")
+    return xp.bincount(xp.minimum(positions, bins - 1), minlength=bins).astype(self.dtype)
 
 
 def _extent(self: Array) -> tuple[float, float]:
@@ -146,10 +146,10 @@ def histogram_between(
     last edge belongs to the last bin. With `density`, what integrates to 1."""
     elements = self.reshape(-1)
     inside = (elements >= bins[0]) & (elements <= bins[-1])
-    places = xp.searchsorted(bins, elements[inside], side="right") - 1
+    positions = xp.searchsorted(bins, elements[inside], side="right") - 1
     weights = None if weight is None else weight.reshape(-1)[inside]
     count = len(bins) - 1
-    found = xp.bincount(xp.minimum(places, count - 1), weights, minlength=count).astype(self.dtype)
+    found = xp.bincount(xp.minimum(positions, count - 1), weights, minlength=count).astype(self.dtype)
     if density:
         found = found / found.sum() / (bins[1:] - bins[:-1])
     return found, bins
@@ -162,8 +162,8 @@ def grid_edges(
     `self` has a point in each row."""
     check_points(self, bins, range)
     points = self.reshape(-1, len(bins))
-    ranges = [None if range is None else range[2 * place : 2 * place + 2] for place, _ in enumerate(bins)]
-    return [_edges(xp, points[:, place], count, ranges[place]) for place, count in enumerate(bins)]
+    ranges = [None if range is None else range[2 * position : 2 * position + 2] for position, _ in enumerate(bins)]
+    return [_edges(xp, points[:, position], count, ranges[position]) for position, count in enumerate(bins)]
 
 
 def unknown_grid_edges(
@@ -191,17 +191,19 @@ def counts_between_edges(
     points = self.reshape(-1, len(bins))
     cells = xp.zeros(len(points), "int64")
     is_inside = xp.ones(len(points), bool)
-    for place, edges in enumerate(bins):
-        elements = points[:, place]
+    for position, edges in enumerate(bins):
+        elements = points[:, position]
         is_inside &= (elements >= edges[0]) & (elements <= edges[-1])
         found = xp.searchsorted(edges, elements, side="right") - 1
-        cells = cells * shape[place] + xp.clip(found, 0, shape[place] - 1)
+        cells = cells * shape[position] + xp.clip(found, 0, shape[position] - 1)
     weights = None if weight is None else weight.reshape(-1)[is_inside].astype("float64")
     counts = xp.bincount(cells[is_inside], weights, minlength=math.prod(shape)).reshape(shape).astype(self.dtype)
     if density:
         counts = counts / counts.sum()
-        for place, edges in enumerate(bins):
-            counts = counts / (edges[1:] - edges[:-1]).reshape([-1 if at == place else 1 for at, _ in enumerate(bins)])
+        for position, edges in enumerate(bins):
+            counts = counts / (edges[1:] - edges[:-1]).reshape(
+                [-1 if at == position else 1 for at, _ in enumerate(bins)]
+            )
     return counts
 
 
@@ -237,19 +239,19 @@ def check_grid(
             "torch.histogramdd: weight should have the shape of the input without its innermost dimension, but they "
             f"have {list(weight.shape)} and {list(self.shape)}"
         )
-    return tuple([_cells(self, each, place) for place, each in enumerate(bins)])
+    return tuple([_cells(self, each, position) for position, each in enumerate(bins)])
 
 
-def _cells(self: Array, bins: Any, place: int) -> Any:
+def _cells(self: Array, bins: Any, position: int) -> Any:
     if not isinstance(bins, NUMBERS):
         if len(bins.shape) != 1 or bins.dtype != self.dtype:
             raise RuntimeError(
                 f"torch.histogramdd: edges of bins should have one dimension and the dtype of the input, but those of "
-                f"dimension {place} have shape {list(bins.shape)} and dtype {bins.dtype}"
+                f"dimension {position} have shape {list(bins.shape)} and dtype {bins.dtype}"
             )
         bins = bins.shape[0] - 1
     if not holds(bins > 0):
-        raise RuntimeError(f"torch.histogramdd: bins must be > 0, but got {bins} for dimension {place}")
+        raise RuntimeError(f"torch.histogramdd: bins must be > 0, but got {bins} for dimension {position}")
     return bins
 
 
@@ -259,10 +261,10 @@ def _check_ranges(range: Sequence[float], dimensions: int) -> None:
             f"torch.histogramdd: for a {dimensions}-dimensional histogram range should have {2 * dimensions} elements, "
             f"but got {len(range)}"
         )
-    for place, (low, high) in enumerate(zip(range[::2], range[1::2], strict=True)):
+    for position, (low, high) in enumerate(zip(range[::2], range[1::2], strict=True)):
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise RuntimeError(f"torch.histogramdd: dimension {place}'s range [{low}, {high}] is not finite")
+            raise RuntimeError(f"torch.histogramdd: dimension {position}'s range [{low}, {high}] is not finite")
         if low > high:
             raise RuntimeError(
-                f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {place}"
+                f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {position}"
             )

@@ -1,4 +1,4 @@
-"""Running reductions: at each place along `dim`, what the elements up to it come to.
+"""Cumulative sums, products, maxima, minima and logsumexp along `dim`.
 
 Arrays come in the dtype that is computed in; the rule `scan` has checked the dimension.
 """
@@ -48,8 +48,8 @@ def _running_extremum(xp: ModuleType, better: Any, self: Array, dim: int) -> tup
     is_new = values == self
     if self.dtype.kind == "f":
         is_new |= xp.isnan(self)
-    places = xp.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim % self.ndim))
-    return values, running(xp, xp.maximum, xp.where(is_new, places, 0), dim)
+    positions = xp.arange(self.shape[dim]).reshape([-1] + [1] * (self.ndim - 1 - dim % self.ndim))
+    return values, running(xp, xp.maximum, xp.where(is_new, positions, 0), dim)
 
 
 def running_logsumexp(xp: ModuleType, self: Array, dim: int) -> Array:
@@ -83,8 +83,8 @@ def _running_in_order(combine: Any, self: Array, dim: int) -> Array:
     """Put each element to the sum of those before it."""
     result = self.copy()
     along = result.swapaxes(dim, 0)
-    for place in range(1, len(along)):
-        along[place] = combine(along[place - 1], along[place])
+    for position in range(1, len(along)):
+        along[position] = combine(along[position - 1], along[position])
     return result
 
 

@@ -1,7 +1,8 @@
 """Sorting and order statistics.
 
 Order is by keys: unsigned integers that sort as the elements do, NaN last. Keys of up to 32 bits share one 64-bit word
-with the element's place, so that one sort of integers, which NumPy and CuPy do fastest, is a stable sort of elements.
+with the element's position, so that one sort of integers, which NumPy and CuPy do fastest, is a stable sort of
+elements.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def kthvalue(xp: ModuleType, self: Array, k: int, dim: int, keepdim: bool) -> tu
     """Return the `k`-th smallest element along `dim`, counted from 1, and where it stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
-    places = in_rows(xp, lambda part: _place_of(xp, sort_keys(xp, part), k - 1), self.swapaxes(dim, -1))
-    return _taken(xp, self, places, dim, keepdim)
+    positions = in_rows(xp, lambda part: _place_of(xp, sort_keys(xp, part), k - 1), self.swapaxes(dim, -1))
+    return _taken(xp, self, positions, dim, keepdim)
 
 
 @compiled
@@ -95,11 +96,11 @@ def median_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) ->
 
 def _middle(xp: ModuleType, rows: Array) -> Array:
     keys = sort_keys(xp, rows)
-    places = _place_of(xp, keys, (rows.shape[-1] - 1) // 2)
+    positions = _place_of(xp, keys, (rows.shape[-1] - 1) // 2)
     if rows.dtype.kind != "f":
-        return places
+        return positions
     is_nan = xp.isnan(rows)
-    return xp.where(is_nan.any(axis=-1, keepdims=True), is_nan.argmax(axis=-1)[..., None], places)
+    return xp.where(is_nan.any(axis=-1, keepdims=True), is_nan.argmax(axis=-1)[..., None], positions)
 
 
 def nanmedian_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -111,8 +112,8 @@ def nanmedian_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool)
         return _taken(xp, self, _middle(xp, rows), dim, keepdim)
     numbers = rows.shape[-1] - xp.isnan(rows).sum(axis=-1, keepdims=True)
     order = _order(xp, sort_keys(xp, rows))
-    places = xp.take_along_axis(order, xp.maximum(numbers - 1, 0) // 2, axis=-1)
-    return _taken(xp, self, places, dim, keepdim)
+    positions = xp.take_along_axis(order, xp.maximum(numbers - 1, 0) // 2, axis=-1)
+    return _taken(xp, self, positions, dim, keepdim)
 
 
 def mode(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -125,25 +126,25 @@ def mode(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, A
     length = rows.shape[-1]
     ends = xp.ones(rows.shape, dtype=bool)
     xp.not_equal(ordered[..., 1:], ordered[..., :-1], out=ends[..., :-1])
-    # The end of a run before each place: runs are as long as their end is far from the end before.
-    places = xp.broadcast_to(xp.arange(length), rows.shape)
-    before = _last_end(xp, ends, places)
-    runs = xp.where(ends, places - before, 0)
+    # The end of a run before each position: runs are as long as their end is far from the end before.
+    positions = xp.broadcast_to(xp.arange(length), rows.shape)
+    before = _last_end(xp, ends, positions)
+    runs = xp.where(ends, positions - before, 0)
     last = runs.argmax(axis=-1)[..., None]
     return _taken(xp, self, xp.take_along_axis(order, last, axis=-1), dim, keepdim)
 
 
-def _last_end(xp: ModuleType, ends: Array, places: Array) -> Array:
+def _last_end(xp: ModuleType, ends: Array, positions: Array) -> Array:
     found = xp.full(ends.shape, -1)
-    found[..., 1:] = xp.where(ends, places, -1)[..., :-1]
+    found[..., 1:] = xp.where(ends, positions, -1)[..., :-1]
     return running(xp, xp.maximum, found, -1)
 
 
-def _taken(xp: ModuleType, self: Array, places: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """Return the elements at one place of each row, rows being along `dim`, and the places."""
-    places = places.swapaxes(dim, -1)
-    values = xp.take_along_axis(self, places, axis=dim)
-    return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
+def _taken(xp: ModuleType, self: Array, positions: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """Return the elements at one position of each row, rows being along `dim`, and the positions."""
+    positions = positions.swapaxes(dim, -1)
+    values = xp.take_along_axis(self, positions, axis=dim)
+    return (values, positions) if keepdim else (values.squeeze(dim), positions.squeeze(dim))
 
 
 def sort_keys(xp: ModuleType, self: Array, descending: bool = False) -> Array:
@@ -165,7 +166,7 @@ def sort_keys(xp: ModuleType, self: Array, descending: bool = False) -> Array:
 
 
 def _packed(xp: ModuleType, keys: Array) -> Array | None:
-    """Return keys and places in one 64-bit word each, None where both do not fit."""
+    """Return keys and positions in one 64-bit word each, None where both do not fit."""
     length = keys.shape[-1]
     if keys.dtype.itemsize > 4 or length > 1 << 32:
         return None
@@ -181,7 +182,8 @@ def _unpacked(packed: Array) -> Array:
 
 
 def _order(xp: ModuleType, keys: Array) -> Array:
-    """Return the places of the keys along the last dimension in their order; equal keys stay in the order they have."""
+    """Return the positions of the keys along the last dimension in their order; equal keys stay in the order they
+    have."""
     packed = _packed(xp, keys)
     if packed is None:
         return _order_of_wide(xp, keys)
@@ -195,7 +197,7 @@ def _order_of_wide(xp: ModuleType, keys: Array) -> Array:
     differs = ordered[..., 1:] != ordered[..., :-1]
     if keys.shape[-1] > 1 << 32 or differs.all():
         return order
-    # The faster sort mixed up equal keys: sorted again by the number of their run, then by place.
+    # The faster sort mixed up equal keys: sorted again by the number of their run, then by position.
     runs = xp.zeros(keys.shape, dtype="uint32")
     xp.cumsum(differs, axis=-1, dtype="uint32", out=runs[..., 1:])
     packed = runs.astype("uint64")
@@ -206,7 +208,7 @@ def _order_of_wide(xp: ModuleType, keys: Array) -> Array:
 
 
 def _first_of_order(xp: ModuleType, keys: Array, k: int) -> Array:
-    """Return the first `k` places of `_order`."""
+    """Return the first `k` positions of `_order`."""
     length = keys.shape[-1]
     if 4 * k > length:
         return _order(xp, keys)[..., :k]
@@ -223,7 +225,8 @@ def _first_of_order(xp: ModuleType, keys: Array, k: int) -> Array:
 
 
 def _place_of(xp: ModuleType, keys: Array, k: int) -> Array:
-    """Return the `k`-th place of `_order` in a dimension of one; with keys of 64 bits, that of any key equal to it."""
+    """Return the `k`-th position of `_order` in a dimension of one; with keys of 64 bits, that of any key equal to
+    it."""
     packed = _packed(xp, keys)
     if packed is None:
         return keys.argpartition(k, axis=-1)[..., k : k + 1]

@@ -78,17 +78,17 @@ def glu(self: Along, dim: Dim) -> Plan:
 def _halved(self: Any, dim: int) -> TensorSpec:
     if not self.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
-    place = layouts.wrap_dim(dim, self.ndim)
-    size = self.shape[place]
+    axis = layouts.wrap_dim(dim, self.ndim)
+    size = self.shape[axis]
     if not holds(size % 2 == 0):
-        raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {size}")
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {size}")
     given = as_dtype(self.dtype)
     check_accepted("floating", given)
     compute = opmath(given)
-    shape = (*self.shape[:place], size // 2, *self.shape[place + 1 :])
+    shape = (*self.shape[:axis], size // 2, *self.shape[axis + 1 :])
     half = (shape, element_strides(self))
     strides = layouts.pointwise_strides(shape, [half, half])
-    return TensorSpec(shape, strides, given, given, compute, compute, (given is not compute,), dims=(place,))
+    return TensorSpec(shape, strides, given, given, compute, compute, (given is not compute,), dims=(axis,))
 
 
 def like_contiguous(self: Elementwise) -> Plan:

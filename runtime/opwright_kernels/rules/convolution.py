@@ -51,7 +51,7 @@ def convolution(
 
 
 def _accepted(transposed: bool, dilation: Sequence[int]) -> str:
-    """Return the dtypes accepted: PyTorch's transposed and dilated kernels serve no integers but int64."""
+    """Return the dtypes accepted: PyTorch's transposed and dilated kernels handle no integers but int64."""
     is_dilated = any(each != 1 for each in dilation)
     return f"{'int64' if transposed or is_dilated else 'integer'} floating complex"
 

@@ -1,7 +1,7 @@
 """Signatures of core dimensions, `"(m,k),(k,n)->(m,n)"`: NumPy's, with the sizes of results as formulas.
 
 NEP 20 says what `3`, `n?` and `n|1` mean: https://numpy.org/neps/nep-0020-gufunc-signature-enhancement.html.
-`opwright_codegen.bindings.core_dimensions` reads the same language, for errors with a place.
+`opwright_codegen.bindings.core_dimensions` reads the same language, for errors with a position.
 """
 
 from __future__ import annotations
@@ -132,13 +132,13 @@ class CoreSizes:
             if len(shape) < sum(each.name not in self._missing for each in names):
                 self._missing |= {each.name for each in names if each.is_optional}
         cores = [[each for each in names if each.name not in self._missing] for names in inputs]
-        for place, (core, shape) in enumerate(zip(cores, shapes, strict=True)):
+        for position, (core, shape) in enumerate(zip(cores, shapes, strict=True)):
             if len(shape) < len(core) or (not batched and len(shape) > len(core)):
                 least = "at least " if batched else ""
                 dimensions = "dimension" if len(core) == 1 else "dimensions"
                 hint = "; matmul takes matrices, too" if self._signature.text == _DOT and len(shape) > 1 else ""
                 raise RuntimeError(
-                    f"argument {place} must have {least}{len(core)} {dimensions}, but has {len(shape)}{hint}"
+                    f"argument {position} must have {least}{len(core)} {dimensions}, but has {len(shape)}{hint}"
                 )
         return cores
 

@@ -35,7 +35,7 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     if len(dims) == 0:
         return tuple(range(ndim))
     wrapped = tuple(wrap_dim(dim, ndim) for dim in dims)
-    for place, dim in enumerate(wrapped):
-        if dim in wrapped[:place]:
+    for position, dim in enumerate(wrapped):
+        if dim in wrapped[:position]:
             raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
     return wrapped if ndim else ()

@@ -24,9 +24,9 @@ _gathered = SpecCache()
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
     """Plan the elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has
-    dimensions, which the kernel gets in its place.
+    dimensions, which the kernel gets instead.
 
-    The positions' broadcast shape takes the place of the indexed dimensions, or comes first where these are not
+    The positions' broadcast shape replaces the indexed dimensions, or comes first where these are not
     neighbours.
     Raises IndexError where masks or positions do not fit.
     """
@@ -129,7 +129,7 @@ def _written_spec(self: Any, indices: Sequence[Any], values: Any) -> TensorSpec:
 def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
     """Whether all are positions, and none a mask. Raises IndexError where they do not fit."""
     dim, has_masks = 0, False
-    for place, each in enumerate(indices):
+    for position, each in enumerate(indices):
         if each is not None and each.dtype in (bool_, uint8):
             _check_mask(self, each, dim)
             dim, has_masks = dim + each.ndim, True
@@ -137,7 +137,7 @@ def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
             dim += 1
         else:
             raise IndexError(
-                f"tensors used as indices must be long, int, byte or bool tensors, but index {place} is {each.dtype}"
+                f"tensors used as indices must be long, int, byte or bool tensors, but index {position} is {each.dtype}"
             )
     if dim > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim} (got {dim})")
@@ -170,11 +170,11 @@ def positions_of(indices: Sequence[Any]) -> list[Any]:
 
 
 def _check_mask(self: Any, mask: Any, dim: int) -> None:
-    for place, size in enumerate(mask.shape):
-        if dim + place >= self.ndim or not holds(self.shape[dim + place] == size):
+    for position, size in enumerate(mask.shape):
+        if dim + position >= self.ndim or not holds(self.shape[dim + position] == size):
             raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {place} does not match "
-                f"the shape of the indexed tensor {list(self.shape)} at index {dim + place}"
+                f"The shape of the mask {list(mask.shape)} at index {position} does not match "
+                f"the shape of the indexed tensor {list(self.shape)} at index {dim + position}"
             )
 
 

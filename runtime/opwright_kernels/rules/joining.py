@@ -30,13 +30,13 @@ def cat(tensors: Sequence[Along], dim: Dim = 0) -> Plan:
 
 def _joined_spec(tensors: Sequence[Any], dim: int) -> TensorSpec:
     joined = [each for each in tensors if each.ndim != 1 or not layouts.is_empty(each.shape)] or list(tensors)
-    for place, tensor in enumerate(tensors):
+    for position, tensor in enumerate(tensors):
         if tensor.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     first = joined[0]
     dim = layouts.wrap_dim(dim, first.ndim)
     for tensor in joined[1:]:
-        _check_joinable(first, tensor, dim, next(place for place, other in enumerate(tensors) if other is tensor))
+        _check_joinable(first, tensor, dim, next(position for position, other in enumerate(tensors) if other is tensor))
     shape = (*first.shape[:dim], sum(tensor.shape[dim] for tensor in joined), *first.shape[dim + 1 :])
     common = result_type(*tensors)
     channels_last = len(shape) == 4 and all(
@@ -49,14 +49,14 @@ def _joined_spec(tensors: Sequence[Any], dim: int) -> TensorSpec:
     return TensorSpec(shape, strides, common, casts=casts, dims=(dim,))
 
 
-def _check_joinable(first: Any, tensor: Any, dim: int, place: int) -> None:
+def _check_joinable(first: Any, tensor: Any, dim: int, position: int) -> None:
     if tensor.ndim != first.ndim:
         raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}")
     for axis, (want, have) in enumerate(zip(first.shape, tensor.shape, strict=True)):
         if axis != dim and not holds(want == have):
             raise RuntimeError(
                 f"Sizes of tensors must match except in dimension {dim}. "
-                f"Expected size {want} but got size {have} for tensor number {place} in the list."
+                f"Expected size {want} but got size {have} for tensor number {position} in the list."
             )
 
 
@@ -71,11 +71,11 @@ def stack(tensors: Sequence[Along], dim: NewDim = 0) -> Plan:
 
 def _stacked_spec(tensors: Sequence[Any], dim: int) -> TensorSpec:
     shape = tensors[0].shape
-    for place, tensor in enumerate(tensors):
+    for position, tensor in enumerate(tensors):
         if not layouts.same_shape(tensor.shape, shape):
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
-                f"and {list(tensor.shape)} at entry {place}"
+                f"and {list(tensor.shape)} at entry {position}"
             )
     dim = layouts.wrap_dim(dim, len(shape) + 1)
     joined = (*shape[:dim], len(tensors), *shape[dim:])

@@ -1,4 +1,4 @@
-"""Arrays with more places at the borders of their last dimensions, or with fewer."""
+"""Arrays with more positions at the borders of their last dimensions, or with fewer."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from opwright_kernels.rules.memory_formats import suggested_strides
 
 
 def padded(self: Any, pad: Sequence[int], *, value: complex = 0) -> Plan:
-    """Plan `self` with the places that `pad` says around each dimension, the last one first; negative ones go.
+    """Plan `self` with the positions that `pad` says around each dimension, the last one first; negative ones go.
 
     Raises RuntimeError for more pairs than dimensions, for half a pair, where less than nothing would be left, and
-    for a value of new places that the dtype cannot hold.
+    for a value of new positions that the dtype cannot hold.
     """
     check_pairs(self, pad)
     shape = padded_shape(self.shape, pad)

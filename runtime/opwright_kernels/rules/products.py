@@ -37,7 +37,7 @@ def gufunc(
     others (`(n)->(n+1)`), or said by name: `gufunc("(n,d)->(p)", x, p=n*(n-1)//2)`, `gufunc("(n,d)->(n,k)", x, k=k)`
     with an argument `k`; in Python a formula is a text, `p="n*(n-1)//2"`.
 
-    Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are served, as
+    Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are handled, as
     for `pointwise`; without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the
     sizes that do not fit, or the dtypes.
     """
@@ -146,8 +146,8 @@ def cross(self: Along, other: Along, dim: Dim) -> Plan:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    place = layouts.wrap_dim(dim, self.ndim)
-    sizes = (self.shape[place], other.shape[place])
+    axis = layouts.wrap_dim(dim, self.ndim)
+    sizes = (self.shape[axis], other.shape[axis])
     if not (holds(sizes[0] == 3) and holds(sizes[1] == 3)):
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
     if self.dtype != other.dtype:

@@ -79,7 +79,7 @@ def repeated(self: Any, repeats: Sequence[int]) -> Plan:
 
 
 def narrowed(self: Along, dim: Dim, start: int, length: int) -> Plan:
-    """Plan `length` places of `dim` from `start` on, as a contiguous copy."""
+    """Plan `length` positions of `dim` from `start` on, as a contiguous copy."""
     if not self.ndim:
         raise RuntimeError("narrow_copy: expected at least one dimension, but got a 0-dim tensor")
     dim = layouts.wrap_dim(dim, self.ndim)
@@ -94,7 +94,7 @@ def narrowed(self: Along, dim: Dim, start: int, length: int) -> Plan:
 
 
 def slice_overlaid(self: Along, src: Along, dim: Dim, start: int | None, end: int | None, step: int) -> Plan:
-    """Plan `self` with another array in place of a slice. Raises RuntimeError where it is of another shape."""
+    """Plan `self` with another array instead of a slice. Raises RuntimeError where it is of another shape."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     dim = layouts.wrap_dim(dim, self.ndim)
@@ -105,7 +105,7 @@ def slice_overlaid(self: Along, src: Along, dim: Dim, start: int | None, end: in
 
 
 def selection_overlaid(self: Along, src: Along, dim: Dim, index: int) -> Plan:
-    """Plan `self` with another array at one place of a dimension. Raises IndexError where there is no such place,
+    """Plan `self` with another array at one position of a dimension. Raises IndexError where there is no such position,
     RuntimeError where the array is of another shape."""
     if not self.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -119,7 +119,7 @@ def selection_overlaid(self: Along, src: Along, dim: Dim, index: int) -> Plan:
 
 
 def diagonal_overlaid(self: Along, src: Along, offset: int, dim1: Dim, dim2: Dim) -> Plan:
-    """Plan `self` with another array in place of a diagonal. Raises RuntimeError where it is of another shape."""
+    """Plan `self` with another array instead of a diagonal. Raises RuntimeError where it is of another shape."""
     first, second = layouts.wrap_dim(dim1, self.ndim), layouts.wrap_dim(dim2, self.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -158,9 +158,9 @@ def with_diagonal(self: Along, offset: int, dim1: NewDim, dim2: NewDim) -> Plan:
 def block_diagonal(tensors: Sequence[Any]) -> Plan:
     """Plan matrices along the diagonal of one, promoted together; a vector is a row, a number a 1 × 1 matrix."""
     rows = columns = 0
-    for place, tensor in enumerate(tensors):
+    for position, tensor in enumerate(tensors):
         if tensor.ndim > 2:
-            raise RuntimeError(f"block_diag: expected at most 2 dimensions, but input {place} has {tensor.ndim}")
+            raise RuntimeError(f"block_diag: expected at most 2 dimensions, but input {position} has {tensor.ndim}")
         rows += tensor.shape[0] if tensor.ndim == 2 else 1
         columns += tensor.shape[-1] if tensor.ndim else 1
     common = result_type(*tensors)

@@ -50,8 +50,8 @@ def reduce(
     `kind`: `default` (the input's dtype), `int_to_long` (`sum`: bool and integers become int64), `int_to_float`,
     `float_only` (`mean`: anything else is an error), `bool`, `truth` (`any`: bool, but uint8 for uint8), `long`
     (`argmax`), `real` (`norm`). Half and bfloat16 accumulate in float32. `dtype` and `compute_dtype` are those of
-    `pointwise`: what the answer, and what the operand is converted to (`sum`'s own `dtype` is the latter). `accepts`
-    lists the kinds of dtypes that are served, as for `pointwise`; `nonempty`: a reduced dimension must have elements
+    `pointwise`: what the result, and what the operand is converted to (`sum`'s own `dtype` is the latter). `accepts`
+    lists the kinds of dtypes that are handled, as for `pointwise`; `nonempty`: a reduced dimension must have elements
     (`amax`); without `empty_is_all`, `()` reduces nothing; `combines`: the result of results of parts is that of the
     whole, as of sums, so that Dask may reduce by parts. Raises IndexError for a dimension out of range, RuntimeError
     for one named twice and for a dtype that does not fit.
@@ -82,9 +82,9 @@ def _reduced_spec(
     if nonempty:
         _check_nonempty(sizes, dim, dims, kind)
     if keepdim:
-        shape = tuple(1 if place in dims else size for place, size in enumerate(sizes))
+        shape = tuple(1 if position in dims else size for position, size in enumerate(sizes))
     else:
-        shape = tuple(size for place, size in enumerate(sizes) if place not in dims)
+        shape = tuple(size for position, size in enumerate(sizes) if position not in dims)
     common = _reduced_dtype(kind, given) if compute_dtype is None else as_dtype(compute_dtype)
     if kind == "float_only" and common not in INEXACT:
         raise RuntimeError(

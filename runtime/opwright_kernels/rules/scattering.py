@@ -58,7 +58,8 @@ def check_index_dtype(name: str, index: Any) -> None:
 
 
 def check_index_fits(index: Any, other: Any, name: str, dim: int) -> None:
-    """Raise RuntimeError unless the index is no larger than `other`, except along `dim`; 0-dim counts as one place."""
+    """Raise RuntimeError unless the index is no larger than `other`, except along `dim`; 0-dim counts as one
+    position."""
     if (index.ndim or 1) != (other.ndim or 1):
         error = IndexError if name == "src" and index.ndim > other.ndim else RuntimeError
         raise error(f"Index tensor must have the same number of dimensions as {name} tensor")
@@ -113,7 +114,7 @@ def index_written(
 
 
 def index_copied(self: Any, dim: int, index: Any, source: Any) -> Plan:
-    """Plan `self` with slices of `source` in place of its own along `dim`; contiguous.
+    """Plan `self` with slices of `source` instead of its own along `dim`; contiguous.
 
     Raises IndexError or RuntimeError where they do not fit.
     """

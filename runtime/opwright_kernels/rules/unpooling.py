@@ -1,4 +1,4 @@
-"""Maxima put back to where they came from, and maxima of windows at random places."""
+"""Maxima put back to where they came from, and maxima of windows at random positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from opwright_kernels.rules.windows import check_at_least, check_image
 def unpool(
     self: Any, indices: Any, ndim: int, output_size: Sequence[int], stride: Sequence[int] = (), *, name: str
 ) -> Plan:
-    """Plan images of `output_size` for maxima and their places, which have one shape; the places are int64.
+    """Plan images of `output_size` for maxima and their positions, which have one shape; the positions are int64.
 
     Raises RuntimeError unless that is so, and there are `ndim` sizes.
     """

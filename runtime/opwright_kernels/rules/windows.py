@@ -22,7 +22,7 @@ _pooled = SpecCache()
 
 
 def per_dimension(name: str, values: Sequence[int], ndim: int) -> Shape:
-    """Return one value for each of `ndim` dimensions; one serves all. Raises RuntimeError for other numbers."""
+    """Return one value for each of `ndim` dimensions; one is for all. Raises RuntimeError for other numbers."""
     if len(values) == 1:
         return (values[0],) * ndim
     if len(values) != ndim:

@@ -109,11 +109,11 @@ def one_by_one(xp: ModuleType, function: Callable[[float], float], self: Array, 
 
 def put_where(xp: ModuleType, result: Array, mask: Array, function: Callable[..., Array], *operands: Array) -> None:
     """Set `result[mask] = function(operands[mask])` on 1-d arrays, computed nowhere else."""
-    places = xp.flatnonzero(mask)  # faster to go by than a mask, of which no processor can foresee the next bit
-    if places.size == mask.size:
+    positions = xp.flatnonzero(mask)  # faster to go by than a mask, of which no processor can foresee the next bit
+    if positions.size == mask.size:
         result[...] = function(*operands)
-    elif places.size:
-        result[places] = function(*[operand.take(places) for operand in operands])
+    elif positions.size:
+        result[positions] = function(*[operand.take(positions) for operand in operands])
 
 
 def ratio(coefficients: tuple[Coefficients, Coefficients], x: Array) -> Array:

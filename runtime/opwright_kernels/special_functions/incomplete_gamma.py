@@ -17,7 +17,7 @@ from opwright_kernels.special_functions.special import erfc_of_block
 
 Array = Any
 
-_LARGE, _NEAR = 50.0, 0.3  # Temme's expansion serves from this a on, where |x - a| is less than this part of it
+_LARGE, _NEAR = 50.0, 0.3  # Temme's expansion is used from this a on, where |x - a| is less than this part of it
 _STEPS = 2000  # of a series, at most
 _DIGITS = 2.0**-53
 _SQRT_2PI = 2.5066282746310002

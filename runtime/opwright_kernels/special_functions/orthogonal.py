@@ -125,16 +125,16 @@ def _by_recurrence(xp: ModuleType, x: Array, degrees: Array, first: Array, step:
     An element leaves the loop where its degree is reached, or where it became NaN.
     """
     result = xp.where(degrees == 0, 1, xp.where(degrees == 1, first, 0)).astype(x.dtype)
-    places = xp.flatnonzero(degrees > 1)
-    x, q, degrees = x[places], first[places], degrees[places]
+    positions = xp.flatnonzero(degrees > 1)
+    x, q, degrees = x[positions], first[positions], degrees[positions]
     p, k = xp.ones_like(q), 0
-    while places.size:
+    while positions.size:
         k += 1
         p, q = q, step(x, q, p, k)
         done = (degrees == k + 1) | xp.isnan(q)
         if done.any():
-            result[places[done]] = q[done]
-            x, q, p, degrees, places = (each[~done] for each in (x, q, p, degrees, places))
+            result[positions[done]] = q[done]
+            x, q, p, degrees, positions = (each[~done] for each in (x, q, p, degrees, positions))
     return result
 
 
@@ -152,9 +152,9 @@ def _chebyshev(xp: ModuleType, kind: str, x: Array, n: Array) -> Array:
     is_low = degrees <= _LOW
     result = _by_recurrence(xp, x, xp.where(is_low, degrees, 0), first, lambda x, q, p, k: (x + x) * q - p)
     # Where two numbers of the recurrence are infinite, it has lost the third one.
-    places = xp.flatnonzero(~is_low | xp.isnan(result))
-    if places.size:
-        result[places] = _by_angle(xp, kind, x[places].astype("float64"), degrees[places].astype("float64"))
+    positions = xp.flatnonzero(~is_low | xp.isnan(result))
+    if positions.size:
+        result[positions] = _by_angle(xp, kind, x[positions].astype("float64"), degrees[positions].astype("float64"))
     return result
 
 

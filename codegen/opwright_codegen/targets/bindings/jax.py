@@ -1,6 +1,6 @@
 """`NAME_jax.py`: the operators of a package as functions of JAX's arrays.
 
-What is written down is which operators there are, and which of them C serves. The runtime (`opwright.bindings.jax`)
+What is written down is which operators there are, and which of them C handles. The runtime (`opwright.bindings.jax`)
 finds out shapes by fakes, and derivatives and batches by the package's own formulas and rules.
 """
 
@@ -85,7 +85,7 @@ def _is_constant(package: Package, operator: OperatorView) -> bool:
 
 
 def _native(package: Package, operator: OperatorView) -> str | None:
-    """Return what Python is told of the C function that serves an operator; None where none does."""
+    """Return what Python is told of the C function that handles an operator; None where none does."""
     on_cpu = [each for each in package.bindings_of(operator) if each.key == "CPU"]
     return native_call(on_cpu[0], operator.schema) if on_cpu else None
 

@@ -121,7 +121,7 @@ class _Formulas:
         self._own = {each: namer.claim(each) for each in (*given, *self._schema.output_names)}
         self._saved = self._kept()
         self._variables = {each.name: self._variable(each, namer) for each in self._saved}
-        outputs = [self._schema.returns[place].name for place in entry.differentiable_outputs]
+        outputs = [self._schema.returns[position].name for position in entry.differentiable_outputs]
         self._gradients = {f"grad_{each}": namer.claim(f"grad_{each}") for each in outputs if each is not None}
 
     def _variable(self, saved: Saved, namer: Namer) -> str:
@@ -134,8 +134,8 @@ class _Formulas:
 
     @property
     def _is_several(self) -> bool:
-        places = self._entry.differentiable_outputs
-        return len(places) > 1 or any(self._schema.returns[place].type.is_list_like for place in places)
+        positions = self._entry.differentiable_outputs
+        return len(positions) > 1 or any(self._schema.returns[position].type.is_list_like for position in positions)
 
     def view(self) -> GradientView:
         """Return its functions, and what registers them."""
@@ -143,7 +143,9 @@ class _Formulas:
         statements = [*self._kept_function(kept), "", "", *self._backward_function(backward)]
         arguments = [quoted(self._full), kept, backward, f"of={_names(self._entry.differentiable_inputs)}"]
         if len(self._schema.returns) > 1:
-            arguments.append(f"outputs={tuple_text([str(place) for place in self._entry.differentiable_outputs])}")
+            arguments.append(
+                f"outputs={tuple_text([str(position) for position in self._entry.differentiable_outputs])}"
+            )
         return GradientView(tuple(statements), bracketed("binding.gradient(", arguments, ")"))
 
     def _kept_function(self, name: str) -> list[str]:
@@ -161,7 +163,7 @@ class _Formulas:
         lines = [signature(name, parameters, "Any")]
         used = {name for derivative in self._entry.derivatives for name in derivative.gradient_names}
         if self._is_several and any(each in self._gradients for each in used):
-            names = [f"grad_{self._schema.returns[place].name}" for place in self._entry.differentiable_outputs]
+            names = [f"grad_{self._schema.returns[position].name}" for position in self._entry.differentiable_outputs]
             lines.append(
                 "    " + ", ".join(self._gradients[each] if each in used else "_" for each in names) + " = grads"
             )
@@ -177,10 +179,10 @@ class _Formulas:
         by_input = {each.inputs[0]: each for each in derivatives}
         none = Constant(None)
         items = tuple(
-            Conditional(Subscript(Verbatim("needs"), Constant(place)), self._formula(by_input[name]), none)
+            Conditional(Subscript(Verbatim("needs"), Constant(position)), self._formula(by_input[name]), none)
             if len(inputs) > 1
             else self._formula(by_input[name])
-            for place, name in enumerate(inputs)
+            for position, name in enumerate(inputs)
         )
         chosen = formula_lines(Tuple(items), self._spelling(), 4, "return ")
         is_short = all(len(line) <= LINE for line in chosen.splitlines()) and chosen.count("\n") <= 2 * len(items) + 1
@@ -195,7 +197,7 @@ class _Formulas:
     def _one_by_one(self) -> list[str]:
         """Return statements, one group a formula: where one gives several gradients, or none."""
         inputs = self._entry.differentiable_inputs
-        names = {name: f"grad_of_{place}" for place, name in enumerate(inputs)}
+        names = {name: f"grad_of_{position}" for position, name in enumerate(inputs)}
         lines = [f"{' = '.join(names.values())} = None"]
         for derivative in self._entry.derivatives:
             asked = " or ".join(f"needs[{inputs.index(name)}]" for name in derivative.inputs)
@@ -227,8 +229,8 @@ class _Formulas:
                 case Reference(Kind.GRAD, name) if not self._is_several and name != "grad":
                     return Verbatim("grad")
                 case Reference(Kind.MASK):
-                    places = [self._entry.differentiable_inputs.index(name) for name in derivative.inputs]
-                    return Verbatim("[" + ", ".join(f"needs[{place}]" for place in places) + "]")
+                    positions = [self._entry.differentiable_inputs.index(name) for name in derivative.inputs]
+                    return Verbatim("[" + ", ".join(f"needs[{position}]" for position in positions) + "]")
                 case _:
                     return None
 

@@ -30,7 +30,7 @@ def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], names
         return None
     raw = [each.kernel for each in kernels if each.kernel.raw]
     host = [each.kernel for each in kernels if not each.kernel.raw]
-    sources = {source: f"_SOURCE{place}" for place, source in enumerate(dict.fromkeys(map(_source, raw)))}
+    sources = {source: f"_SOURCE{position}" for position, source in enumerate(dict.fromkeys(map(_source, raw)))}
     loaded = f"{quoted(module(namespace))}, {quoted(cuda_digest(kernels))}"
     library = [f"_LIBRARY = NativeLibrary(__name__, dirname(__file__), {loaded})"] if host else []
     names = [
@@ -74,7 +74,7 @@ def _line(each: CudaFunctions, source: str) -> str:
 
 
 def _class(kernel: CudaKernel) -> str:
-    """Return the class of the runtime that serves the kernel."""
+    """Return the class of the runtime that handles the kernel."""
     return f"Cuda{'' if kernel.raw else 'Host'}{'Writer' if kernel.writes else 'Kernel'}"
 
 

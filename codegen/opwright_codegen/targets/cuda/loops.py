@@ -58,7 +58,7 @@ def _line(kernel: LoopKernel) -> str:
     expression = kernel.expression
     source = ["__file__", quoted(_source(kernel)), tuple_text(list(map(quoted, _OPTIONS))), quoted(_ELEMENTS)]
     functions = [f"{quoted(dtype)}: {quoted(_function(kernel, dtype))}" for dtype in kernel.dtypes]
-    numbers = [f"s{place}" for place in range(len(numbers_of(expression.root)))]
+    numbers = [f"s{position}" for position in range(len(numbers_of(expression.root)))]
     sorts = [*((name, "array") for name in expression.tensors), *((name, "scalar") for name in numbers)]
     arguments = tuple_text([quoted(f"{name}: {sort}") for name, sort in sorts])
     given = [
@@ -93,7 +93,7 @@ def _shown(kernel: LoopKernel, dtype: str) -> dict[str, object]:
         "strided": _parameters(f"{name}_strided", ["int64_t n", "int ndim", "opwright_sizes shape", *walked, *last]),
         "numbers": [f"const {types.type} s{i} = ({types.type})n{i};" for i in numbers],
         "places": "".join(f", p{i} = 0" for i in operands),
-        "steps": [f"p{i} += place * steps{i}[dim];" for i in operands],
+        "steps": [f"p{i} += index * steps{i}[dim];" for i in operands],
         "at_dense": _at(kernel, dtype, [f"a{i}[i]" for i in operands]),
         "at_strided": _at(kernel, dtype, [f"a{i}[p{i}]" for i in operands]),
     }
@@ -103,7 +103,7 @@ def _at(kernel: LoopKernel, dtype: str, elements: Sequence[str]) -> str:
     """Return the result's element as it is stored, of the elements of operands."""
     half, types = _HALVES.get(dtype), types_of(dtype)
     given = [_value(element, half, types) for element in elements]
-    given += [f"s{place}" for place in range(len(numbers_of(kernel.expression.root)))]
+    given += [f"s{position}" for position in range(len(numbers_of(kernel.expression.root)))]
     call = f"{_function(kernel, dtype)}_of({', '.join(given)})"
     return f"to_{half}({call})" if half and not kernel.expression.is_truth else call
 

@@ -76,11 +76,11 @@ def sources_context(kernels: Sequence[CudaFunctions]) -> dict[str, object] | Non
 def _statements(kernel: CudaKernel, function: str, kind: str) -> Iterator[str]:
     """Yield the statements of a shim: arguments are read in order, the function is called, its status answered."""
     reads, passed = [], []
-    for place, (sort, form) in enumerate(_passed(kernel, kind)):
+    for position, (sort, form) in enumerate(_passed(kernel, kind)):
         type_, reader = _READ[sort]
-        yield f"{type_}a{place};"
-        reads.append(f"{reader}(args[{place}], &a{place})")
-        passed.append(form.format(f"a{place}"))
+        yield f"{type_}a{position};"
+        reads.append(f"{reader}(args[{position}], &a{position})")
+        passed.append(form.format(f"a{position}"))
     checks = "".join(f" || !{read}" for read in reads)
     yield f"if (count != {len(reads)}{checks})\n    return refused({c_literal(function)});"
     yield "PyThreadState *const thread = PyEval_SaveThread();"

@@ -102,7 +102,7 @@ def _is_complete(entry: Differentiability) -> bool:
         return True
     names = entry.operator.schema.output_names
     given = {output for forward in entry.forward for output in forward.outputs}
-    return all(names[place] in given for place in entry.differentiable_outputs)
+    return all(names[position] in given for position in entry.differentiable_outputs)
 
 
 def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules) -> dict[str, object] | None:
@@ -179,10 +179,10 @@ class _Builder:
         if len(terms) > 1:
             choices = [self._choice(*pair) for pair in zip(terms, counts, strict=True)]
             is_long = any(len(emit(choice, self._spelling)) > LINE - 9 for choice in choices)
-            for place, names in enumerate(counts):
+            for position, names in enumerate(counts):
                 if is_long and len(names) == 1:
-                    yield from self._assigned(f"term{place}", terms[place], *names)
-                    choices[place] = Verbatim(f"term{place}")
+                    yield from self._assigned(f"term{position}", terms[position], *names)
+                    choices[position] = Verbatim(f"term{position}")
             yield from self._returned(Call(Verbatim("sum_terms"), tuple(choices)))
         else:
             yield from self._returned(terms[0])
@@ -297,17 +297,21 @@ def _row(view: OperatorView, rule: Rule) -> str:
     for name, forward in zip(rule.functions, entry.forward, strict=True):
         arguments, results = read_by(schema, forward)
         values = (arguments, forward.tangents, results, forward.outputs)
-        formulas.append(Call(Verbatim("TangentFormula"), (Verbatim(name), *(_places(each, schema) for each in values))))
+        formulas.append(
+            Call(Verbatim("TangentFormula"), (Verbatim(name), *(_positions(each, schema) for each in values)))
+        )
     inputs, ignored = entry.differentiable_inputs, entry.non_differentiable
     if not entry.differentiable_outputs:
         ignored = tuple(argument.name for argument in schema.arguments if argument.type.is_tensor_like)
-    call = Call(Verbatim("ForwardRule"), (_places(inputs, schema), Tuple(tuple(formulas)), _places(ignored, schema)))
+    call = Call(
+        Verbatim("ForwardRule"), (_positions(inputs, schema), Tuple(tuple(formulas)), _positions(ignored, schema))
+    )
     short = view.name.removeprefix(f"{view.schema.name.namespace}::")
     return formula_lines(call, Spelling(), 4, f"{quoted(short)}: ", ",")
 
 
-def _places(names: Sequence[str], schema: FunctionSchema) -> Formula:
+def _positions(names: Sequence[str], schema: FunctionSchema) -> Formula:
     """Return the positions of arguments, or of results."""
-    places = {name: place for place, name in enumerate(schema.output_names)}
-    places |= {argument.name: place for place, argument in enumerate(schema.arguments)}
-    return Tuple(tuple(Constant(places[name]) for name in names))
+    positions = {name: position for position, name in enumerate(schema.output_names)}
+    positions |= {argument.name: position for position, argument in enumerate(schema.arguments)}
+    return Tuple(tuple(Constant(positions[name]) for name in names))

@@ -2,7 +2,7 @@
 
 Note [What is saved]
 Each formula keeps what it names, and only if its input needs a gradient: `other` of a product is saved if `self` does.
-A fact about a tensor (`self.shape`) is saved in the tensor's place. In a backward pass a formula is evaluated only
+A fact about a tensor (`self.shape`) is saved in the tensor's position. In a backward pass a formula is evaluated only
 where its gradient is asked for. The body of a class says how each thing is kept (`opwright.autograd.fields`), by which
 the runtime records calls; for a fact that it does not know there is a function.
 """
@@ -104,7 +104,7 @@ class NodeBuilder:
         namer = Namer((*_LOCALS, *functions.values()))
         self._edges = {name: namer.claim(f"{name}_edge" + "s" * self._is_list(name)) for name in self.inputs}
         self._grads = {name: namer.claim(f"grad_{name}") for name in self.inputs}
-        outputs = [self.schema.returns[place].name for place in entry.differentiable_outputs]
+        outputs = [self.schema.returns[position].name for position in entry.differentiable_outputs]
         self._own = {f"grad_{name}": namer.claim(f"grad_{name}") for name in outputs if name is not None}
         self._own |= {name: namer.claim(name) for name in self._saved.types}
 
@@ -113,8 +113,8 @@ class NodeBuilder:
     @property
     def is_several(self) -> bool:
         """Whether gradients of several results arrive."""
-        places = self.entry.differentiable_outputs
-        return len(places) > 1 or any(self.schema.returns[place].type.is_list_like for place in places)
+        positions = self.entry.differentiable_outputs
+        return len(positions) > 1 or any(self.schema.returns[position].type.is_list_like for position in positions)
 
     @property
     def counts_inputs(self) -> bool:
@@ -238,7 +238,7 @@ class NodeBuilder:
         used = {name for derivative in self.entry.derivatives for name in derivative.gradient_names}
         if not self.is_several or not any(name in self._own for name in used):
             return []
-        names = [f"grad_{self.schema.returns[place].name}" for place in self.entry.differentiable_outputs]
+        names = [f"grad_{self.schema.returns[position].name}" for position in self.entry.differentiable_outputs]
         return [", ".join(self._own[name] if name in used else "_" for name in names) + " = grads"]
 
     def _edge_line(self) -> str:

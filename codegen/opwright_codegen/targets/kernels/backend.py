@@ -88,7 +88,7 @@ def context(
     part: str,
     builder: type[ShimBuilder] = ShimBuilder,
 ) -> dict[str, object] | None:
-    """Return what the template shows; None where the backend serves no operator."""
+    """Return what the template shows; None where the backend handles no operator."""
     own = backend_bindings(bindings, backend.key)
     if not own:
         return None

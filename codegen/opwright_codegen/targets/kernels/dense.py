@@ -1,4 +1,4 @@
-"""Fast shims of pointwise operators: when arrays are so plain that NumPy's own answer is the one the plan asks for."""
+"""Fast shims of pointwise operators: when arrays are so plain that NumPy's own result is the one the plan asks for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DenseFacts:
 
     `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their
     default; `whole`: what is computed where they are other numbers, of floating operands. `kinds`: NumPy's dtype kinds
-    that it serves, '' for all. `checks_result`: the result's dtype is not known beforehand. `is_truth`: it is bool,
+    that it handles, '' for all. `checks_result`: the result's dtype is not known beforehand. `is_truth`: it is bool,
     else it is the operands'. `is_widened`: half and bfloat16 are computed in float32.
     """
 

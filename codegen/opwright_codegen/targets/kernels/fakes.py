@@ -58,7 +58,7 @@ class _FakeBuilder(ShimBuilder):
         ]
 
     def mentioned(self) -> set[str]:
-        """Return the arguments whose arrays it needs: all tensors, since each has a place."""
+        """Return the arguments whose arrays it needs: all tensors, since each has a position."""
         if isinstance(self.binding.meta, Plans):
             outs = self.schema.out_arguments
             return {a.name for a in self.schema.arguments if a.type.is_tensor_like and a not in outs}

@@ -64,7 +64,8 @@ class BoundMeta:
 
 
 def bind_meta(schema: FunctionSchema, text: str) -> BoundMeta:
-    """Return the formula of an operator that is defined at run time. Raises SchemaError with the place in the text."""
+    """Return the formula of an operator that is defined at run time. Raises SchemaError with the position in the
+    text."""
     span = Source("meta", text).whole()
     form = meta_form(Text(text, span))
     if not isinstance(form, MetaFormulas):

@@ -1,4 +1,4 @@
-"""The names of shims: of the functions that serve an operator, and of what these use beside their arguments."""
+"""The names of shims: of the functions that handle an operator, and of what these use beside their arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class ShimNames:
-    """The functions of a backend's module that serve an operator; '' where there is none. `cache` is the view cache of
+    """The functions of a backend's module that handle an operator; '' where there is none. `cache` is the view cache of
     views, `meta` is the function that makes plans; `is_trusted` is the package."""
 
     general: str

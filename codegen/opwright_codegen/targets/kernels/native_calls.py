@@ -5,7 +5,7 @@ The general shim plans as any other, and hands the plan with its operands to `na
 it, brings operands into the form of the convention, calls the C function, and words what is wrong; one that writes
 arguments plans nothing, and hands them over. The fast companions call the C shim, `native.KERNEL.fast`, with the arrays
 as they are. It answers NotImplemented to whatever is not exactly as the C function takes it, and the general shim
-serves the call.
+handles the call.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class NativeFastBuilder:
         return targets.get(self._facts.way, ["None"])
 
     def _result(self) -> Sequence[str]:
-        """Return what follows a call that C has served."""
+        """Return what follows a call that C has handled."""
         shim, schema = self._shim, self._shim.schema
         written = [shim.own[a.name] for a in schema.returned_arguments if a is not None]
         match self._facts.way:

@@ -1,7 +1,7 @@
 """Rows of kernels that a rule plans: Note [Kernel rows].
 
 Note [Kernel rows]
-A row says which function on arrays serves an operator, which arguments it gets, and which of them the rule reads, a
+A row says which function on arrays handles an operator, which arguments it gets, and which of them the rule reads, a
 letter for each (`plans.plan_keys`). The runtime makes what takes Tensors of it, and remembers what the rule
 found out (`dispatch.package.kernel_rows`). An expression of a schema file is a function above its row. A variant is a
 row that names the functional operator's.
@@ -76,8 +76,8 @@ class RowBuilder:
         assert isinstance(meta, Plans) and shim.names.meta is not None
         planned = set(shim.names.meta.arguments)
         kinds = "".join(letter(a, is_read=a.name in planned, is_listed=meta.is_list) for a in shim.schema.arguments)
-        function, places, text = self._kernel(shim, is_written)
-        values = [quoted(kinds), function, _listed(places), f"metas.{shim.names.meta.function}"]
+        function, positions, text = self._kernel(shim, is_written)
+        values = [quoted(kinds), function, _listed(positions), f"metas.{shim.names.meta.function}"]
         values += _operands(shim, meta, kinds)
         is_native = isinstance(shim.binding.kernel, Native)
         if len(shim.schema.returns) > 1:
@@ -92,13 +92,13 @@ class RowBuilder:
     def _kernel(self, shim: ShimBuilder, is_written: bool) -> tuple[str, list[int], str]:
         """Return the function on arrays, the positions of what it gets (-1: the array module), and the text of the
         function if it is an expression's."""
-        places = {a.name: place for place, a in enumerate(shim.schema.arguments)}
+        positions = {a.name: position for position, a in enumerate(shim.schema.arguments)}
         kernel = shim.binding.kernel
         if isinstance(kernel, Named | Native):
             match shim.kernel_call():
                 case Call(Verbatim(function), arguments, _):
                     arguments = arguments[1:] if isinstance(kernel, Native) else arguments  # (the plan comes first)
-                    given = [places[a.name] if isinstance(a, Reference) else -1 for a in arguments]
+                    given = [positions[a.name] if isinstance(a, Reference) else -1 for a in arguments]
                     return function, given, ""
         assert isinstance(kernel, Inline)
         filled = shim.kernel_call("out") if is_written else kernel.formula
@@ -108,11 +108,11 @@ class RowBuilder:
             ):
                 known = [a.name for a in arguments if isinstance(a, Reference) and a.kind is Kind.ARGUMENT]
                 if len(known) == len(arguments):
-                    return f"{self._xp}.{name}", [places[each] for each in known], ""
+                    return f"{self._xp}.{name}", [positions[each] for each in known], ""
             case Call(Attribute(Reference(Kind.ARGUMENT, owner), name), (), ()) if self._xp == "np":
-                return f"np.ndarray.{name}", [places[owner]], ""
+                return f"np.ndarray.{name}", [positions[owner]], ""
             case Reference(Kind.ARGUMENT, owner) if self._xp == "np":  # a copy in the order of the memory
-                return "np.ndarray.__copy__", [places[owner]], ""
+                return "np.ndarray.__copy__", [positions[owner]], ""
         return self._expression(shim, is_written)
 
     def _expression(self, shim: ShimBuilder, is_written: bool) -> tuple[str, list[int], str]:
@@ -126,7 +126,7 @@ class RowBuilder:
         function = f"{shim.names.general}_of_arrays"
         line = formula_lines(formula, shim.spelling(shim.own), 4, "return ")
         text = f"{hugged(f'def {function}(', given, ') -> Any:')}\n    {line}"
-        return function, [place for place, a in enumerate(shim.schema.arguments) if a.name in mentioned], text
+        return function, [position for position, a in enumerate(shim.schema.arguments) if a.name in mentioned], text
 
     def _variant(self, shim: ShimBuilder) -> tuple[str, list[str]] | None:
         """Return what makes a variant's row, and of what: the functional operator's. None where that has none."""
@@ -137,7 +137,7 @@ class RowBuilder:
         base, row = known
         names = [argument.name for argument in schema.arguments]
         own = [argument.name for argument in base.view.schema.arguments]
-        written = [place for place, argument in enumerate(schema.arguments) if argument.is_write]
+        written = [position for position, argument in enumerate(schema.arguments) if argument.is_write]
         if schema.kind is SchemaKind.INPLACE and names == own and len(written) == len(base.view.schema.returns) == 1:
             return "inplace_variant", [row, *([str(written[0])] if written[0] else [])]
         is_last = written == [*range(len(own), len(names))] and len(written) == len(base.view.schema.returns)
@@ -147,14 +147,14 @@ class RowBuilder:
 
 def _operands(shim: ShimBuilder, meta: Plans, kinds: str) -> list[str]:
     """Return the positions of the plan's operands, where these are not the tensors that the rule reads, in order."""
-    places = {argument.name: place for place, argument in enumerate(shim.schema.arguments)}
-    found = [places[name] for name in meta.operands if name is not None]
-    read = [place for place, kind in enumerate(kinds) if kind in "TOL"]
+    positions = {argument.name: position for position, argument in enumerate(shim.schema.arguments)}
+    found = [positions[name] for name in meta.operands if name is not None]
+    read = [position for position, kind in enumerate(kinds) if kind in "TOL"]
     return [f"operands={_listed(found)}"] if found != read else []
 
 
-def _listed(places: Sequence[int]) -> str:
-    return f"({', '.join(map(str, places))}{',' if len(places) == 1 else ''})"
+def _listed(positions: Sequence[int]) -> str:
+    return f"({', '.join(map(str, positions))}{',' if len(positions) == 1 else ''})"
 
 
 def written_bases(bindings: Sequence[Binding]) -> Mapping[str, bool]:

@@ -268,8 +268,8 @@ class ShimBuilder:
         return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in paths}
 
     def _fills_result(self, formula: Formula, writers: Collection[str]) -> bool:
-        """Whether a ufunc, or a function that takes `out`, may write its answer into an array of the result's shape: an
-        answer of another shape would be repeated there, unseen."""
+        """Whether a ufunc, or a function that takes `out`, may write its result into an array of the result's shape: an
+        result of another shape would be repeated there, unseen."""
         meta = self.binding.meta
         if not isinstance(meta, Plans) or not isinstance(call := meta.formulas[0], Call):
             return False

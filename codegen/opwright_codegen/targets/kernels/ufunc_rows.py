@@ -39,9 +39,9 @@ def ufunc_values(binding: Binding, facts: object, xp: str) -> list[str] | None:
 
 
 def ufunc_text(binding: Binding, facts: object) -> str:
-    """Return `ufunc add(0, 1) biufc`: the ufunc, the places of its operands among the arguments, `-1` for a number at
-    place 0, and the kinds of dtypes, "e" for half and bfloat16 computed in float32; ` in place` where the first operand
-    is written. Every other argument has to be the int 1. Returns nothing for another shim."""
+    """Return `ufunc add(0, 1) biufc`: the ufunc, the positions of its operands among the arguments, `-1` for a number
+    at position 0, and the kinds of dtypes, "e" for half and bfloat16 computed in float32; ` in place` where the first
+    operand is written. Every other argument has to be the int 1. Returns nothing for another shim."""
     if not isinstance(facts, DenseFacts) or (facts.writes and binding.view.schema.kind is not SchemaKind.INPLACE):
         return ""
     match facts.formula:
@@ -56,9 +56,9 @@ def ufunc_text(binding: Binding, facts: object) -> str:
     is_whole = len(names) == len(operands) and {*names, *dict(facts.ones)} == set(arguments)
     if not is_whole or any(type(value) is not int or value != 1 for _, value in facts.ones):
         return ""
-    places = [(-1 - arguments.index(each) if each in facts.scalars else arguments.index(each)) for each in names]
-    if facts.writes and places[0] != 0:
+    positions = [(-1 - arguments.index(each) if each in facts.scalars else arguments.index(each)) for each in names]
+    if facts.writes and positions[0] != 0:
         return ""
     # Half is written to through the cast of a result, which has to be made first.
     kinds = f"{facts.kinds or ALL_KINDS}{'e' if facts.is_widened and not facts.writes else ''}"
-    return f"ufunc {name}({', '.join(map(str, places))}) {kinds}{' in place' * facts.writes}"
+    return f"ufunc {name}({', '.join(map(str, positions))}) {kinds}{' in place' * facts.writes}"

@@ -40,8 +40,8 @@ def view_statements(shim: ShimBuilder, meta: ViewOf) -> list[str]:
 
 
 def direct_statements(shim: ShimBuilder) -> list[str]:
-    """Return what serves where the kernel writes all its results, or makes them. One that does both returns them all:
-    what it returns in the place of an argument that the call gave is not looked at."""
+    """Return the shim where the kernel writes all its results, or makes them. One that does both returns them all:
+    what it returns instead of an argument that the call gave is not looked at."""
     returns = shim.schema.returns
     given = shim.given()
     arguments = shim.schema.returned_arguments

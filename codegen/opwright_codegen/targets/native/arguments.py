@@ -62,22 +62,22 @@ def unless(problem: str) -> str:
     return f"if ({problem})\n    return unserved();"
 
 
-def reading(place: int, argument: NativeArgument) -> Iterator[str]:
+def reading(position: int, argument: NativeArgument) -> Iterator[str]:
     """Yield the statements that read an argument that is no array."""
-    given, taken = f"args[{place}]", f"a{place}"
+    given, taken = f"args[{position}]", f"a{position}"
     there = f"{given} != Py_None && " if argument.is_optional else ""
     if argument.sort == "scalar":
         yield f"scalar {taken};"
         yield unless(f"{there}!to_scalar({given}, type, &{taken})")
     elif argument.is_list:
         each = EACH[argument.sort]
-        yield f"{each} v{place}[LISTED];"
+        yield f"{each} v{position}[LISTED];"
         yield f"const {each} *{taken} = NULL;"
-        yield f"int64_t n{place} = 0;"
-        yield unless(f"{there}!{_READ_LIST[argument.sort]}({given}, v{place}, &{taken}, &n{place})")
+        yield f"int64_t n{position} = 0;"
+        yield unless(f"{there}!{_READ_LIST[argument.sort]}({given}, v{position}, &{taken}, &n{position})")
     else:
         is_pointer = argument.is_optional and argument.sort != "text"
-        taken = f"v{place}" if is_pointer else taken
+        taken = f"v{position}" if is_pointer else taken
         kind = ONE[argument.sort]
         yield f"{kind}{'' if kind.endswith('*') else ' '}{taken}{_nothing(argument)};"
         yield unless(f"{there}!{_READ[argument.sort]}({given}, &{taken})")
@@ -89,11 +89,11 @@ def _nothing(argument: NativeArgument) -> str:
     return " = NULL" if argument.sort == "text" else " = 0"
 
 
-def passed(place: int, argument: NativeArgument, member: str) -> list[str]:
+def passed(position: int, argument: NativeArgument, member: str) -> list[str]:
     """Return what a function gets for an argument that is no array; `member` is that of its dtype in a `scalar`."""
-    taken, missing = f"a{place}", f"args[{place}] == Py_None ? NULL : "
+    taken, missing = f"a{position}", f"args[{position}] == Py_None ? NULL : "
     if argument.sort == "scalar":
         return [f"{missing}&{taken}.{member}" if argument.is_optional else f"{taken}.{member}"]
     if argument.is_list:
-        return [taken, f"n{place}"]
-    return [f"{missing}&v{place}" if argument.is_optional and argument.sort != "text" else taken]
+        return [taken, f"n{position}"]
+    return [f"{missing}&v{position}" if argument.is_optional and argument.sort != "text" else taken]

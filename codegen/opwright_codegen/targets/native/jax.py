@@ -80,7 +80,7 @@ def _symbol(name: str) -> str:
 
 
 def native_call(binding: Binding, schema: FunctionSchema) -> str | None:
-    """Return what Python is told of the C function of a binding; None where C does not serve it by itself."""
+    """Return what Python is told of the C function of a binding; None where C does not handle it by itself."""
     kernel = binding.kernel
     if isinstance(kernel, Looped):
         return _loop(kernel, schema)
@@ -89,8 +89,8 @@ def native_call(binding: Binding, schema: FunctionSchema) -> str | None:
     arguments = tuple_text([quoted(str(argument)) for argument in kernel.arguments])
     dtypes = tuple_text([quoted(dtype) for dtype in kernel.dtypes])
     results = tuple_text([quoted(result.dtype) for result in kernel.results])
-    places = tuple_text([str(_place(schema, argument.name)) for argument in kernel.arguments])
-    items = [quoted(_symbol(kernel.name)), quoted(kernel.convention), places, arguments, dtypes, results]
+    positions = tuple_text([str(_place(schema, argument.name)) for argument in kernel.arguments])
+    items = [quoted(_symbol(kernel.name)), quoted(kernel.convention), positions, arguments, dtypes, results]
     return bracketed("Kernel(", items, ")", 8, _AFTER)
 
 
@@ -100,7 +100,7 @@ def _loop(kernel: Looped, schema: FunctionSchema) -> str | None:
     dtypes = [dtype for dtype in loop_dtypes(expression, "CPU") if not may_refuse(expression, dtype)]
     if not dtypes or not all(map(_is_plain, numbers)):
         return None
-    spelling = Spelling(arguments={each.name: f"given[{place}]" for place, each in enumerate(schema.arguments)})
+    spelling = Spelling(arguments={each.name: f"given[{position}]" for position, each in enumerate(schema.arguments)})
     tensors = tuple_text([str(_place(schema, name)) for name in expression.tensors])
     items = [quoted(_symbol(kernel.name)), tensors, tuple_text([quoted(dtype) for dtype in dtypes])]
     items.append(quoted("bool" if expression.is_truth else ""))
@@ -115,32 +115,32 @@ def _is_plain(number: Formula) -> bool:
 
 
 def _place(schema: FunctionSchema, name: str) -> int:
-    return next(place for place, each in enumerate(schema.arguments) if each.name == name)
+    return next(position for position, each in enumerate(schema.arguments) if each.name == name)
 
 
 def _statements(kernel: CKernel) -> Iterator[str]:
     """Yield the statements of one handler."""
     native = kernel.native
-    arrays = [(place, each) for place, each in enumerate(native.arguments) if each.sort == "array"]
-    outs = [f"r{place}" for place in range(len(native.results))]
+    arrays = [(position, each) for position, each in enumerate(native.arguments) if each.sort == "array"]
+    outs = [f"r{position}" for position in range(len(native.results))]
     yield "if (is_described(frame))\n    return NULL;"
     yield f'if (frame->rets.size != {len(outs)})\n    return refused(frame, "a kernel is called with other results");'
     yield 'const XLA_FFI_Array *const told = attribute(frame, "there");'
     yield "const int64_t there = told ? *(const int64_t *)told->data : 0;"
     yield "int64_t next = 0;"
-    for place, _ in arrays:
-        yield f"const XLA_FFI_Buffer *const a{place} = operand(frame, there, {place}, &next);"
-    for place, name in enumerate(outs):
-        yield f"const XLA_FFI_Buffer *const {name} = frame->rets.rets[{place}];"
-    for place, argument in enumerate(native.arguments):
+    for position, _ in arrays:
+        yield f"const XLA_FFI_Buffer *const a{position} = operand(frame, there, {position}, &next);"
+    for position, name in enumerate(outs):
+        yield f"const XLA_FFI_Buffer *const {name} = frame->rets.rets[{position}];"
+    for position, argument in enumerate(native.arguments):
         if argument.sort != "array":
-            yield from _reading(place, argument)
+            yield from _reading(position, argument)
     if native.convention == "strided":
-        for name in (*(f"a{place}" for place, _ in arrays), *outs):
+        for name in (*(f"a{position}" for position, _ in arrays), *outs):
             yield f"int64_t strides_{name}[DIMS];"
             yield f"find_strides({name}, strides_{name});"
     yield "int status = 0;"
-    typed = next(place for place, each in arrays if not each.dtype and not each.is_optional)
+    typed = next(position for position, each in arrays if not each.dtype and not each.is_optional)
     yield f"switch (a{typed}->dtype) {{"
     for dtype, function in zip(native.dtypes, kernel.functions, strict=True):
         values = ", ".join(_passed(kernel, function.suffix, outs))
@@ -149,14 +149,14 @@ def _statements(kernel: CKernel) -> Iterator[str]:
     yield f"return finished(frame, {c_literal(native.operator)}, status);"
 
 
-def _reading(place: int, argument: NativeArgument) -> Iterator[str]:
+def _reading(position: int, argument: NativeArgument) -> Iterator[str]:
     """Yield what reads an argument that is no array."""
-    yield f'const XLA_FFI_Array *const w{place} = attribute(frame, "a{place}");'
+    yield f'const XLA_FFI_Array *const w{position} = attribute(frame, "a{position}");'
     if argument.sort == "scalar":
-        yield f"scalar s{place} = {{0}};"
-        yield f"if (w{place})\n    memcpy(&s{place}, w{place}->data, sizeof s{place});"
+        yield f"scalar s{position} = {{0}};"
+        yield f"if (w{position})\n    memcpy(&s{position}, w{position}->data, sizeof s{position});"
     elif argument.sort == "bool" and not argument.is_list:
-        yield f"const int b{place} = w{place} && *(const uint8_t *)w{place}->data;"
+        yield f"const int b{position} = w{position} && *(const uint8_t *)w{position}->data;"
 
 
 def _passed(kernel: CKernel, suffix: str, outs: Sequence[str]) -> Iterator[str]:
@@ -164,11 +164,11 @@ def _passed(kernel: CKernel, suffix: str, outs: Sequence[str]) -> Iterator[str]:
     convention = kernel.native.convention
     if convention == "elementwise":
         yield f"elements_of({outs[0]})"
-    for place, argument in enumerate(kernel.native.arguments):
+    for position, argument in enumerate(kernel.native.arguments):
         if argument.sort == "array":
-            yield from _array(f"a{place}", convention)
+            yield from _array(f"a{position}", convention)
         else:
-            yield from _value(place, argument, suffix)
+            yield from _value(position, argument, suffix)
     for name in outs:
         yield from _array(name, convention)
 
@@ -178,16 +178,16 @@ def _array(name: str, convention: str) -> list[str]:
     return [f"{name}->data", *(told[word] for _, word in geometry(convention))]
 
 
-def _value(place: int, argument: NativeArgument, suffix: str) -> list[str]:
-    word = f"w{place}"
+def _value(position: int, argument: NativeArgument, suffix: str) -> list[str]:
+    word = f"w{position}"
     if argument.sort == "scalar":
-        member = f"s{place}.{suffix}"
+        member = f"s{position}.{suffix}"
         return [f"{word} ? &{member} : NULL" if argument.is_optional else member]
     if argument.is_list:
         return [f"{word} ? (const {EACH[argument.sort]} *){word}->data : NULL", f"{word} ? (int64_t){word}->size : 0"]
     if argument.sort == "text":
         return [f"{word} ? (const char *){word}->data : NULL"]
     if argument.sort == "bool":
-        return [f"{word} ? &b{place} : NULL" if argument.is_optional else f"b{place}"]
+        return [f"{word} ? &b{position} : NULL" if argument.is_optional else f"b{position}"]
     data = f"(const {EACH[argument.sort]} *){word}->data"
     return [f"{word} ? {data} : NULL" if argument.is_optional else f"{word} ? *{data} : 0"]

@@ -151,12 +151,12 @@ def _function(kernel: LoopKernel, dtype: str) -> str:
     return f"{kernel.name}_loop_{types_of(dtype).suffix}"
 
 
-def _number(types: CTypes, place: int) -> str:
+def _number(types: CTypes, position: int) -> str:
     """Return a number of a call in the dtype of a loop."""
     if types.is_complex:
-        parts = ", ".join(f"({types.part})numbers[{place}].parts[{part}]" for part in (0, 1))
+        parts = ", ".join(f"({types.part})numbers[{position}].parts[{part}]" for part in (0, 1))
         return f"make_{types.suffix}({parts})"
-    return f"({types.type})numbers[{place}].{'real' if types.is_float else 'whole'}"
+    return f"({types.type})numbers[{position}].{'real' if types.is_float else 'whole'}"
 
 
 def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:
@@ -165,11 +165,11 @@ def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:
     result = "uint8_t" if expression.is_truth else types.type
     text = c_form(expression, dtype)
     count = len(numbers_of(expression.root))
-    for place in range(len(expression.tensors)):
-        yield f"const {types.type} *const a{place} = from[{place}];"
+    for position in range(len(expression.tensors)):
+        yield f"const {types.type} *const a{position} = from[{position}];"
     yield f"{result} *const out = to;"
-    for place in range(count):
-        yield f"const {types.type} s{place} = {_number(types, place)};"
+    for position in range(count):
+        yield f"const {types.type} s{position} = {_number(types, position)};"
     if not count:
         yield "(void)numbers;"
     is_checked = "&bad" in text
@@ -179,8 +179,8 @@ def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:
         yield "EACH_ALONE"
     yield "for (int64_t i = 0; i < count; i++) {"
     truth = " != 0" if types.suffix == "b8" else ""
-    for place in range(len(expression.tensors)):
-        yield f"    const {types.type} x{place} = a{place}[i]{truth};"
+    for position in range(len(expression.tensors)):
+        yield f"    const {types.type} x{position} = a{position}[i]{truth};"
     yield f"    out[i] = {text};"
     yield "}"
     yield f"return {'bad' if is_checked else '0'};"

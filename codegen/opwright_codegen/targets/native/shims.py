@@ -1,9 +1,9 @@
 """Target `native/NS_shims.c`: between Python and the C functions.
 
 Note [C shims]
-A shim serves calls that need no plan: exact arrays of one listed dtype, behaved, in the form of the convention, and
+A shim handles calls that need no plan: exact arrays of one listed dtype, behaved, in the form of the convention, and
 exact numbers. To all else it answers NotImplemented, and the Python shim plans, casts, words errors, and calls it again
-with prepared operands. So errors stay in one place, and what C checks is a few flags. It gets the arguments by
+with prepared operands. So errors stay in one position, and what C checks is a few flags. It gets the arguments by
 position, and behind them an array for each result; None has the shim allocate it, where `meta` says that it is like an
 operand. What is written shares no memory with anything else. Names of schemas are no names here: arguments are `a0`,
 `a1`, and so on.
@@ -72,7 +72,7 @@ def context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], namespace: 
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """An array in C: its place among the arguments, NumPy's number of its dtype, or the variable that holds it."""
+    """An array in C: its position among the arguments, NumPy's number of its dtype, or the variable that holds it."""
 
     place: int
     type: str = "type"
@@ -95,8 +95,8 @@ class _ShimWriter:
         self._kernel = kernel
         self._native = native = kernel.native
         self._operands = [
-            _Array(place, _number(each.dtype), each.is_optional, each.is_written)
-            for place, each in enumerate(native.arguments)
+            _Array(position, _number(each.dtype), each.is_optional, each.is_written)
+            for position, each in enumerate(native.arguments)
             if each.sort == "array"
         ]
         first = len(native.arguments)
@@ -158,13 +158,13 @@ class _ShimWriter:
 
     def _geometry(self, array: _Array) -> Iterator[str]:
         """Yield what finds out shape and strides of an array."""
-        convention, place = self._native.convention, array.place
+        convention, position = self._native.convention, array.place
         if geometry(convention):
-            yield f"int64_t shape{place}[DIMS];"
-            yield f"const int ndim{place} = find_shape({array.name}, shape{place});"
+            yield f"int64_t shape{position}[DIMS];"
+            yield f"const int ndim{position} = find_shape({array.name}, shape{position});"
         if convention == "strided":
-            yield f"int64_t strides{place}[DIMS];"
-            yield unless(f"!find_strides({array.name}, strides{place})")
+            yield f"int64_t strides{position}[DIMS];"
+            yield unless(f"!find_strides({array.name}, strides{position})")
 
     def _allocated(self, out: _Array) -> Iterator[str]:
         """Yield what makes the result, or checks the array that is given for it."""
@@ -237,8 +237,10 @@ class _ShimWriter:
         """Return the call of a C function."""
         arrays = {array.place: array for array in (*self._operands, *self._outs)}
         values = ["size"] if self._native.convention == "elementwise" else []
-        for place, argument in enumerate(self._native.arguments):
-            values += self._array(arrays[place]) if place in arrays else passed(place, argument, function.suffix)
+        for position, argument in enumerate(self._native.arguments):
+            values += (
+                self._array(arrays[position]) if position in arrays else passed(position, argument, function.suffix)
+            )
         for out in self._outs:
             values += self._array(out)
         return f"{function.name}({', '.join(values)})"

@@ -1,1 +1,1 @@
-"""Targets of operators as Python calls them, and the tables that say what serves them."""
+"""Targets of operators as Python calls them, and the tables that say what handles them."""

@@ -66,10 +66,10 @@ def _told(
 ) -> Iterator[tuple[OperatorView, tuple[str, ...]]]:
     """Yield the overloads that so many arguments mean, each with the further tests that it takes."""
     candidates = [o for o in overloads if _fewest(o) <= count <= _positional(o)]
-    for place, overload in enumerate(candidates):
+    for position, overload in enumerate(candidates):
         # A later overload with the same types would not be asked.
-        later = [o for o in candidates[place + 1 :] if _types(o, count) != _types(overload, count)]
-        others = [*candidates[:place], *later]
+        later = [o for o in candidates[position + 1 :] if _types(o, count) != _types(overload, count)]
+        others = [*candidates[:position], *later]
         if not others:
             yield overload, ()
             return
@@ -81,13 +81,17 @@ def _told(
 def _tests(types: Sequence[Type], others: Sequence[Sequence[Type]], builtins: BuiltinNames) -> tuple[str, ...]:
     """Return the tests of an overload's types where others have another type, which tell that it is meant; none where
     they do not tell."""
-    kinds = {place: _kinds(type) for place, type in enumerate(types) if any(other[place] != type for other in others)}
+    kinds = {
+        position: _kinds(type)
+        for position, type in enumerate(types)
+        if any(other[position] != type for other in others)
+    }
     if not all(kinds.values()) or not all(_is_refused(kinds, other) for other in others):
         return ()
     if _NUMBERS in kinds.values() and str(types[0]) == "Tensor":
         kinds[0] = ("Tensor",)  # two numbers are for the overload that takes tensors: div(3, 2)
     return tuple(
-        [_test(f"{builtins['type']}(args[{place}])", found, builtins) for place, found in sorted(kinds.items())]
+        [_test(f"{builtins['type']}(args[{position}])", found, builtins) for position, found in sorted(kinds.items())]
     )
 
 
@@ -97,8 +101,8 @@ def _test(found: str, kinds: Sequence[str], builtins: BuiltinNames) -> str:
 
 
 def _is_refused(kinds: Mapping[int, Sequence[str]], types: Sequence[Type]) -> bool:
-    """Whether arguments of these types refuse values of these kinds, at one place at least."""
-    return any(all(_refuses(types[place], kind) for kind in found) for place, found in kinds.items())
+    """Whether arguments of these types refuse values of these kinds, at one position at least."""
+    return any(all(_refuses(types[position], kind) for kind in found) for position, found in kinds.items())
 
 
 def _types(view: OperatorView, count: int) -> list[Type]:

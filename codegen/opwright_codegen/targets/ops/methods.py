@@ -26,7 +26,7 @@ TEMPLATE = "methods.py.j2"
 class PythonOperator:
     """A special method: it returns `value`, an expression over `self` and `other`.
 
-    `operator` serves two Tensors directly, '' where no overload takes them; `rest` are the defaults passed with them.
+    `operator` handles two Tensors directly, '' where no overload takes them; `rest` are the defaults passed with them.
     `home` is the part and the name of the function that `value` calls with `self` and `other` as they are, '' for
     another expression.
     """
@@ -168,8 +168,8 @@ def context(view: NamespaceView) -> dict[str, object] | None:
 
 def _home(base: str, view: NamespaceView) -> str:
     """Return the part that has the function of a method, and its name where that is another."""
-    place = _place(base, view)
-    return place.removesuffix(f".{base}")
+    position = _place(base, view)
+    return position.removesuffix(f".{base}")
 
 
 def _place(base: str, view: NamespaceView) -> str:

@@ -70,7 +70,7 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
 
 
 def by_use(group: Sequence[OperatorView]) -> list[OperatorView]:
-    """Return the operators of a name with the one first that serves most calls: the one of most tensors, out variants
+    """Return the operators of a name with the one first that handles most calls: the one of most tensors, out variants
     last."""
     tensors = {o.name: sum([p.tensors is Tensors.ONE for p in o.parameters]) for o in group}
     return sorted(group, key=lambda o: (o.operator.kind is SchemaKind.OUT, -tensors[o.name]))

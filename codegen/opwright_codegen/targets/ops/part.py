@@ -1,4 +1,4 @@
-"""The contents of one part of a package: the operators of one schema file, and what serves and records them."""
+"""The contents of one part of a package: the operators of one schema file, and what handles and records them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`register.py`: which functions serve which operators and keys, a row for each operator."""
+"""`register.py`: which functions handle which operators and keys, a row for each operator."""
 
 from __future__ import annotations
 
@@ -116,10 +116,11 @@ def _tuple(*values: str) -> str:
 
 
 def _ufunc(text: str) -> str:
-    """Return the tuple of a ufunc, `ufunc add(0, 1) biufce in place`: its name, places, kinds, and whether in place."""
+    """Return the tuple of a ufunc, `ufunc add(0, 1) biufce in place`: its name, positions, kinds, and whether in
+    place."""
     name, _, rest = text.removeprefix("ufunc ").partition("(")
-    places, _, kinds = rest.partition(") ")
-    numbers = tuple(map(int, places.split(", ")))
+    positions, _, kinds = rest.partition(") ")
+    numbers = tuple(map(int, positions.split(", ")))
     return f'("ufunc", {quoted(name)}, {numbers!r}, {quoted(kinds.removesuffix(" in place"))}, {" in place" in kinds})'
 
 

@@ -93,8 +93,8 @@ def _imports(view: NamespaceView, groups: Sequence[Group], lookups: Lookups) -> 
     words = words_in(texts) & _USED
     if any(operator.result is not None for operator in view.operators.values()):
         words.add("result_class")
-    places = [("..where", "PLACES", "PLACES")]
-    return import_lines(words | {"Declarations"}, ["builtins"] if "builtins" in words else [], places)
+    positions = [("..where", "PLACES", "PLACES")]
+    return import_lines(words | {"Declarations"}, ["builtins"] if "builtins" in words else [], positions)
 
 
 def _group(

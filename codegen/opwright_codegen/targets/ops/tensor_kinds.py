@@ -2,7 +2,7 @@
 
 Note [Tensors and arrays in one call]
 A call gives a Tensor if one of its arguments is a Tensor, and an array if all are arrays. `A` says "all of one kind".
-Calls of both kinds have a declaration for each place where the first Tensor may stand: arrays before it, anything
+Calls of both kinds have a declaration for each position where the first Tensor may stand: arrays before it, anything
 behind it. So no two declarations fit one call; where two do, and an argument's type mentions `Any` as that of arrays
 does, checkers give up and say `Any`. What is written to is what returns, so its kind alone decides, in one declaration.
 """
@@ -44,8 +44,8 @@ def kinds_of(view: OperatorView) -> tuple[TensorKinds, ...]:
     if any(p.argument.is_write for p in parameters) and all(r.is_write for r in view.schema.returns):
         written = tuple([ONE_KIND if p.argument.is_write else ANY_KIND for p in parameters])
         return (TensorKinds(written, ONE_KIND),)
-    places = [i for i, p in enumerate(parameters) if p.tensors is not Tensors.NONE]
-    mixed = [_first_tensor(parameters, place) for place in places] if len(places) > 1 else []
+    positions = [i for i, p in enumerate(parameters) if p.tensors is not Tensors.NONE]
+    mixed = [_first_tensor(parameters, position) for position in positions] if len(positions) > 1 else []
     return (_all(parameters, ONE_KIND), *mixed)
 
 
@@ -53,7 +53,7 @@ def _all(parameters: Sequence[Parameter], kind: str) -> TensorKinds:
     return TensorKinds((kind,) * len(parameters), kind)
 
 
-def _first_tensor(parameters: Sequence[Parameter], place: int) -> TensorKinds:
-    """Return the declaration of calls whose first Tensor stands at `place`."""
-    kinds = [ARRAY if i < place else _TENSOR if i == place else ANY_KIND for i in range(len(parameters))]
-    return TensorKinds(tuple(kinds), _TENSOR, place)
+def _first_tensor(parameters: Sequence[Parameter], position: int) -> TensorKinds:
+    """Return the declaration of calls whose first Tensor stands at `position`."""
+    kinds = [ARRAY if i < position else _TENSOR if i == position else ANY_KIND for i in range(len(parameters))]
+    return TensorKinds(tuple(kinds), _TENSOR, position)

@@ -3,7 +3,7 @@
 problem ──▶ numerical, analytical (reverse and forward): whole Jacobians ──▶ report: where they differ, and `causes`
         ──▶ fast: the same in random directions;  conduct: what else holds of a backward
 
-All Jacobians have one form, `problem.Table`, so that whatever computed two of them, one comparison serves.
+All Jacobians have one form, `problem.Table`, so that whatever computed two of them, one comparison does.
 """
 
 from opwright.autograd.checking.first_order import gradcheck

@@ -74,13 +74,13 @@ def tangents(problem: Problem, directions: dict[int, Numbers], check_dtypes: boo
             if id(tensor) in directions:
                 direction = tensor_like(directions[id(tensor)], tensor.dtype, tensor.device)
                 duals[id(tensor)] = forward_ad.make_dual(tensor, direction)
-        for place, output in enumerate(problem.outputs(duals)):
+        for position, output in enumerate(problem.outputs(duals)):
             primal, tangent = forward_ad.unpack_dual(output)
             if tangent is None:
                 found.append(np.zeros(primal.shape, np.complex128 if is_complex(primal) else np.float64))
                 continue
             if check_dtypes:
-                check_dtype(tangent, primal, f"tangent of {problem.output_label(place)}")
+                check_dtype(tangent, primal, f"tangent of {problem.output_label(position)}")
             found.append(numbers_of(tangent))
     return found
 

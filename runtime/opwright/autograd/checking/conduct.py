@@ -24,14 +24,14 @@ __all__ = [
 Gradients = Sequence[Tensor | Table | None]
 
 
-def check_repeats(problem: Problem, place: int, first: Gradients, again: Gradients, most: float) -> None:
+def check_repeats(problem: Problem, position: int, first: Gradients, again: Gradients, most: float) -> None:
     """Check that two backward passes over one graph give each input the same, to `most`. Raises GradcheckError."""
     for given, one, other in zip(problem.inputs, first, again, strict=True):
         apart = np.abs(_or_zeros(one, given.tensor) - _or_zeros(other, given.tensor))
         if (apart > most).any():
             raise GradcheckError(
                 f"the backward of {problem.name} is not deterministic: two passes over one graph, from "
-                f"{problem.output_label(place)} to {given.label}, differ in {int((apart > most).sum())} of "
+                f"{problem.output_label(position)} to {given.label}, differ in {int((apart > most).sum())} of "
                 f"{apart.size} entries, by up to {apart.max():.6g} (nondet_tol={most:g} is allowed)"
             )
 
@@ -52,14 +52,14 @@ def check_undefined(problem: Problem) -> None:
     """Check that outputs without a gradient count as if it were zero, each alone and all. Raises GradcheckError."""
     count = len(problem.numbers)
     random = np.random.default_rng(0)
-    for missing in [set(range(count)), *({place} for place in range(count) if count > 1)]:
+    for missing in [set(range(count)), *({position} for position in range(count) if count > 1)]:
         outputs = problem.outputs()
         cotangents = [_drawn(each, random) for each in outputs]
         zeros = [aten["zeros_like.default"](each) for each in cotangents]
-        defined = [zeros[place] if place in missing else each for place, each in enumerate(cotangents)]
+        defined = [zeros[position] if position in missing else each for position, each in enumerate(cotangents)]
         expected = backward(problem, outputs, defined)
-        roots = [_Undefined.apply(each) if place in missing else each for place, each in enumerate(outputs)]
-        named = " and ".join(problem.output_label(place) for place in sorted(missing))
+        roots = [_Undefined.apply(each) if position in missing else each for position, each in enumerate(outputs)]
+        named = " and ".join(problem.output_label(position) for position in sorted(missing))
         try:
             found = backward(problem, roots, cotangents)
         except Exception as error:
@@ -84,10 +84,10 @@ def check_undefined_tangents(problem: Problem) -> None:
         zeros = {id(each.tensor): np.zeros_like(like) for each, like in zip(problem.inputs, shapes, strict=True)}
         step = {id(given.tensor): np.ones_like(shape)}
         pairs = zip(tangents(problem, step), tangents(problem, zeros | step), strict=True)
-        for place, (alone, among) in enumerate(pairs):
+        for position, (alone, among) in enumerate(pairs):
             if not np.allclose(alone, among, equal_nan=True):
                 raise GradcheckError(
-                    f"the tangent of {problem.output_label(place)} of {problem.name} is wrong where {given.label} "
+                    f"the tangent of {problem.output_label(position)} of {problem.name} is wrong where {given.label} "
                     "alone has a tangent: it is another than where the other inputs' tangents are zeros"
                 )
 
@@ -95,7 +95,7 @@ def check_undefined_tangents(problem: Problem) -> None:
 def check_batched(problem: Problem) -> None:
     """Check that a batch of gradients gives what each of them does. Raises GradcheckError."""
     random = np.random.default_rng(0)
-    for place, output in enumerate(problem.outputs()):
+    for position, output in enumerate(problem.outputs()):
         samples = [_drawn(output, random) for _ in range(2)]
         single = [backward(problem, [output], [each]) for each in samples]
         together = backward(problem, [output], [aten["stack.default"](samples)], is_grads_batched=True)
@@ -104,7 +104,7 @@ def check_batched(problem: Problem) -> None:
             got = np.zeros_like(expected) if found is None else numbers_of(found)
             if got.shape != expected.shape or not np.allclose(got, expected, equal_nan=True):
                 raise GradcheckError(
-                    f"the batched gradient of {problem.output_label(place)} of {problem.name} with respect to "
+                    f"the batched gradient of {problem.output_label(position)} of {problem.name} with respect to "
                     f"{given.label} differs from that of its samples one by one (is_grads_batched=True)"
                 )
 
@@ -125,11 +125,11 @@ def check_batched_forward(problem: Problem) -> None:
 
         single = [outputs(each) for each in samples]
         together = hooks.transforms().vmap(outputs)(aten["stack.default"](samples))
-        for place, found in enumerate(together):
-            expected = np.stack([numbers_of(each[place]) for each in single])
+        for position, found in enumerate(together):
+            expected = np.stack([numbers_of(each[position]) for each in single])
             if found.shape != expected.shape or not np.allclose(numbers_of(found), expected, equal_nan=True):
                 raise GradcheckError(
-                    f"the batched tangent of {problem.output_label(place)} of {problem.name} with respect to "
+                    f"the batched tangent of {problem.output_label(position)} of {problem.name} with respect to "
                     f"{given.label} differs from that of its samples one by one (check_batched_forward_grad=True)"
                 )
 

@@ -31,21 +31,21 @@ def check_reverse(problem: Problem, checks: Checks) -> None:
     random = np.random.default_rng(SEED)
     steps = [_direction(numbers_of(each.tensor), random) for each in problem.inputs]
     moved = [numerical.along(problem, each, step, checks.eps) for each, step in zip(problem.inputs, steps, strict=True)]
-    for place, output in enumerate(outputs):
+    for position, output in enumerate(outputs):
         v = _direction(numbers_of(output), random)
         cotangent = [tensor_like(v, output.dtype, output.device)]
         grads, again = (analytical.backward(problem, [output], cotangent) for _ in range(2))
-        check_repeats(problem, place, grads, again, checks.nondet_tol)
+        check_repeats(problem, position, grads, again, checks.nondet_tol)
         for number, (given, u, grad) in enumerate(zip(problem.inputs, steps, grads, strict=True)):
             if checks.dtypes and grad is not None:
                 analytical.check_dtype(grad, given.tensor, f"gradient of {given.label}")
-            comparison = Comparison(problem, given, place, output.shape, "reverse", checks.tolerances)
+            comparison = Comparison(problem, given, position, output.shape, "reverse", checks.tolerances)
             found = 0.0 if grad is None else _inner(numbers_of(grad), u)
 
             def whole(output: Tensor = output, number: int = number) -> Table:
                 return analytical.reverse_jacobian(problem, output)[number]
 
-            _compare(comparison, u, v, found, _inner(v, moved[number][place]), checks.eps, whole)
+            _compare(comparison, u, v, found, _inner(v, moved[number][position]), checks.eps, whole)
 
 
 def check_forward(problem: Problem, checks: Checks) -> None:
@@ -56,12 +56,12 @@ def check_forward(problem: Problem, checks: Checks) -> None:
         u = _direction(numbers_of(given.tensor), random)
         found = analytical.tangents(problem, {id(given.tensor): u}, checks.dtypes)
         moved = numerical.along(problem, given, u, checks.eps)
-        for place, (tangent, derivative) in enumerate(zip(found, moved, strict=True)):
-            v = _direction(values[place], random)
-            comparison = Comparison(problem, given, place, tangent.shape, "forward", checks.tolerances)
+        for position, (tangent, derivative) in enumerate(zip(found, moved, strict=True)):
+            v = _direction(values[position], random)
+            comparison = Comparison(problem, given, position, tangent.shape, "forward", checks.tolerances)
 
-            def whole(given: Input = given, place: int = place) -> Table:
-                return analytical.forward_jacobian(problem, given)[place]
+            def whole(given: Input = given, position: int = position) -> Table:
+                return analytical.forward_jacobian(problem, given)[position]
 
             _compare(comparison, u, v, _inner(v, tangent), _inner(v, derivative), checks.eps, whole)
 

@@ -94,10 +94,10 @@ def _check(problem: Problem, checks: Checks) -> None:
 def _check_constant(problem: Problem, checks: Checks) -> None:
     """Check that no output depends on the inputs, where none requires grad."""
     for given in problem.inputs:
-        for place, table in enumerate(numerical.jacobian(problem, given, checks.eps)):
+        for position, table in enumerate(numerical.jacobian(problem, given, checks.eps)):
             if not checks.tolerances.agree(np.zeros_like(table), table):
                 raise GradcheckError(
-                    f"no output of {problem.name} requires grad, but {problem.output_label(place)} moves with "
+                    f"no output of {problem.name} requires grad, but {problem.output_label(position)} moves with "
                     f"{given.label} (its largest derivative is {np.abs(table).max():.6g}): its history is lost on the "
                     "way (detach, no_grad, NumPy), or an operator in it has no derivative formula"
                 )
@@ -114,15 +114,15 @@ def _check_jacobians(problem: Problem, checks: Checks) -> None:
     """Compare the Jacobians of each output and input, entry by entry."""
     expected = [numerical.jacobian(problem, given, checks.eps) for given in problem.inputs]
     outputs = problem.outputs()
-    for place, output in enumerate(outputs if checks.reverse else ()):
+    for position, output in enumerate(outputs if checks.reverse else ()):
         found = analytical.reverse_jacobian(problem, output, checks.dtypes)
         again = analytical.reverse_jacobian(problem, output)
-        conduct.check_repeats(problem, place, found, again, checks.nondet_tol)
+        conduct.check_repeats(problem, position, found, again, checks.nondet_tol)
         for given, table, tables in zip(problem.inputs, found, expected, strict=True):
-            comparison = Comparison(problem, given, place, output.shape, "reverse", checks.tolerances)
-            comparison.check(table, tables[place])
+            comparison = Comparison(problem, given, position, output.shape, "reverse", checks.tolerances)
+            comparison.check(table, tables[position])
     for given, tables in zip(problem.inputs if checks.forward else (), expected, strict=False):
         found = analytical.forward_jacobian(problem, given, checks.dtypes)
-        for place, (output, table) in enumerate(zip(outputs, found, strict=True)):
-            comparison = Comparison(problem, given, place, output.shape, "forward", checks.tolerances)
-            comparison.check(table, tables[place])
+        for position, (output, table) in enumerate(zip(outputs, found, strict=True)):
+            comparison = Comparison(problem, given, position, output.shape, "forward", checks.tolerances)
+            comparison.check(table, tables[position])

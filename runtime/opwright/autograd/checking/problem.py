@@ -100,9 +100,9 @@ class Problem:
         """Return what the differentiable outputs are at the present values of the inputs."""
         return [numbers_of(each) for each in self.outputs()]
 
-    def output_label(self, place: int) -> str:
-        """Return how messages name the differentiable output at `place`."""
-        number = self.numbers[place]
+    def output_label(self, position: int) -> str:
+        """Return how messages name the differentiable output at `position`."""
+        number = self.numbers[position]
         return self._output_labels[number] if self._output_labels else f"output {number}"
 
     def is_repeatable(self) -> bool:
@@ -210,9 +210,9 @@ def _parameters(function: Any) -> list[str]:
 
 def check_same_shapes(problem: Problem, first: Sequence[Numbers], second: Sequence[Numbers]) -> None:
     """Raise GradcheckError where a small step changed the shape of an output."""
-    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+    for position, (one, other) in enumerate(zip(first, second, strict=True)):
         if one.shape != other.shape:
             raise GradcheckError(
-                f"{problem.output_label(place)} of {problem.name} changes its shape when an input moves by eps, from "
-                f"{list(one.shape)} to {list(other.shape)}: it has no derivative there"
+                f"{problem.output_label(position)} of {problem.name} changes its shape when an input moves by eps, "
+                f"from {list(one.shape)} to {list(other.shape)}: it has no derivative there"
             )

@@ -64,7 +64,10 @@ def _backward_of(problem: Problem, given: Sequence[Tensor] | None, apart: bool) 
         )
 
     backward.__qualname__ = f"the backward of {problem.name}"
-    labels = [*problem.labels, *(f"the gradient of {problem.output_label(place)}" for place in range(len(outputs)))]
+    labels = [
+        *problem.labels,
+        *(f"the gradient of {problem.output_label(position)}" for position in range(len(outputs))),
+    ]
     output_labels = [f"the gradient of {each.label}" for each in problem.inputs]
     return Problem(backward, (*problem.arguments, *cotangents), labels, output_labels)
 

@@ -64,7 +64,7 @@ class Function:
         operator, family, arrays, values = self._bound(args, kwargs)
         if isinstance(family, Reducing) and arrays and values[family.reduction] in (1, 2):
             (reduced,) = self._cut(operator, family, arrays, values).results
-            single = [0 if place == family.reduction else value for place, value in enumerate(values)]
+            single = [0 if position == family.reduction else value for position, value in enumerate(values)]
             cut = self._cut(operator, family, arrays, single)
             losses = blocks(self._call(operator, arrays, single), cut)
             return reduced_loss(losses, values[family.reduction], reduced.dtype)
@@ -109,16 +109,21 @@ class Function:
         family = self._overloads.get(overload)
         if family is None:
             raise TypeError(f"{operator.name} is not given to Dask: the generated module says why")
-        arrays = {place: arrays_of[id(value)] for place, value in enumerate(values) if id(value) in arrays_of}
-        return operator, family, arrays, [None if place in arrays else value for place, value in enumerate(values)]
+        arrays = {position: arrays_of[id(value)] for position, value in enumerate(values) if id(value) in arrays_of}
+        return (
+            operator,
+            family,
+            arrays,
+            [None if position in arrays else value for position, value in enumerate(values)],
+        )
 
     def _call(self, operator: Operator, arrays: Mapping[int, Any], values: Sequence[Any]) -> Call:
         return Call(self._package, operator.name, tuple(values), tuple(arrays))
 
     def _cut(self, operator: Operator, family: Family, arrays: Mapping[int, da.Array], values: Sequence[Any]) -> Cut:
         """Return how arrays are cut. What the operator does not take by blocks it is given whole."""
-        tensors = {place: (array.shape, array.dtype) for place, array in arrays.items()}
-        shapes = {place: array.shape for place, array in arrays.items()}
+        tensors = {position: (array.shape, array.dtype) for position, array in arrays.items()}
+        shapes = {position: array.shape for position, array in arrays.items()}
         labels: Labels = family.labels(shapes, values)
         found = results(operator, values, tensors, labels)
         if found is not None and isinstance(family, Windows):

@@ -27,8 +27,8 @@ def combined(operator: Operator, family: Along | Everything, call: Call, array: 
         return None  # which the operator itself answers, or refuses
     if all(array.numblocks[each] == 1 for each in axis):
         return None
-    labels = {call.places[0]: tuple([None if each in axis else each for each in range(array.ndim)])}
-    made = results(operator, call.values, {call.places[0]: (array.shape, array.dtype)}, labels)
+    labels = {call.positions[0]: tuple([None if each in axis else each for each in range(array.ndim)])}
+    made = results(operator, call.values, {call.positions[0]: (array.shape, array.dtype)}, labels)
     if made is None or len(made) != 1:
         return None
     array = array.rechunk({each: tuple([size for size in array.chunks[each] if size]) for each in axis})
@@ -39,7 +39,7 @@ def combined(operator: Operator, family: Along | Everything, call: Call, array: 
 
 def _running(call: Call, array: da.Array, axis: int, labels: Any, made: Result) -> da.Array:
     """Return a running reduction: each part goes on from the last element of the part before."""
-    place, own = call.places[0], labels[call.places[0]]
+    position, own = call.positions[0], labels[call.positions[0]]
     before = (slice(None),) * axis
     found: list[da.Array] = []
     ends = np.cumsum([0, *array.chunks[axis]]).tolist()
@@ -48,7 +48,7 @@ def _running(call: Call, array: da.Array, axis: int, labels: Any, made: Result) 
         sizes = tuple([stop - start if each == axis else size for each, size in enumerate(made.sizes)])
         result = replace(made, sizes=sizes)
         if not found:
-            found.append(blocks(call, Cut({place: part}, labels, [result])))
+            found.append(blocks(call, Cut({position: part}, labels, [result])))
         else:
             last = found[-1][(*before, slice(-1, None))]
             found += blockwise(Running(call, axis), [(part, own), (last, own)], [result], name_of(call), [{}])
@@ -77,9 +77,9 @@ def _reduced(part: Part, array: da.Array, dtype: Any) -> da.Array:
 
 def product(call: Call, cut: Cut, family: Product) -> da.Array | None:
     """Return a product that is summed over blocks; None where its dimensions are not cut, or something is added."""
-    labels = family.all_labels({place: array.shape for place, array in cut.arrays.items()})
+    labels = family.all_labels({position: array.shape for position, array in cut.arrays.items()})
     summed = [each for each in family.summed() if each in labels[family.operands[0]]]
-    operands = [(array, labels[place]) for place, array in cut.arrays.items()]
+    operands = [(array, labels[position]) for position, array in cut.arrays.items()]
     is_cut = any(
         label in summed and array.numblocks[dim] > 1 for array, own in operands for dim, label in enumerate(own)
     )

@@ -42,7 +42,7 @@ class Elementwise:
 
     def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
         """Return labels counted from the last dimension, as broadcasting counts."""
-        return _aligned(shapes, [(place, 0) for place in self.operands])
+        return _aligned(shapes, [(position, 0) for position in self.operands])
 
 
 class Reducing(Elementwise):
@@ -87,8 +87,8 @@ class Product:
     def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
         """Return labels for all dimensions of the result."""
         return {
-            place: tuple([None if each in self.summed() else each for each in labels])
-            for place, labels in self.all_labels(shapes).items()
+            position: tuple([None if each in self.summed() else each for each in labels])
+            for position, labels in self.all_labels(shapes).items()
         }
 
     def summed(self) -> tuple[int, ...]:
@@ -100,12 +100,12 @@ class Product:
         """Return labels for all dimensions of the two operands, those that are summed over too."""
         order = self._order()
         found: Labels = whole(shapes)
-        for place, names in zip(self.operands, self.names, strict=True):
+        for position, names in zip(self.operands, self.names, strict=True):
             own = [name for name in names if name != "..."]
-            extra = len(shapes[place]) - len(own)
+            extra = len(shapes[position]) - len(own)
             if extra < 0 or (extra and "..." not in names):
                 return whole(shapes)
-            found[place] = (*range(-extra, 0), *[order.index(name) for name in own])
+            found[position] = (*range(-extra, 0), *[order.index(name) for name in own])
         return found
 
     def _order(self) -> list[str]:
@@ -123,7 +123,9 @@ class Folded:
         """Return one label, that of N, if there is one."""
         has_batch = len(shapes[self.operands[0]]) == self.core + 1
         return whole(shapes) | {
-            place: (0, *[None] * (len(shapes[place]) - 1)) for place in self.operands if has_batch and place in shapes
+            position: (0, *[None] * (len(shapes[position]) - 1))
+            for position in self.operands
+            if has_batch and position in shapes
         }
 
 
@@ -165,19 +167,19 @@ class Along:
 
     def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
         """Return a label for each dimension that the call does not name, where operands agree in these."""
-        given = [shapes[place] for place in self.operands if place in shapes]
+        given = [shapes[position] for position in self.operands if position in shapes]
         over = self.over(len(given[0]), values)
-        kept = {tuple([size for place, size in enumerate(shape) if place not in over]) for shape in given}
+        kept = {tuple([size for position, size in enumerate(shape) if position not in over]) for shape in given}
         if len({len(shape) for shape in given}) > 1 or len(kept) > 1:
             return whole(shapes)
-        found = tuple([None if place in over else place for place in range(len(given[0]))])
-        return whole(shapes) | {place: found for place in self.operands if place in shapes}
+        found = tuple([None if position in over else position for position in range(len(given[0]))])
+        return whole(shapes) | {position: found for position in self.operands if position in shapes}
 
     def over(self, rank: int, values: Sequence[Any]) -> tuple[int, ...]:
         """Return the dimensions that a call names."""
         found: set[int] = set()
-        for place in self.dims:
-            dims = values[place]
+        for position in self.dims:
+            dims = values[position]
             if dims is None or (self.empty_is_all and not isinstance(dims, int) and not dims):
                 return tuple(range(rank))
             found |= {each + rank if each < 0 else each for each in ([dims] if isinstance(dims, int) else dims)}
@@ -186,14 +188,14 @@ class Along:
 
 def whole(shapes: Shapes) -> Labels:
     """Return the labels of tensors that are all needed whole."""
-    return {place: (None,) * len(shape) for place, shape in shapes.items()}
+    return {position: (None,) * len(shape) for position, shape in shapes.items()}
 
 
 def _aligned(shapes: Shapes, operands: Sequence[tuple[int, int]]) -> Labels:
     """Return labels of what stands before the last dimensions of operands, counted from their ends."""
-    given = [(place, len(shapes[place]) - core) for place, core in operands if place in shapes]
+    given = [(position, len(shapes[position]) - core) for position, core in operands if position in shapes]
     most = max([rank for _, rank in given], default=0)
     found = whole(shapes)
-    for place, rank in given:
-        found[place] = (*range(most - rank, most), *[None] * (len(shapes[place]) - max(rank, 0)))
+    for position, rank in given:
+        found[position] = (*range(most - rank, most), *[None] * (len(shapes[position]) - max(rank, 0)))
     return found

@@ -57,16 +57,18 @@ class _Ready:
 
 
 def _laid_out(call: Call, cut: Cut) -> _Ready:
-    operands = [(array, cut.labels[place]) for place, array in cut.arrays.items()]
+    operands = [(array, cut.labels[position]) for position, array in cut.arrays.items()]
     if not cut.spans:
         return _Ready(call, operands, (), cut.results, {})
     counts = {dim: cut.results[0].sizes[dim] for dim in cut.spans}
     overlap = overlapping(cut.arrays[cut.windowed], cut.spans, counts)
     free = 1 + max([label for _, labels in operands for label in labels if label is not None], default=-1)
-    by_dim = {dim: free + place for place, dim in enumerate(cut.spans)}
+    by_dim = {dim: free + position for position, dim in enumerate(cut.spans)}
     operands = [
-        (overlap.array, _labelled(cut.labels[place], by_dim)) if place == cut.windowed else (array, cut.labels[place])
-        for place, array in cut.arrays.items()
+        (overlap.array, _labelled(cut.labels[position], by_dim))
+        if position == cut.windowed
+        else (array, cut.labels[position])
+        for position, array in cut.arrays.items()
     ]
     ends = [(da.from_array(overlap.ends(dim), chunks=2), (label,)) for dim, label in by_dim.items()]
     results = [replace(made, labels=_labelled(made.labels, by_dim)) for made in cut.results]
@@ -93,7 +95,9 @@ def blockwise(
     free = 1 + max([label for _, labels in operands for label in labels if label is not None], default=-1)
     pairs: list[Any] = []
     for array, labels in operands:
-        single = {place: -1 for place, label in enumerate(labels) if label is None and array.numblocks[place] != 1}
+        single = {
+            position: -1 for position, label in enumerate(labels) if label is None and array.numblocks[position] != 1
+        }
         index = []
         for label in labels:
             index.append(free if label is None else label)
@@ -108,7 +112,8 @@ def blockwise(
         task, loops, *pairs, token=name, dtype=object, meta=meta, concatenate=True, align_arrays=align
     )
     return [
-        _one(Item(place), [together, loops], each, free, name, sizes[place], align) for place, each in enumerate(made)
+        _one(Item(position), [together, loops], each, free, name, sizes[position], align)
+        for position, each in enumerate(made)
     ]
 
 
@@ -139,7 +144,7 @@ def backward(call: Call, cut: Cut, grads: Sequence[da.Array]) -> tuple[da.Array 
     """Return the gradients of a call's arrays. Blocks that several blocks of results need have the sum of theirs."""
     _check_gradients(call, cut, grads)
     ready = _laid_out(call, cut)
-    wanted = [place for place, array in cut.arrays.items() if np.issubdtype(array.dtype, np.inexact)]
+    wanted = [position for position, array in cut.arrays.items() if np.issubdtype(array.dtype, np.inexact)]
     if not wanted:
         return (None,) * len(cut.arrays)
     operands, given = _aligned(ready, grads)
@@ -147,8 +152,8 @@ def backward(call: Call, cut: Cut, grads: Sequence[da.Array]) -> tuple[da.Array 
     made: list[Result] = []
     sizes: list[Mapping[int, Any]] = []
     extra: list[int] = []
-    for place, (array, labels) in zip(cut.arrays, operands, strict=True):
-        if place in wanted:
+    for position, (array, labels) in zip(cut.arrays, operands, strict=True):
+        if position in wanted:
             missing = [label for label in loops if label not in labels]
             cut_as = [(label, at) for at, label in enumerate(labels) if label is not None]
             ones = [label for label, at in cut_as if array.shape[at] == 1]
@@ -159,10 +164,10 @@ def backward(call: Call, cut: Cut, grads: Sequence[da.Array]) -> tuple[da.Array 
     task = Backward(ready.call, len(grads), tuple(wanted), tuple(extra))
     parts = blockwise(task, [*given, *operands, *ready.ends], made, f"{name_of(call)}-backward", sizes, several=True)
     found = {}
-    for place, part, count in zip(wanted, parts, extra, strict=True):
-        total = _summed(part, count, cut.arrays[place])
-        found[place] = _whole(total, cut, ready) if place == cut.windowed else total
-    return tuple([found.get(place) for place in cut.arrays])
+    for position, part, count in zip(wanted, parts, extra, strict=True):
+        total = _summed(part, count, cut.arrays[position])
+        found[position] = _whole(total, cut, ready) if position == cut.windowed else total
+    return tuple([found.get(position) for position in cut.arrays])
 
 
 def _check_gradients(call: Call, cut: Cut, grads: Sequence[da.Array]) -> None:
@@ -200,7 +205,7 @@ def _cut(array: da.Array, labels: Sequence[int | None], sizes: Mapping[int, Any]
 def _summed(grad: da.Array, extra: int, like: da.Array) -> da.Array:
     """Return a gradient of the shape of an array, of which several blocks of results needed each block."""
     grad = grad.sum(tuple(range(extra))) if extra else grad
-    ones = tuple([place for place, size in enumerate(like.shape) if size == 1 and grad.numblocks[place] > 1])
+    ones = tuple([position for position, size in enumerate(like.shape) if size == 1 and grad.numblocks[position] > 1])
     return grad.sum(ones, keepdims=True) if ones else grad
 
 

@@ -34,7 +34,7 @@ def results(
 
     Raises what the operator raises. Sizes with labels may be unknown (nan).
     """
-    shapes = {place: shape for place, (shape, _) in tensors.items()}
+    shapes = {position: shape for position, (shape, _) in tensors.items()}
     sizes = _sizes(shapes, labels)
     probes = dict(zip(sizes, _primes(shapes), strict=False))
     real = _called(operator, values, tensors, _replaced(shapes, labels, sizes, {}, probes))
@@ -54,14 +54,14 @@ def results(
 
 def without_labels(labels: Labels) -> Labels:
     """Return the labels of a call that needs all of its tensors whole."""
-    return {place: (None,) * len(each) for place, each in labels.items()}
+    return {position: (None,) * len(each) for position, each in labels.items()}
 
 
 def _sizes(shapes: Mapping[int, Sequence[float]], labels: Labels) -> dict[int, float]:
     """Return the size of each label, to which sizes of 1 broadcast."""
     found: dict[int, float] = {}
-    for place, shape in shapes.items():
-        for label, size in zip(labels[place], shape, strict=True):
+    for position, shape in shapes.items():
+        for label, size in zip(labels[position], shape, strict=True):
             if label is not None and found.get(label, 1) == 1:
                 found[label] = size
     return found
@@ -76,17 +76,17 @@ def _replaced(
 ) -> dict[int, list[int]]:
     """Return shapes with the sizes of labels replaced by `probes`, and those that are unknown by `unknown`."""
     found: dict[int, list[int]] = {}
-    for place, shape in shapes.items():
-        found[place] = []
-        for label, size in zip(labels[place], shape, strict=True):
+    for position, shape in shapes.items():
+        found[position] = []
+        for label, size in zip(labels[position], shape, strict=True):
             if label is None:
                 if math.isnan(size):
                     raise ValueError("a dimension that is needed whole has unknown sizes: call compute_chunk_sizes()")
-                found[place].append(int(size))
+                found[position].append(int(size))
             elif size == 1 and sizes[label] != 1:
-                found[place].append(1)
+                found[position].append(1)
             else:
-                found[place].append(probes.get(label, unknown[label] if math.isnan(size) else int(size)))
+                found[position].append(probes.get(label, unknown[label] if math.isnan(size) else int(size)))
     return found
 
 
@@ -95,8 +95,8 @@ def _called(
 ) -> list[Any]:
     mode = FakeTensorMode()
     filled = list(values)
-    for place, (_, dtype) in tensors.items():
-        filled[place] = fake(shapes[place], dtype, mode)
+    for position, (_, dtype) in tensors.items():
+        filled[position] = fake(shapes[position], dtype, mode)
     with mode:
         result = operator.call(*filled)
     return [each.array for each in (result if isinstance(result, tuple) else (result,))]

@@ -61,8 +61,8 @@ def _gathered_along(grad: da.Array, dim: int, pieces: Sequence[Piece], size: int
         if shared:
             parts.append(sum(shared[1:], start=shared[0]))
         else:  # no window begins there
-            shape = tuple([stop - start if place == dim else each for place, each in enumerate(grad.shape)])
-            chunks = tuple([stop - start if place == dim else each for place, each in enumerate(grad.chunks)])
+            shape = tuple([stop - start if position == dim else each for position, each in enumerate(grad.shape)])
+            chunks = tuple([stop - start if position == dim else each for position, each in enumerate(grad.chunks)])
             parts.append(da.zeros(shape, grad.dtype, chunks=chunks))
     return da.concatenate(parts, axis=dim) if parts else grad
 

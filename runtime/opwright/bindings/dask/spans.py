@@ -30,7 +30,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Span:
-    """The windows along a dimension: `extent` places each, `stride` apart, the first `padding` places before 0."""
+    """The windows along a dimension: `extent` positions each, `stride` apart, the first `padding` positions before
+    0."""
 
     extent: int
     stride: int
@@ -61,7 +62,7 @@ class Windows:
 
     Windows have a `size` (that of the last dimensions of a tensor, for the weight of a convolution), a `stride`
     (their size where it is empty), `padding` and `dilation`, one for each dimension or for all; or they reach `before`
-    and `after` each place. `whole` are dimensions that are needed whole. All are numbers, or arguments (`At`).
+    and `after` each position. `whole` are dimensions that are needed whole. All are numbers, or arguments (`At`).
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Windows:
         """Return labels for the dimensions without windows."""
         rank = len(shapes[self.operand])
         needed = {*self._dims(rank, self.dim, values), *self._dims(rank, self.whole, values)}
-        own = tuple([None if place in needed else place for place in range(rank)])
+        own = tuple([None if position in needed else position for position in range(rank)])
         return whole(shapes) | {self.operand: own}
 
     def spans(self, shapes: Shapes, values: Sequence[Any]) -> Mapping[int, Span]:

@@ -18,7 +18,7 @@ __all__ = ["Added", "Backward", "Call", "Item", "Part", "Running"]
 
 @dataclass(frozen=True)
 class Call:
-    """A call of an operator of a package: its arguments, of which those at `places` are blocks.
+    """A call of an operator of a package: its arguments, of which those at `positions` are blocks.
 
     What windows spoil is cut off: along each of `dims` its results have a block more, where they begin and end.
     """
@@ -26,12 +26,12 @@ class Call:
     package: str
     operator: str
     values: tuple[Any, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     dims: tuple[int, ...] = ()
 
     def __call__(self, *blocks: Any) -> Any:
         """Return the results for these blocks, as arrays."""
-        count = len(self.places)
+        count = len(self.positions)
         result = self.call([_tensor(block) for block in blocks[:count]])
         kept = self.kept(blocks[count:])
         return tuple([each.array[kept] for each in result]) if isinstance(result, tuple) else result.array[kept]
@@ -48,8 +48,8 @@ class Call:
         """Return the results for these tensors."""
         importlib.import_module(self.package)  # in a process that has not had it yet
         values = list(self.values)
-        for place, tensor in zip(self.places, tensors, strict=True):
-            values[place] = tensor
+        for position, tensor in zip(self.positions, tensors, strict=True):
+            values[position] = tensor
         return find_operator(self.operator).call(*values)
 
 
@@ -126,9 +126,9 @@ class Backward:
         """Return an array for each that is asked for."""
         from opwright.autograd import grad
 
-        end = self.count + len(self.forward.places)
+        end = self.count + len(self.forward.positions)
         tensors = [_tensor(block).detach() for block in blocks[self.count : end]]
-        inputs = [tensors[self.forward.places.index(place)].requires_grad_() for place in self.wanted]
+        inputs = [tensors[self.forward.positions.index(position)].requires_grad_() for position in self.wanted]
         result = self.forward.call(tensors)
         results = result if isinstance(result, tuple) else (result,)
         kept = self.forward.kept(blocks[end:])

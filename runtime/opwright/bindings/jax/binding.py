@@ -106,8 +106,8 @@ class Function:
             args = tuple([_replaced(value, fakes) for value in shown])
             kwargs = {name: _replaced(value, fakes) for name, value in named.items()}
             operator, bound = self._bound(args, kwargs)
-            places = {id(each): Slot(place) for place, each in enumerate(fakes)}
-            values = tuple([_slotted(value, places) for value in bound])
+            positions = {id(each): Slot(position) for position, each in enumerate(fakes)}
+            values = tuple([_slotted(value, positions) for value in bound])
             call = Call(operator.name, _key(values), values)
             try:
                 return call, _rebuilding(call.call(fakes))
@@ -151,10 +151,10 @@ def _replaced(value: Any, fakes: Sequence[Tensor]) -> Any:
     return [_replaced(each, fakes) for each in value] if isinstance(value, list) else value
 
 
-def _slotted(value: Any, places: Mapping[int, Slot]) -> Any:
+def _slotted(value: Any, positions: Mapping[int, Slot]) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_slotted(each, places) for each in value]
-    return places.get(id(value), value)
+        return [_slotted(each, positions) for each in value]
+    return positions.get(id(value), value)
 
 
 def _key(value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Operators that C serves within JAX's compiled programs: `jax.ffi` calls of the library that `opwright build` made.
+"""Operators that C handles within JAX's compiled programs: `jax.ffi` calls of the library that `opwright build` made.
 
-A call is emitted where C takes the operands as they are; to all else the answer is None, and Python is called back.
+A call is emitted where C takes the operands as they are; for all else there is none, and Python is called back.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Loop:
 
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no loop takes the operands."""
-        given = [operands[slot.place] for slot in (call.values[place] for place in self._tensors)]
+        given = [operands[slot.place] for slot in (call.values[position] for position in self._tensors)]
         dtype = np.dtype(given[0].dtype)
         ((shape, wanted),) = results
         if dtype not in self._dtypes or any(each.dtype != dtype for each in given):
@@ -103,29 +103,29 @@ class Loop:
 
 
 class Kernel:
-    """A C kernel: `places` are the positions of its `arguments` in the operator's."""
+    """A C kernel: `positions` are the positions of its `arguments` in the operator's."""
 
     def __init__(
         self,
         symbol: str,
         convention: str,
-        places: Sequence[int],
+        positions: Sequence[int],
         arguments: Sequence[str],
         dtypes: Sequence[str],
         results: Sequence[str],
     ) -> None:
         self.symbol = symbol
         self.broadcasts = convention == "elementwise"
-        self._arguments = list(zip(places, map(NativeArgument, arguments), strict=True))
+        self._arguments = list(zip(positions, map(NativeArgument, arguments), strict=True))
         self._dtypes = [np.dtype(each) for each in dtypes]
         self._results = [np.dtype(each) if each else None for each in results]
 
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no function takes the operands."""
         arrays = {
-            number: operands[call.values[place].place]
-            for number, (place, argument) in enumerate(self._arguments)
-            if argument.is_array and isinstance(call.values[place], Slot)
+            number: operands[call.values[position].place]
+            for number, (position, argument) in enumerate(self._arguments)
+            if argument.is_array and isinstance(call.values[position], Slot)
         }
         dtype = self._dtype_of(arrays)
         if dtype is None or [own or dtype for own in self._results] != [wanted for _, wanted in results]:
@@ -134,9 +134,9 @@ class Kernel:
         if self.broadcasts:
             given = [jax.numpy.broadcast_to(each, results[0][0]) for each in given]
         told = {"there": np.array([sum(1 << number for number in arrays)], np.int64)}
-        for number, (place, argument) in enumerate(self._arguments):
+        for number, (position, argument) in enumerate(self._arguments):
             if not argument.is_array:
-                attribute = _attribute(argument.value(call.values[place], dtype), argument, dtype)
+                attribute = _attribute(argument.value(call.values[position], dtype), argument, dtype)
                 if attribute is not None:
                     told[f"a{number}"] = attribute
         described = [jax.ShapeDtypeStruct(*form) for form in results]
@@ -157,13 +157,13 @@ _served: dict[str, tuple[Loop | Kernel, Library]] = {}
 
 
 def serve(operator: str, native: Loop | Kernel, library: Library) -> None:
-    """Have the library serve an operator."""
+    """Have the library handle an operator."""
     if not library.problem:
         _served[operator] = native, library
 
 
 def is_native(program: Program) -> bool:
-    """Whether C may serve a program."""
+    """Whether C may handle a program."""
     while isinstance(program, Batch):
         program = program.base
     return isinstance(program, Call) and program.operator in _served
@@ -182,7 +182,7 @@ def native_call(program: Program, operands: Sequence[Any], results: Sequence[For
     if levels and not native.broadcasts:
         return None
     rank = len(results[0][0]) - len(levels)
-    given = [_aligned(each, [dims[place] for dims in levels], rank) for place, each in enumerate(operands)]
+    given = [_aligned(each, [dims[position] for dims in levels], rank) for position, each in enumerate(operands)]
     found: list[Any] | None = native.emitted(library, program, given, results)
     return found
 

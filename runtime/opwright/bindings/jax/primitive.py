@@ -82,23 +82,23 @@ def _computed(*operands: Any, program: Program) -> list[Any]:
 def _tangents(primals: Sequence[Any], tangents: Sequence[Any], program: Program) -> tuple[list[Any], list[Any]]:
     results = bind(program, primals)
     found = [ad.Zero(jax.typeof(each).to_tangent_aval()) for each in results]
-    places = [place for place, each in enumerate(tangents) if not isinstance(each, ad.Zero)]
-    of = [place for place, each in enumerate(results) if jax.numpy.issubdtype(each.dtype, jax.numpy.inexact)]
-    if places and of:
-        derived, kept = linear(program, len(primals), places, of)
-        operands = [*[primals[place] for place in kept], *[tangents[place] for place in places]]
-        for place, tangent in zip(of, bind(derived, operands), strict=True):
-            found[place] = tangent
+    positions = [position for position, each in enumerate(tangents) if not isinstance(each, ad.Zero)]
+    of = [position for position, each in enumerate(results) if jax.numpy.issubdtype(each.dtype, jax.numpy.inexact)]
+    if positions and of:
+        derived, kept = linear(program, len(primals), positions, of)
+        operands = [*[primals[position] for position in kept], *[tangents[position] for position in positions]]
+        for position, tangent in zip(of, bind(derived, operands), strict=True):
+            found[position] = tangent
     return results, found
 
 
 def _transposed(cotangents: Sequence[Any], *operands: Any, program: Any) -> list[Any]:
     """Return the cotangents of what a program is linear in: the last operands of a derivative, or of a batch of one."""
     primals = [each for each in operands if not ad.is_undefined_primal(each)]
-    given = [place for place, each in enumerate(cotangents) if not isinstance(each, ad.Zero)]
+    given = [position for position, each in enumerate(cotangents) if not isinstance(each, ad.Zero)]
     if not given:
         return [None] * len(operands)
-    return [*[None] * len(primals), *_pulled(program, primals, given, [cotangents[place] for place in given])]
+    return [*[None] * len(primals), *_pulled(program, primals, given, [cotangents[position] for position in given])]
 
 
 def _pulled(program: Any, primals: Sequence[Any], given: Sequence[int], cotangents: Sequence[Any]) -> list[Any]:
@@ -113,9 +113,9 @@ def _pulled(program: Any, primals: Sequence[Any], given: Sequence[int], cotangen
         ]
     assert isinstance(program, (Tangents, Transposed)) and len(primals) == program.count
     if isinstance(program, Tangents):
-        other: Program = program.transposed(program.by, [program.of[place] for place in given])
+        other: Program = program.transposed(program.by, [program.of[position] for position in given])
     else:
-        other = program.transposed([program.by[place] for place in given], program.of)
+        other = program.transposed([program.by[position] for position in given], program.of)
     return bind(other, [*primals, *cotangents])
 
 

@@ -51,7 +51,7 @@ class Program(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Slot:
-    """The place of an operand among the arguments of an operator."""
+    """The position of an operand among the arguments of an operator."""
 
     place: int
 
@@ -120,12 +120,12 @@ class _Derivative:
 
         def function(*given: Tensor) -> tuple[Tensor, ...]:
             operands = list(tensors[: self.count])
-            for place, each in zip(self.by, given, strict=True):
-                operands[place] = each
+            for position, each in zip(self.by, given, strict=True):
+                operands[position] = each
             results = self.base.run(operands)
-            return tuple([results[place] for place in self.of])
+            return tuple([results[position] for position in self.of])
 
-        return function, tuple([tensors[place] for place in self.by])
+        return function, tuple([tensors[position] for position in self.by])
 
 
 class Tangents(_Derivative):
@@ -146,15 +146,15 @@ class Tangents(_Derivative):
         """Return the forms of the results. Raises NotImplementedError for an operator without derivatives."""
         _check_derivative(self.base, tuple(given[: self.count]), self.by, self.of)
         found = self.base.forms(given[: self.count])
-        return tuple([found[place] for place in self.of])
+        return tuple([found[position] for position in self.of])
 
     def transposed(self, by: Sequence[int], of: Sequence[int]) -> Transposed:
         """Return the transposed map between fewer operands and results."""
         return Transposed(self.base, self.count, tuple(by), tuple(of))
 
-    def narrowed(self, places: Sequence[int]) -> Tangents:
+    def narrowed(self, positions: Sequence[int]) -> Tangents:
         """Return the map where only these linear operands are not zero."""
-        return Tangents(self.base, self.count, tuple([self.by[place] for place in places]), self.of)
+        return Tangents(self.base, self.count, tuple([self.by[position] for position in positions]), self.of)
 
 
 class Transposed(_Derivative):
@@ -171,15 +171,15 @@ class Transposed(_Derivative):
 
     def forms(self, given: Sequence[Form]) -> tuple[Form, ...]:
         """Return the forms of the operands."""
-        return tuple([given[place] for place in self.by])
+        return tuple([given[position] for position in self.by])
 
     def transposed(self, by: Sequence[int], of: Sequence[int]) -> Tangents:
         """Return the transposed map between fewer operands and results."""
         return Tangents(self.base, self.count, tuple(by), tuple(of))
 
-    def narrowed(self, places: Sequence[int]) -> Transposed:
+    def narrowed(self, positions: Sequence[int]) -> Transposed:
         """Return the map where only these linear operands are not zero."""
-        return Transposed(self.base, self.count, self.by, tuple([self.of[place] for place in places]))
+        return Transposed(self.base, self.count, self.by, tuple([self.of[position] for position in positions]))
 
 
 @dataclass(frozen=True)
@@ -205,12 +205,12 @@ def _without(shape: tuple[int, ...], dim: int | None) -> tuple[int, ...]:
     return shape if dim is None else (*shape[:dim], *shape[dim + 1 :])
 
 
-def linear(program: Any, count: int, places: Sequence[int], of: Sequence[int]) -> tuple[Any, list[int]]:
+def linear(program: Any, count: int, positions: Sequence[int], of: Sequence[int]) -> tuple[Any, list[int]]:
     """Return the program of the tangents of the results `of` of `program`, which has `count` operands, where those at
-    `places` have some; and the operands of `program` that it is given before them."""
-    if isinstance(program, (Tangents, Transposed)) and min(places) >= program.count:
-        return program.narrowed([place - program.count for place in places]), list(range(program.count))
-    return Tangents(program, count, tuple(places), tuple(of)), list(range(count))
+    `positions` have some; and the operands of `program` that it is given before them."""
+    if isinstance(program, (Tangents, Transposed)) and min(positions) >= program.count:
+        return program.narrowed([position - program.count for position in positions]), list(range(program.count))
+    return Tangents(program, count, tuple(positions), tuple(of)), list(range(count))
 
 
 _constant: set[str] = set()
@@ -234,8 +234,8 @@ def _check_derivative(program: Any, given: tuple[Form, ...], by: tuple[int, ...]
     results = program.forms(given)
     refused = None
     for each, linear_ones in (
-        (Transposed(program, len(given), by, of), [results[place] for place in of]),
-        (Tangents(program, len(given), by, of), [given[place] for place in by]),
+        (Transposed(program, len(given), by, of), [results[position] for position in of]),
+        (Tangents(program, len(given), by, of), [given[position] for position in by]),
     ):
         try:
             with FakeTensorMode() as mode:

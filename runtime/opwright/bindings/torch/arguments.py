@@ -16,7 +16,7 @@ __all__ = ["Arguments"]
 class Arguments:
     """The arguments of an operator. PyTorch leaves out arguments that are at their defaults: they are filled in.
 
-    `tensors` are the places of tensors, `lists` those of lists of them; `written` of those of both that are
+    `tensors` are the positions of tensors, `lists` those of lists of them; `written` of those of both that are
     written to.
     `have_lists`: lists of tensors are taken or returned, which PyTorch's own loop over samples does not know.
     `may_have_rules`: PyTorch registers no rule for `vmap` where tensors are given by keyword.
@@ -26,7 +26,7 @@ class Arguments:
         "_converters",
         "_count",
         "_defaults",
-        "_places",
+        "_positions",
         "have_lists",
         "lists",
         "may_have_rules",
@@ -40,46 +40,52 @@ class Arguments:
         self.operator = operator
         given = [str(each.real_type) for each in schema.arguments]
         self.names = [each.name for each in schema.arguments]
-        self._places = {name: place for place, name in enumerate(self.names)}
+        self._positions = {name: position for position, name in enumerate(self.names)}
         self._count = len(given)
         self._defaults = tuple([each.default_value for each in schema.arguments])
-        self.tensors = tuple([place for place, each in enumerate(given) if each in ("Tensor", "Optional[Tensor]")])
-        self.lists = tuple([place for place, each in enumerate(given) if "List[" in each and "Tensor" in each])
+        self.tensors = tuple(
+            [position for position, each in enumerate(given) if each in ("Tensor", "Optional[Tensor]")]
+        )
+        self.lists = tuple([position for position, each in enumerate(given) if "List[" in each and "Tensor" in each])
         tensors = {*self.tensors, *self.lists}
         is_write = [bool(each.alias_info and each.alias_info.is_write) for each in schema.arguments]
-        self.written = tuple([place for place in sorted(tensors) if is_write[place]])
+        self.written = tuple([position for position in sorted(tensors) if is_write[position]])
         self.have_lists = bool(self.lists) or any("List[" in str(each.type) for each in schema.returns)
-        self.may_have_rules = not any(schema.arguments[place].kwarg_only for place in tensors)
+        self.may_have_rules = not any(schema.arguments[position].kwarg_only for position in tensors)
         self._converters = tuple(
-            [(place, _converter(operator, place, each)) for place, each in enumerate(given) if place not in tensors]
+            [
+                (position, _converter(operator, position, each))
+                for position, each in enumerate(given)
+                if position not in tensors
+            ]
         )
 
     def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return all arguments, as PyTorch has them."""
         values = [*args, *self._defaults[len(args) :]]
         for name, value in kwargs.items():
-            values[self._places[name]] = value
+            values[self._positions[name]] = value
         return values
 
     def ours(self, values: list[Any], tensor: Callable[[Any], Any], number: Callable[[Any], Any] | None = None) -> None:
-        """Make arguments ours, in their places: tensors by `tensor`, and numbers by `number` first."""
-        for place in self.tensors:
-            if values[place] is not None:
-                values[place] = tensor(values[place])
-        for place in self.lists:
-            if values[place] is not None:
-                values[place] = [None if each is None else tensor(each) for each in values[place]]
-        for place, convert in self._converters:
-            value = values[place]
+        """Make arguments ours, in their positions: tensors by `tensor`, and numbers by `number` first."""
+        for position in self.tensors:
+            if values[position] is not None:
+                values[position] = tensor(values[position])
+        for position in self.lists:
+            if values[position] is not None:
+                values[position] = [None if each is None else tensor(each) for each in values[position]]
+        for position, convert in self._converters:
+            value = values[position]
             if number is not None:
                 value = [number(each) for each in value] if isinstance(value, (list, tuple)) else number(value)
-            values[place] = convert(value)
+            values[position] = convert(value)
 
 
-def _converter(operator: Operator, place: int, type_name: str) -> Callable[[Any], Any]:
+def _converter(operator: Operator, position: int, type_name: str) -> Callable[[Any], Any]:
     theirs = our_value(type_name)
 
     def convert(value: Any) -> Any:
-        return operator.convert(place, value if theirs is None else theirs(value))
+        return operator.convert(position, value if theirs is None else theirs(value))
 
     return convert

@@ -32,15 +32,17 @@ def _casting(
 ) -> Callable[..., Any]:
     kind, _, hint = policy.partition(": ")
     excluded = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
-    of_dtypes = [place for place, each in enumerate(overload._schema.arguments) if "ScalarType" in str(each.real_type)]
+    of_dtypes = [
+        position for position, each in enumerate(overload._schema.arguments) if "ScalarType" in str(each.real_type)
+    ]
 
     def casting(*args: Any, **kwargs: Any) -> Any:
         if kind == "banned":
             raise RuntimeError(f"{overload} is unsafe under autocast: {hint}")
         values = arguments.filled(args, kwargs)
         if kind == "float32_dtype":
-            for place in of_dtypes:
-                values[place] = torch.float32 if values[place] is None else values[place]
+            for position in of_dtypes:
+                values[position] = torch.float32 if values[position] is None else values[position]
         elif kind != "unchanged":
             _cast(values, arguments, _dtype(kind, values, arguments, device), device)
         positional = len([each for each in overload._schema.arguments if not each.kwarg_only])
@@ -63,17 +65,17 @@ def _dtype(kind: str, values: list[Any], arguments: Arguments, device: str) -> t
 
 
 def _cast(values: list[Any], arguments: Arguments, dtype: torch.dtype, device: str) -> None:
-    for place in arguments.tensors:
-        if _is_eligible(values[place], device):
-            values[place] = values[place].to(dtype)
-    for place in arguments.lists:
-        if values[place] is not None:
-            values[place] = [each.to(dtype) if _is_eligible(each, device) else each for each in values[place]]
+    for position in arguments.tensors:
+        if _is_eligible(values[position], device):
+            values[position] = values[position].to(dtype)
+    for position in arguments.lists:
+        if values[position] is not None:
+            values[position] = [each.to(dtype) if _is_eligible(each, device) else each for each in values[position]]
 
 
 def _tensors(values: list[Any], arguments: Arguments) -> list[torch.Tensor]:
-    lists = [each for place in arguments.lists for each in values[place] or ()]
-    return [each for each in (*[values[place] for place in arguments.tensors], *lists) if each is not None]
+    lists = [each for position in arguments.lists for each in values[position] or ()]
+    return [each for each in (*[values[position] for position in arguments.tensors], *lists) if each is not None]
 
 
 def _is_eligible(tensor: torch.Tensor | None, device: str) -> bool:

@@ -46,26 +46,26 @@ class Elementwise:
 
     def _align(self, batch: Batch) -> None:
         """Put sizes of 1 behind the batch of operands."""
-        operands = [place for place in self.operands if isinstance(batch.values[place], torch.Tensor)]
-        self._promote(batch, [place for place in operands if place in self.promoted])
-        most = max(batch.rank(place) for place in operands)
-        for place in operands:
-            if self.onto_first and place == self.operands[0]:
-                batch.values[place] = batch.expanded(place)
-            elif batch.dims[place] is not None:
-                batch.values[place] = batch.padded(place, most)
+        operands = [position for position in self.operands if isinstance(batch.values[position], torch.Tensor)]
+        self._promote(batch, [position for position in operands if position in self.promoted])
+        most = max(batch.rank(position) for position in operands)
+        for position in operands:
+            if self.onto_first and position == self.operands[0]:
+                batch.values[position] = batch.expanded(position)
+            elif batch.dims[position] is not None:
+                batch.values[position] = batch.padded(position, most)
 
     @staticmethod
-    def _promote(batch: Batch, places: Sequence[int]) -> None:
+    def _promote(batch: Batch, positions: Sequence[int]) -> None:
         """Cast operands as samples are promoted: one without dimensions gives way, and its batch would not."""
-        values = [batch.values[place] for place in places]
-        if len({value.dtype for value in values}) < 2 or all(batch.rank(place) for place in places):
+        values = [batch.values[position] for position in positions]
+        if len({value.dtype for value in values}) < 2 or all(batch.rank(position) for position in positions):
             return
-        samples = [value if dim is None else value.select(dim, 0) for value, dim in batch.of(places)]
+        samples = [value if dim is None else value.select(dim, 0) for value, dim in batch.of(positions)]
         dtype = samples[0].dtype
         dtype = _promoted(samples) if len(samples) > 1 else dtype
-        for place in places:
-            batch.values[place] = batch.values[place].to(dtype)
+        for position in positions:
+            batch.values[position] = batch.values[position].to(dtype)
 
 
 class Reducing(Elementwise):
@@ -127,30 +127,30 @@ class Along:
 
         def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
             batch = Batch(info, in_dims, args, kwargs, arguments)
-            operands = [place for place in self.operands if isinstance(batch.values[place], torch.Tensor)]
-            rank = max(batch.rank(place) for place in operands)
+            operands = [position for position in self.operands if isinstance(batch.values[position], torch.Tensor)]
+            rank = max(batch.rank(position) for position in operands)
             if rank == 0 or self.sizes:
                 return batch.looped(overload)
-            for place in operands:
-                batch.values[place] = batch.expanded(place)
-            for place in self.dims:
-                if batch.values[place] is None and not _takes_lists(overload, place):
-                    return self._flat(overload, batch, operands, place, rank)
-                batch.values[place] = self._moved(batch.values[place], rank)
-            for place in self.new:
-                batch.values[place] = self._moved(batch.values[place], rank + 1)
+            for position in operands:
+                batch.values[position] = batch.expanded(position)
+            for position in self.dims:
+                if batch.values[position] is None and not _takes_lists(overload, position):
+                    return self._flat(overload, batch, operands, position, rank)
+                batch.values[position] = self._moved(batch.values[position], rank)
+            for position in self.new:
+                batch.values[position] = self._moved(batch.values[position], rank + 1)
             return batch.called(overload)
 
         return rule
 
     @staticmethod
     def _flat(
-        overload: torch._ops.OpOverload, batch: Batch, operands: Sequence[int], place: int, rank: int
+        overload: torch._ops.OpOverload, batch: Batch, operands: Sequence[int], position: int, rank: int
     ) -> tuple[Any, Any]:
         """Return what the operator gives for all elements of each sample, along the only dimension of these."""
         for each in operands:
             batch.values[each] = batch.values[each].flatten(1)
-        batch.values[place] = 1
+        batch.values[position] = 1
         result, dims = batch.called(overload)
 
         def kept(value: torch.Tensor) -> torch.Tensor:
@@ -166,8 +166,8 @@ class Along:
         return dim if dim < 0 else dim + 1
 
 
-def _takes_lists(overload: torch._ops.OpOverload, place: int) -> bool:
-    return "List" in str(overload._schema.arguments[place].real_type)
+def _takes_lists(overload: torch._ops.OpOverload, position: int) -> bool:
+    return "List" in str(overload._schema.arguments[position].real_type)
 
 
 class Everything:

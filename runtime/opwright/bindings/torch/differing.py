@@ -60,8 +60,10 @@ def _between_tensors(ours: torch.Tensor, theirs: torch.Tensor, what: str, kept: 
         found, expected = getattr(ours, name), getattr(theirs, name)
         if found != expected:
             return f"{what} has {name} {found}, and PyTorch's {expected}"
-    longer = [place for place, size in enumerate(theirs.shape) if size > 1] if theirs.numel() and kept.strides else ()
-    if any(ours.stride(place) != theirs.stride(place) for place in longer):
+    longer = (
+        [position for position, size in enumerate(theirs.shape) if size > 1] if theirs.numel() and kept.strides else ()
+    )
+    if any(ours.stride(position) != theirs.stride(position) for position in longer):
         return f"{what} has strides {ours.stride()}, and PyTorch's {theirs.stride()}"
     if not kept.values or np.array_equal(_array(ours), _array(theirs), equal_nan=True):
         return None

@@ -22,7 +22,7 @@ def register_formulas(
     outputs: Sequence[int],
 ) -> None:
     """Register the formulas of one operator."""
-    places = [arguments.names.index(name) for name in of]
+    positions = [arguments.names.index(name) for name in of]
     count = len(overload._schema.returns)
     is_list = count == 1 and "List[" in str(overload._schema.returns[0].type)
     is_several = len(outputs) > 1 or is_list
@@ -31,43 +31,43 @@ def register_formulas(
         values = arguments.filled(tuple(inputs), keyword_only_inputs or {})
         results = output if count > 1 else (output,)
         _keep(ctx, kept(*values, *results))
-        other = [results[place] for place in range(count) if place not in outputs]
+        other = [results[position] for position in range(count) if position not in outputs]
         if other:
             ctx.mark_non_differentiable(*other)
 
     def gradients(ctx: Any, *grads: Any) -> Any:
-        chosen = grads[0] if is_list else [grads[place] for place in outputs] if is_several else grads[outputs[0]]
-        found = backward(chosen, needs_of(ctx, places), *_unpacked(ctx))
-        return spread(ctx, places, found)
+        chosen = grads[0] if is_list else [grads[position] for position in outputs] if is_several else grads[outputs[0]]
+        found = backward(chosen, needs_of(ctx, positions), *_unpacked(ctx))
+        return spread(ctx, positions, found)
 
     torch.library.register_autograd(overload, gradients, setup_context=setup_context, lib=library)
 
 
-def needs_of(ctx: Any, places: Sequence[int]) -> list[bool]:
+def needs_of(ctx: Any, positions: Sequence[int]) -> list[bool]:
     """Return which arguments need a gradient; a list of tensors does if one of them does."""
-    needs = [need_of(ctx, place) for place in places]
+    needs = [need_of(ctx, position) for position in positions]
     return [any(each) if isinstance(each, (list, tuple)) else each for each in needs]
 
 
-def need_of(ctx: Any, place: int) -> Any:
+def need_of(ctx: Any, position: int) -> Any:
     """Return whether an argument needs a gradient; one for each tensor of a list. PyTorch leaves out the last ones that
     are at their defaults."""
     needs = ctx.needs_input_grad
-    return needs[place] if place < len(needs) else False
+    return needs[position] if position < len(needs) else False
 
 
-def spread(ctx: Any, places: Sequence[int], found: Sequence[Any]) -> Any:
+def spread(ctx: Any, positions: Sequence[int], found: Sequence[Any]) -> Any:
     """Return a gradient for each argument, None for those without."""
     given: list[Any] = [
         [None] * len(each) if isinstance(each, (list, tuple)) else None for each in ctx.needs_input_grad
     ]
-    for place, value in zip(places, found, strict=True):
-        if place >= len(given):
+    for position, value in zip(positions, found, strict=True):
+        if position >= len(given):
             continue
-        if isinstance(given[place], list):
-            given[place] = list(value) if value is not None else given[place]
-        elif need_of(ctx, place):  # (PyTorch refuses a gradient of what was None)
-            given[place] = value
+        if isinstance(given[position], list):
+            given[position] = list(value) if value is not None else given[position]
+        elif need_of(ctx, position):  # (PyTorch refuses a gradient of what was None)
+            given[position] = value
     return tuple(given) if len(given) > 1 else given[0]
 
 

@@ -23,12 +23,12 @@ def kernel_of(arguments: Arguments) -> Callable[..., Any]:
         values = arguments.filled(args, kwargs)
         given = list(values) if written else values
         arguments.ours(values, our_tensor)
-        before = [_arrays(values[place]) for place in written]
+        before = [_arrays(values[position]) for position in written]
         result = operator.call(*values)
         if not written:
             return _results(result, values, arguments)
-        for place, arrays in zip(written, before, strict=True):
-            _write_back(given[place], values[place], arrays)
+        for position, arrays in zip(written, before, strict=True):
+            _write_back(given[position], values[position], arrays)
         return _written(result, given, values, arguments)
 
     return kernel
@@ -48,10 +48,10 @@ def on_stream(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 def by_device(overload: torch._ops.OpOverload, arguments: Arguments) -> Callable[..., Any]:
     """Return what chooses the kernel of an operator that makes tensors of none: by its argument `device`."""
-    place = arguments.names.index("device") if "device" in arguments.names else None
+    position = arguments.names.index("device") if "device" in arguments.names else None
 
     def choosing(*args: Any, **kwargs: Any) -> Any:
-        device = None if place is None else arguments.filled(args, kwargs)[place]
+        device = None if position is None else arguments.filled(args, kwargs)[position]
         kind = torch.device("cpu" if device is None else device).type
         key = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(kind)
         if key is None:
@@ -88,9 +88,9 @@ def _share(one: Any, other: Any) -> bool:
 
 
 def _tensors(values: list[Any], arguments: Arguments) -> list[Tensor]:
-    found = [values[place] for place in arguments.tensors if values[place] is not None]
-    for place in arguments.lists:
-        found += [each for each in values[place] or () if each is not None]
+    found = [values[position] for position in arguments.tensors if values[position] is not None]
+    for position in arguments.lists:
+        found += [each for each in values[position] or () if each is not None]
     return found
 
 
@@ -99,7 +99,7 @@ def _arrays(value: Any) -> list[Any]:
 
 
 def _write_back(given: Any, value: Any, before: list[Any]) -> None:
-    """Give PyTorch's tensors what was written to others in their place: an `out` of another shape is a new array."""
+    """Give PyTorch's tensors what was written to others instead: an `out` of another shape is a new array."""
     theirs, ours = (given, value) if isinstance(value, list) else ([given], [value])
     for target, tensor, array in zip(theirs, ours, before, strict=True):
         if tensor is not None and tensor.array is not array:
@@ -108,7 +108,7 @@ def _write_back(given: Any, value: Any, before: list[Any]) -> None:
 
 def _written(result: Any, given: list[Any], values: list[Any], arguments: Arguments) -> Any:
     """Return what a writing operator gives: PyTorch's own tensors for those that it wrote."""
-    theirs = {id(values[place]): given[place] for place in arguments.written}
+    theirs = {id(values[position]): given[position] for position in arguments.written}
     if isinstance(result, Tensor):
         return theirs[id(result)] if id(result) in theirs else _results(result, values, arguments)
     if isinstance(result, tuple):

@@ -15,7 +15,7 @@ __all__ = ["listing"]
 _COMPOSITES: Final = (
     "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
 )  # fmt: skip
-# What is looked for; the last line is what may serve an operator that the others do not.
+# What is looked for; the last line is what may handle an operator that the others do not.
 _KEYS: Final = (
     *("CPU", "CUDA", "Meta", *_COMPOSITES, "Autograd", "AutogradCPU", "FuncTorchBatched", "BackendSelect"),
     *("QuantizedCPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "NestedTensorCPU", "MPS", "XPU", "Functionalize"),

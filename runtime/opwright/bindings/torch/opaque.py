@@ -25,12 +25,12 @@ def register_opaque(
     """Define the operator that computes the gradients of `of`, and register it."""
     schema = overload._schema
     name = _name(overload)
-    places = [arguments.names.index(each) for each in of]
+    positions = [arguments.names.index(each) for each in of]
     given = str(schema).partition("(")[2].rpartition(") -> ")[0]
     text = given.replace(", *, ", ", ").removeprefix("*, ")
     library.define(f"{name}(Tensor?[] grads_, bool[] needs_, {text}) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,))
     own = getattr(getattr(torch.ops, overload.namespace), name).default
-    _register_kernels(library, name, own, arguments, places)
+    _register_kernels(library, name, own, arguments, positions)
     returned = [str(each.type) for each in schema.returns]
 
     def setup_context(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None) -> None:
@@ -48,24 +48,24 @@ def register_opaque(
         tensors = iter(ctx.saved_tensors)
         values = [_with_tensors(value, tensors) for value in ctx.values]
         flat = [each for grad in grads for each in (grad if isinstance(grad, (list, tuple)) else [grad])]
-        needs = [each for place in places for each in _as_list(need_of(ctx, place))]
+        needs = [each for position in positions for each in _as_list(need_of(ctx, position))]
         found = iter(own(flat, needs, *values))
         asked = []
-        for place in places:
-            need = need_of(ctx, place)
+        for position in positions:
+            need = need_of(ctx, position)
             made = [next(found) if each else None for each in _as_list(need)]
             asked.append(made if isinstance(need, (list, tuple)) else made[0])
-        return spread(ctx, places, asked)
+        return spread(ctx, positions, asked)
 
     if returned:
         torch.library.register_autograd(overload, backward, setup_context=setup_context, lib=library)
 
 
 def _register_kernels(
-    library: torch.library.Library, name: str, own: Any, arguments: Arguments, places: Sequence[int]
+    library: torch.library.Library, name: str, own: Any, arguments: Arguments, positions: Sequence[int]
 ) -> None:
     def wanted(values: list[Any], needs: Sequence[bool]) -> list[Any]:
-        flat = [each for place in places for each in _as_list(values[place])]
+        flat = [each for position in positions for each in _as_list(values[position])]
         return [each for each, need in zip(flat, needs, strict=True) if need]
 
     def kernel(grads: Any, needs: Any, *args: Any) -> list[torch.Tensor]:
@@ -126,7 +126,7 @@ def _is_differentiable(tensor: torch.Tensor) -> bool:
 
 
 class _Saved:
-    """The place of a tensor that was saved."""
+    """The position of a tensor that was saved."""
 
 
 _SAVED = _Saved()

@@ -23,34 +23,34 @@ class Batch:
         self.values = arguments.filled(tuple(args), kwargs)
         self.dims: list[Any] = [*in_dims, *[None] * (len(self.values) - len(in_dims))]
 
-    def rank(self, place: int) -> int:
+    def rank(self, position: int) -> int:
         """Return the number of dimensions of a sample."""
-        return int(self.values[place].dim()) - (self.dims[place] is not None)
+        return int(self.values[position].dim()) - (self.dims[position] is not None)
 
-    def of(self, places: Sequence[int]) -> list[tuple[torch.Tensor, int | None]]:
+    def of(self, positions: Sequence[int]) -> list[tuple[torch.Tensor, int | None]]:
         """Return tensors with the dimension of their batch."""
-        return [(self.values[place], self.dims[place]) for place in places]
+        return [(self.values[position], self.dims[position]) for position in positions]
 
-    def expanded(self, place: int) -> torch.Tensor:
+    def expanded(self, position: int) -> torch.Tensor:
         """Return the tensor with its batch first: the same for each sample where it has none."""
-        value, dim = self.values[place], self.dims[place]
+        value, dim = self.values[position], self.dims[position]
         found: torch.Tensor = value.expand(self.size, *value.shape) if dim is None else value.movedim(dim, 0)
         return found
 
-    def padded(self, place: int, rank: int) -> torch.Tensor:
+    def padded(self, position: int, rank: int) -> torch.Tensor:
         """Return the tensor with its batch first, and sizes of 1 up to `rank` dimensions after that."""
-        value = self.values[place].movedim(self.dims[place], 0)
+        value = self.values[position].movedim(self.dims[position], 0)
         ones = [1] * (rank - value.dim() + 1)
         found: torch.Tensor = value.reshape(value.shape[:1] + tuple(ones) + value.shape[1:]) if ones else value
         return found
 
-    def sample(self, place: int) -> Any:
+    def sample(self, position: int) -> Any:
         """Return an argument of the first sample."""
-        return _selected(self.values[place], self.dims[place], 0)
+        return _selected(self.values[position], self.dims[position], 0)
 
     def called_sample(self, overload: torch._ops.OpOverload) -> Any:
         """Return the result of the first sample, or raise what the operator says of it."""
-        return self.call(overload, [self.sample(place) for place in range(len(self.values))])
+        return self.call(overload, [self.sample(position) for position in range(len(self.values))])
 
     def called(self, overload: torch._ops.OpOverload) -> tuple[Any, Any]:
         """Return the results of one call, whose first dimension is the batch."""

@@ -29,12 +29,12 @@ class Leading:
 
         def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
             batch = Batch(info, in_dims, args, kwargs, arguments)
-            given = [(place, core) for place, core in self.operands if batch.values[place] is not None]
-            most = max(batch.rank(place) - core for place, core in given)
-            for place, core in given:
-                batch.values[place] = batch.expanded(place)
-                batch.dims[place] = 0
-                batch.values[place] = batch.padded(place, most + core)
+            given = [(position, core) for position, core in self.operands if batch.values[position] is not None]
+            most = max(batch.rank(position) - core for position, core in given)
+            for position, core in given:
+                batch.values[position] = batch.expanded(position)
+                batch.dims[position] = 0
+                batch.values[position] = batch.padded(position, most + core)
             return batch.called(overload)
 
         return rule
@@ -57,11 +57,11 @@ class Folded:
                 batch.called_sample(overload)
                 return batch.looped(overload)
             sizes: Sequence[int] = ()
-            for place in self.operands:
-                if batch.values[place] is not None:
-                    value = batch.expanded(place)
+            for position in self.operands:
+                if batch.values[position] is not None:
+                    value = batch.expanded(position)
                     sizes = value.shape[: 1 + extra]
-                    batch.values[place] = value.flatten(0, 1) if extra else value
+                    batch.values[position] = value.flatten(0, 1) if extra else value
             result, dims = batch.called(overload)
             if not extra:
                 return result, dims
@@ -98,12 +98,12 @@ class Product:
 
         def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
             batch = Batch(info, in_dims, args, kwargs, arguments)
-            ranks = tuple([batch.rank(place) for place in self.operands])
-            dtypes = {batch.values[place].dtype for place in (*self.operands, self.added) if place is not None}
+            ranks = tuple([batch.rank(position) for position in self.operands])
+            dtypes = {batch.values[position].dtype for position in (*self.operands, self.added) if position is not None}
             if ranks != (len(left), len(right)) or len(dtypes) > 1:
                 batch.called_sample(overload)  # which raises what is wrong with it
                 return batch.looped(overload)
-            first, second = (batch.expanded(place) for place in self.operands)
+            first, second = (batch.expanded(position) for position in self.operands)
             product = torch.einsum(equation, first.conj() if is_conjugated else first, second)
             return self._sum(batch, product), 0
 
@@ -113,7 +113,7 @@ class Product:
         """Return `beta * added + alpha * product`; without what is added, which may be NaN, where beta is 0."""
         if self.added is None:
             return product
-        beta, alpha = (batch.values[place] for place in self.factors)
+        beta, alpha = (batch.values[position] for position in self.factors)
         product = product if alpha == 1 else product * alpha
         if beta == 0:
             return product

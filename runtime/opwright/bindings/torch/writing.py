@@ -22,14 +22,14 @@ def register_writing(
     `functional` gives the operator whose result is written: it may be defined later.
     """
     written = {
-        place: each.name
-        for place, each in enumerate(overload._schema.arguments)
+        position: each.name
+        for position, each in enumerate(overload._schema.arguments)
         if each.alias_info is not None and each.alias_info.is_write and "Tensor" in str(each.type)
     }
 
     def count(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        for place, argument in written.items():
-            value = args[place] if place < len(args) else kwargs.get(argument)
+        for position, argument in written.items():
+            value = args[position] if position < len(args) else kwargs.get(argument)
             for tensor in value if isinstance(value, (list, tuple)) else [value]:
                 if tensor is not None:
                     torch.autograd.graph.increment_version(tensor)

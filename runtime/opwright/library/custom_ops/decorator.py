@@ -107,7 +107,7 @@ def custom_op(
     decorator where `fn` is left out. Returns a CustomOpDef.
 
     `mutates_args` are the names of the arguments that the function writes to, or "unknown" for all. `device_types`:
-    for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken in place of the one that
+    for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken instead of the one that
     the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
     writes to its first argument and returns it; with `out`, to keyword-only ones. `meta`, `pointwise(x)`, says what
     results look like, as `CustomOpDef.register_meta` does.

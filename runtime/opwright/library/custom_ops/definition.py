@@ -96,7 +96,7 @@ class CustomOpDef(Generic[P, R], Caller):
         return registry.operators.get(operator.name) is operator
 
     def _replace(self, earlier: CustomOpDef[..., Any], schema: InferredSchema, tags: tuple[Tag, ...]) -> None:
-        """Take the place of a definition that was made in the same place: a cell that is run again, a module that is
+        """Replace a definition that was made in the same position: a cell that is run again, a module that is
         reloaded."""
         old, new = earlier.__wrapped__, self.__wrapped__
         if _place(old) != _place(new):
@@ -153,7 +153,7 @@ class CustomOpDef(Generic[P, R], Caller):
         self._registered.current().put(("kernel", key), key, kernel, place_of(function))
 
     def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Any:
-        """Register a function as the kernel of some devices, in place of the one there was; None stands for all devices
+        """Register a function as the kernel of some devices, instead of the one there was; None stands for all devices
         without one of their own. A decorator where `fn` is left out. It is called without arguments that equal their
         defaults, so that it may leave these out or have defaults of its own. Raises RuntimeError for an unknown
         device."""
@@ -205,7 +205,7 @@ class CustomOpDef(Generic[P, R], Caller):
         self._registered.current().put(("disabled", device_type), key, kernel, place_of(self.__wrapped__))
 
     def register_fake(self, fn: Function, /) -> Function:
-        """Register what results look like without data, as `opwright.library.register_fake` says; the newest serves."""
+        """Register what results look like without data, as `opwright.library.register_fake` says; the newest counts."""
         if self._returns_written:
             warnings.warn(
                 f"the fake kernel of {self._qualname} is unnecessary: an operator with the tag inplace or out returns "
@@ -223,7 +223,7 @@ class CustomOpDef(Generic[P, R], Caller):
         """Register what results look like by a formula of schema files, `pointwise(x, other)`: the fake kernel, which
         `opcheck` holds the results against, and all that follows from it. `docs/rules.md` has its rules.
 
-        Raises RegistrationError for a formula that cannot be, with the place in it, and for results that are no new
+        Raises RegistrationError for a formula that cannot be, with the position in it, and for results that are no new
         tensors.
         """
         self._put_formula(formula_of(self._qualname, self._opoverload.declaration, formula), caller())

@@ -135,11 +135,11 @@ def register_meta(op: Op, formula: str, /, *, lib: Library | None = None) -> Non
 def register_torch_dispatch(
     op: Op, torch_dispatch_class: type, func: Function | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Register what an operator does in a dispatch mode, or for a Tensor subclass, in place of the `__torch_dispatch__`
+    """Register what an operator does in a dispatch mode, or for a Tensor subclass, instead of the `__torch_dispatch__`
     of that class: `func(mode, func, types, args, kwargs)`, for a subclass with the class first. A decorator where
     `func` is left out.
 
-    It serves exactly this class and not what derives from it. It lives as long as `lib`, or as the custom operator, or
+    It handles exactly this class and not what derives from it. It lives as long as `lib`, or as the custom operator, or
     for ever. Raises RegistrationError where there is such a rule, TypeError for a class without a handler and for what
     cannot be called. Semantics: `torch.library.register_torch_dispatch`.
     """

@@ -24,9 +24,9 @@ __all__ = ["fake_by", "formula_of"]
 def formula_of(operator_name: str, declaration: str, text: object) -> MetaFormula:
     """Return the formula of an operator, its names and calls checked.
 
-    Raises TypeError for what is no text, RegistrationError for a formula that cannot be, with the place in it, and for
-    an operator whose results are no new tensors. Must not be called with the registry's lock held: it may import the
-    generator.
+    Raises TypeError for what is no text, RegistrationError for a formula that cannot be, with the position in it, and
+    for an operator whose results are no new tensors. Must not be called with the registry's lock held: it may import
+    the generator.
     """
     if not isinstance(text, str):
         raise TypeError(f"{operator_name}: a meta formula is a text such as 'pointwise(x)', got {text!r}")

@@ -223,7 +223,7 @@ def counting(operator: Operator, setup_context: Function | None) -> Function | N
 
 
 def refuse_keyword(operator: Operator, name: str, edges: Sequence[Any]) -> None:
-    """Raise AutogradError where a keyword-only Tensor requires grad: `backward` has no place for its gradient."""
+    """Raise AutogradError where a keyword-only Tensor requires grad: `backward` has no position for its gradient."""
     if any(edge is not None for edge in edges):
         raise AutogradError(
             f"{operator.name}: argument '{name}' requires grad, but is keyword-only, and backward returns gradients of "
@@ -246,7 +246,7 @@ def finish(node: OperatorContext, result: Any) -> Any:
 
 
 def _without_lists(node: OperatorContext, result: list[Any] | tuple[Any, ...]) -> list[Any]:
-    """Return the results with what lists among them hold in their place; the node keeps the lengths of these."""
+    """Return the results with what lists among them hold instead; the node keeps the lengths of these."""
     results = (result,) if type(result) is list else result
     node.lengths = tuple(len(each) if type(each) is list else None for each in results)
     return [item for each in results for item in (each if type(each) is list else (each,))]

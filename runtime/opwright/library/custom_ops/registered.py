@@ -35,7 +35,7 @@ class Registered:
         self._keep = registry.lock.watch(self, functools.partial(_collect, operator, self._held))
 
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
-        """Register a kernel in place of the one for the same purpose."""
+        """Register a kernel instead of the one for the same purpose."""
         with registry.lock:
             self.hold(purpose, lambda held: register(self.operator, key, kernel, where=where, held=held))
 
@@ -44,7 +44,7 @@ class Registered:
         self.hold(purpose, lambda held: put_rule(table, self.operator.name, rule, held=held))
 
     def hold(self, purpose: Any, make: Making) -> None:
-        """Register something and keep it, in place of what there was for the same purpose."""
+        """Register something and keep it, instead of what there was for the same purpose."""
         made: list[Removable] = []
         with registry.lock:
             try:

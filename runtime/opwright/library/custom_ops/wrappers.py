@@ -1,4 +1,4 @@
-"""Wrappers that serve custom operators at Meta and Autocast beside the functions of users."""
+"""Wrappers that handle custom operators at Meta and Autocast beside the functions of users."""
 
 from __future__ import annotations
 

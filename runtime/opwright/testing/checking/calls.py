@@ -1,4 +1,4 @@
-"""A call of an operator, to be made again and again: its arguments by name, copies of them, results by place."""
+"""A call of an operator, to be made again and again: its arguments by name, copies of them, results by position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Call", "Operand", "drawing_again", "results_of"]
 
 
 class Operand(NamedTuple):
-    """A Tensor of a call: the name that messages give it, its place among arguments or results, and the Tensor."""
+    """A Tensor of a call: the name that messages give it, its position among arguments or results, and the Tensor."""
 
     name: str
     position: int

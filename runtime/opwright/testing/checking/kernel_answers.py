@@ -22,7 +22,7 @@ from opwright_core.keys import DispatchKey
 
 __all__ = ["shared_answers"]
 
-Seen = list[tuple[str, Operand, bool]]  # a kernel, what its answer lies in, and whether it is that itself
+Seen = list[tuple[str, Operand, bool]]  # a kernel, what its result lies in, and whether it is that itself
 _OURS: Final = (
     "numpy",
     "opwright",
@@ -84,7 +84,7 @@ def _is_of_project(value: object) -> bool:
 
 
 class _Watched:
-    """A module whose functions note which operands their answers lie in."""
+    """A module whose functions note which operands their results lie in."""
 
     def __init__(self, module: ModuleType, operands: list[Operand], seen: Seen) -> None:
         self._module = module
@@ -99,7 +99,7 @@ class _Watched:
 
 
 def _noting(kernel: str, function: Callable[..., Any], operands: list[Operand], seen: Seen) -> Callable[..., Any]:
-    """Return the function, noting which operands its answers lie in."""
+    """Return the function, noting which operands its results lie in."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         answer = function(*args, **kwargs)

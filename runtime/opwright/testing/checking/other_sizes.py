@@ -32,7 +32,7 @@ def with_other_sizes(call: Call) -> Iterator[Call]:
 
 
 def _resized(call: Call, sizes: dict[int, int]) -> Iterator[Call]:
-    """Yield the call with these sizes in place of others: of Tensors alone, and of numbers too."""
+    """Yield the call with these sizes instead of others: of Tensors alone, and of numbers too."""
     if not sizes:
         return
     tensors = call.converted(_Resize(sizes))
@@ -87,5 +87,8 @@ def _is_taken(call: Call) -> bool:
 def _share_memory(call: Call) -> bool:
     tensors = [each.tensor for each in call.operands]
     return any(
-        share_memory(one, other) for place, one in enumerate(tensors) for other in tensors[:place] if one is not other
+        share_memory(one, other)
+        for position, one in enumerate(tensors)
+        for other in tensors[:position]
+        if one is not other
     )

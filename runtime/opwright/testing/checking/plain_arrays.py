@@ -21,7 +21,7 @@ __all__ = ["check_plain_arrays"]
 
 
 def check_plain_arrays(call: Call) -> None:
-    """Raise ContractError where arrays in place of Tensors change values, dtypes or shapes of results or of what is
+    """Raise ContractError where arrays instead of Tensors change values, dtypes or shapes of results or of what is
     written, or where the call raises. Tensors that no array stands for tell nothing."""
     operands = call.operands
     if not operands or any(type(each.tensor.array) is not np.ndarray or each.tensor.keys & PYTHON for each in operands):
@@ -34,8 +34,8 @@ def check_plain_arrays(call: Call) -> None:
     with drawing_again(given):
         repeated = again()
     is_one_answer = _problem((again, repeated), (given, wanted), True) is None
-    for how, places in _choices(call):
-        arrays = _with_arrays(call.copied(), places)
+    for how, positions in _choices(call):
+        arrays = _with_arrays(call.copied(), positions)
         try:
             with drawing_again(given):
                 found = arrays()
@@ -60,8 +60,8 @@ def _choices(call: Call) -> Iterator[tuple[str, set[int]]]:
         yield f"with a plain array for {call.operands[0].name}", {0}
 
 
-def _with_arrays(call: Call, places: set[int]) -> Call:
-    chosen = {id(call.operands[place].tensor) for place in places}
+def _with_arrays(call: Call, positions: set[int]) -> Call:
+    chosen = {id(call.operands[position].tensor) for position in positions}
     return call.converted(lambda tensor: tensor.array if id(tensor) in chosen else tensor)
 
 

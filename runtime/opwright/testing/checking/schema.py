@@ -20,7 +20,7 @@ __all__ = ["check_schema", "undeclared"]
 
 def check_schema(call: Call) -> None:
     """Raise ContractError where a call and the declaration disagree on writes and shared memory, or where plain arrays
-    in place of Tensors give something else, or a kernel returns what it was given."""
+    instead of Tensors give something else, or a kernel returns what it was given."""
     with no_grad():
         copied = call.copied()
         observed = observe(copied, copied)

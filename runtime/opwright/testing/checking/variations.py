@@ -26,12 +26,12 @@ def writes_with_others(call: Call, observed: Observed, written: Operand) -> bool
         return True
     if not all(operand.tensor.numel() for operand in call.operands):
         return True
-    place = observed.call.operands.index(written)
-    return any(_changes(varied, place) for varied in _variations(call, place))
+    position = observed.call.operands.index(written)
+    return any(_changes(varied, position) for varied in _variations(call, position))
 
 
-def _changes(call: Call, place: int) -> bool:
-    contents = Contents([call.operands[place]])
+def _changes(call: Call, position: int) -> bool:
+    contents = Contents([call.operands[position]])
     try:
         call()
     except Exception:
@@ -43,9 +43,9 @@ def _variations(call: Call, place: int) -> Iterator[Call]:
     """Yield the call with other values where the write should be, then in the other Tensors, then with Tensors of other
     dtypes (integers are rounded already), then with other numbers."""
     others = [number for number in range(len(call.operands)) if number != place]
-    for places in ([place], [place, *others], *([number] for number in others)):
+    for positions in ([place], [place, *others], *([number] for number in others)):
         for values in (_mirrored, _not_numbers, _first_mirrored):
-            yield _with_values(call, places, values)
+            yield _with_values(call, positions, values)
     for dtype in (float32, complex64):
         yield _of_dtype(call, call.operands[place].tensor.dtype, dtype)
     for position, value in enumerate(call.arguments):
@@ -54,19 +54,19 @@ def _variations(call: Call, place: int) -> Iterator[Call]:
             yield _with_values(call, [place], _mirrored).with_argument(position, other)
 
 
-def _with_values(call: Call, places: list[int], values: Any) -> Call:
+def _with_values(call: Call, positions: list[int], values: Any) -> Call:
     copied = call.copied()
-    for number in places:
+    for number in positions:
         tensor = copied.operands[number].tensor
         try:
             tensor.copy_(from_numpy(values(tensor.numpy(force=True))))
-        except RuntimeError:  # an expanded tensor has one place for several elements
+        except RuntimeError:  # an expanded tensor has one position for several elements
             continue
     return copied
 
 
 def _of_dtype(call: Call, dtype: DType, other: DType) -> Call:
-    """Return the call with Tensors of another dtype in place of those of one, with values that only it can have."""
+    """Return the call with Tensors of another dtype instead of those of one, with values that only it can have."""
     fraction = 0.25 + 0.5j if other is complex64 else 0.25
 
     def convert(tensor: Tensor) -> Tensor:
@@ -92,7 +92,7 @@ def _first_mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _not_numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return NaN everywhere; zeros in place of integers."""
+    """Return NaN everywhere; zeros instead of integers."""
     return np.zeros_like(array) if array.dtype.kind in "biu" else np.full_like(array, np.nan)
 
 

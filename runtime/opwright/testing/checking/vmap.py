@@ -31,8 +31,8 @@ def check_vmap(call: Call, *, atol: float | None = None, rtol: float | None = No
         return
     with no_grad():
         samples = _samples(call)
-        for places, dim in _batches(call):
-            _check_batch(rule, samples, places, dim, atol, rtol)
+        for positions, dim in _batches(call):
+            _check_batch(rule, samples, positions, dim, atol, rtol)
 
 
 def _samples(call: Call) -> list[Call]:
@@ -47,30 +47,35 @@ def _samples(call: Call) -> list[Call]:
 
 def _batches(call: Call) -> Iterator[tuple[list[int], int]]:
     """Yield which operands are batched, and along which dimension: each by itself, then all, at front and back."""
-    places = [p for p, each in enumerate(call.operands) if each.position < call.operator.signature.positional]
-    yield from (([place], 0) for place in places)
-    if places[1:]:
-        yield places, 0
-    if places:
-        yield places, -1
+    positions = [p for p, each in enumerate(call.operands) if each.position < call.operator.signature.positional]
+    yield from (([position], 0) for position in positions)
+    if positions[1:]:
+        yield positions, 0
+    if positions:
+        yield positions, -1
 
 
 def _check_batch(
-    rule: Callable[..., Any], samples: list[Call], places: list[int], dim: int, atol: float | None, rtol: float | None
+    rule: Callable[..., Any],
+    samples: list[Call],
+    positions: list[int],
+    dim: int,
+    atol: float | None,
+    rtol: float | None,
 ) -> None:
     operator = samples[0].operator
-    wanted = [_mixed(samples, places, number)() for number in range(len(samples))]
-    batched = _mixed(samples, places, 0)
+    wanted = [_mixed(samples, positions, number)() for number in range(len(samples))]
+    batched = _mixed(samples, positions, 0)
     dims: dict[int, int] = {}
-    for place in places:
-        tensors = [sample.operands[place].tensor.detach() for sample in samples]
+    for position in positions:
+        tensors = [sample.operands[position].tensor.detach() for sample in samples]
         at = tensors[0].dim() if dim == -1 else dim
-        dims[place] = at
-        batched = _replaced(batched, place, aten["stack.default"](tensors, at))
+        dims[position] = at
+        batched = _replaced(batched, position, aten["stack.default"](tensors, at))
     split = operator.signature.positional
     kwargs = dict(zip(operator.signature.names[split:], batched.arguments[split:], strict=True))
     info = VmapInfo(len(samples), "error")
-    names = ", ".join(batched.operands[place].name for place in places)
+    names = ", ".join(batched.operands[position].name for position in positions)
     answer = rule(info, _in_dims(batched, dims), *batched.arguments[:split], **kwargs)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise ContractError(f"the vmap rule of {operator.name} returned {answer!r:.80}: it returns (output, out_dims)")
@@ -85,32 +90,32 @@ def _check_batch(
             ) from error
 
 
-def _mixed(samples: list[Call], places: list[int], number: int) -> Call:
+def _mixed(samples: list[Call], positions: list[int], number: int) -> Call:
     """Return one sample's Tensors for what is batched, else the first one's; copies, which the call may write."""
     call = samples[0]
-    for place in places:
-        call = _replaced(call, place, samples[number].operands[place].tensor)
+    for position in positions:
+        call = _replaced(call, position, samples[number].operands[position].tensor)
     return call.copied()
 
 
-def _replaced(call: Call, place: int, tensor: Tensor) -> Call:
-    operand = call.operands[place]
+def _replaced(call: Call, position: int, tensor: Tensor) -> Call:
+    operand = call.operands[position]
     value = call.arguments[operand.position]
     if isinstance(value, Tensor):
         return call.with_argument(operand.position, tensor)
     first = next(number for number, each in enumerate(call.operands) if each.position == operand.position)
     held = [index for index, item in enumerate(value) if isinstance(item, Tensor)]
-    items = [tensor if index == held[place - first] else item for index, item in enumerate(value)]
+    items = [tensor if index == held[position - first] else item for index, item in enumerate(value)]
     return call.with_argument(operand.position, items)
 
 
 def _in_dims(call: Call, dims: dict[int, int]) -> tuple[Any, ...]:
     """Return, for each positional argument, the dimension of its batch, None, or a list of these."""
-    places = iter(range(len(call.operands)))
+    positions = iter(range(len(call.operands)))
 
     def dims_of(value: Any) -> Any:
         if isinstance(value, Tensor):
-            return dims.get(next(places))
+            return dims.get(next(positions))
         if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
             return [dims_of(item) for item in value]
         return None

@@ -1,1 +1,1 @@
-"""The way from a call's arguments to the kernel that serves it."""
+"""The way from a call's arguments to the kernel that handles it."""

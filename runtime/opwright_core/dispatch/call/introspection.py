@@ -22,7 +22,7 @@ _BACKENDS: Final = frozenset([key.name for key in DispatchKey if key.bit & BACKE
 
 def described(operators: Iterable[Operator]) -> str:
     """Return the docstring of a function that stands for operators: what each `doc:` says, once, declarations, and what
-    serves the first of them."""
+    handles the first of them."""
     operators = tuple(operators)
     docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
     declared = "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
@@ -30,7 +30,7 @@ def described(operators: Iterable[Operator]) -> str:
 
 
 def _served(operator: Operator) -> str:
-    """Return what serves an operator, and where it is declared."""
+    """Return what handles an operator, and where it is declared."""
     keys = [key.name for key in operator.registrations.copy() if isinstance(key, DispatchKey)]
     backends = sorted([name for name in keys if name in _BACKENDS])
     lines = [f"Kernels for {', '.join(backends)}"] if backends else []

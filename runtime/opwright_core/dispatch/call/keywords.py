@@ -68,7 +68,9 @@ def outs_by_name(function: str, overloads: Iterable[Operator], named: Mapping[st
     """
     for operator in tuple(overloads):
         signature = operator.signature
-        names = [signature.names[place] for place in sorted(signature.written) if place >= signature.positional]
+        names = [
+            signature.names[position] for position in sorted(signature.written) if position >= signature.positional
+        ]
         if len(names) < 2:
             continue
         outs = named["out"]

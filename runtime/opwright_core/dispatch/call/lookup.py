@@ -1,6 +1,6 @@
 """The search of generated stubs for the kernel of a call.
 
-Each function takes the operator, or the operators of a name of which one serves most calls, and the call's tensors. It
+Each function takes the operator, or the operators of a name of which one handles most calls, and the call's tensors. It
 returns the kernel that is stored for their keys, changed by the thread's modes. Where there is none yet, or something
 is no tensor, it returns what finds out more: `Operator.call`, or `Overloaded.otherwise`. It raises nothing, so that
 errors of kernels have no others behind them. Plain arrays have an entry of their own while no mode is on.

@@ -1,4 +1,4 @@
-"""Operators: from a call's arguments to the kernel that serves them.
+"""Operators: from a call's arguments to the kernel that handles them.
 
 Generated stubs look `table` up themselves; everything uncommon comes here: missing entries, plain arrays, wrong types.
 """
@@ -73,7 +73,7 @@ class Operator(Entries):
         self._parts: Declaration | None = None
         self._signature: Signature | None = None
         self.renderer: Callable[[Operator], Kernel] | None = None  # of a stub, where no generated module has one
-        self.calls = 0  # that were served without a stub
+        self.calls = 0  # that were handled without a stub
         self.registrations = registry.define(self)
 
     @classmethod
@@ -99,7 +99,7 @@ class Operator(Entries):
         self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.straight_stub: Kernel | None = None
-        self._stub: Kernel | None = self  # until a function takes its place: out variants have none
+        self._stub: Kernel | None = self  # until a function replaces it: out variants have none
         self.declaration = declaration
 
     def load(self) -> None:
@@ -179,7 +179,8 @@ class Operator(Entries):
     def call(self, *args: Any) -> Any:
         """Dispatch. `args` are all of them in order, converted but for tensors.
 
-        Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel serves the keys.
+        Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel handles the
+        keys.
         """
         keys = 0
         for position, is_list, is_optional, has_optional_items in self.signature.tensors:

@@ -53,7 +53,7 @@ class Packet(Caller):
             self._chosen = self._shared.chosen
             if fast is not None:
                 self._shared.pass_calls_to = self._pass_calls_to
-                self._shared.stub = self._shared.stub  # which has it serve calls
+                self._shared.stub = self._shared.stub  # which has it handle calls
 
     @property
     def stub(self) -> Callable[..., Any] | None:
@@ -137,7 +137,7 @@ class Packet(Caller):
         return operator.call(*bound)
 
     def _make_stub(self) -> None:
-        """Have the compiled core serve common calls, where no generated function does."""
+        """Have the compiled core handle common calls, where no generated function does."""
         with registry.lock:
             if self._shared.generated is None:
                 self._shared.stub = signature_keys.packet_stub(self)

@@ -88,7 +88,7 @@ def call_with_arrays(
     operator: Operator, args: tuple[Any, ...], keyset: int | None = None, find: Find | None = None
 ) -> Any:
     """Call with tensor arguments that may be plain arrays. Without a keyset, keys come from the arguments and the
-    modes. `find` gives the kernel for the keys, if it is not the one that serves them.
+    modes. `find` gives the kernel for the keys, if it is not the one that handles them.
 
     All plain: plain results. With a Tensor among them: Tensors, except written arrays, which are returned themselves.
     Raises AutogradError where a plain array would have to record, RuntimeError where one would have to be resized.

@@ -1,1 +1,1 @@
-"""The calls and kernels that the compiled core serves by itself."""
+"""The calls and kernels that the compiled core handles by itself."""

@@ -69,7 +69,7 @@ def _planned(row: Row, general: Function) -> Function:
         return general
     # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
     note = None if cache.is_trusted else partial(_note, row)
-    return planned_in_c(general, row.kinds, row.function, row.places, cache, note)
+    return planned_in_c(general, row.kinds, row.function, row.positions, cache, note)
 
 
 def _note(row: Row, error: Exception) -> None:
@@ -80,14 +80,16 @@ def planned_in_c(
     general: Function,
     kinds: str,
     kernel: Function,
-    places: tuple[int, ...],
+    positions: tuple[int, ...],
     cache: PlanCache,
     note: Callable[[Exception], None] | None = None,
     xp: Any = np,
 ) -> Function:
     """Return a kernel with a plan cache in C. `xp` is what it gets at position -1."""
     try:
-        made: Any = fast.Planned(general, kinds, kernel, places, xp, cache.of_call, planned_result, cache.writes, note)
+        made: Any = fast.Planned(
+            general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note
+        )
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)

@@ -46,7 +46,7 @@ _OBJECTS: Final = ("ScalarType", "Layout", "MemoryFormat", "str", "Device")  # o
 
 
 def stub(function: Function, callee: Operator | Overloaded, *, gives_tuples: bool = False) -> Function:
-    """Return what is called for a generated function: it, or what handles common calls in its place. One that
+    """Return what is called for a generated function: it, or what handles common calls instead. One that
     `gives_tuples` does so where the operator returns a list."""
     if fast is None:
         return function
@@ -86,17 +86,17 @@ def _is_warned_of(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: 
     """Whether a Tensor whose gradient ends there stands for a number: to bind such a call again would warn again."""
     operators = (callee,) if isinstance(callee, Operator) else callee.operators
     given: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
-    recorded = [(place, value) for place, value in given if isinstance(value, Tensor)]
+    recorded = [(position, value) for position, value in given if isinstance(value, Tensor)]
     return any(
-        value.requires_grad and not any(_takes_tensor(operator, place) for operator in operators)
-        for place, value in recorded
+        value.requires_grad and not any(_takes_tensor(operator, position) for operator in operators)
+        for position, value in recorded
     )
 
 
-def _takes_tensor(operator: Operator, place: int | str) -> bool:
+def _takes_tensor(operator: Operator, position: int | str) -> bool:
     signature = operator.signature
-    at = signature.positions.get(place, -1) if isinstance(place, str) else place
-    end = len(signature.types) if isinstance(place, str) else signature.positional
+    at = signature.positions.get(position, -1) if isinstance(position, str) else position
+    end = len(signature.types) if isinstance(position, str) else signature.positional
     return 0 <= at < end and base_type(signature.types[at]) == "Tensor"
 
 
@@ -116,29 +116,29 @@ def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str
     values = tuple(signature.bind(gathered, kwargs))
     named = [(signature.positions.get(name, -1), value) for name, value in kwargs.items()]
     alone = [*enumerate(args[:rest]), *named]
-    if any(place < 0 for place, _ in named) or not _is_rest_of(operator, rest, args):
+    if any(position < 0 for position, _ in named) or not _is_rest_of(operator, rest, args):
         return None
-    found = [_kind(operator, place, value) for place, value in alone]
+    found = [_kind(operator, position, value) for position, value in alone]
     if None in found or (_ARRAY in found and not _has_arrays_alone(operator, alone)):
         return None
-    if any(not _is_passed_on(value, values[place]) for place, value in alone):
+    if any(not _is_passed_on(value, values[position]) for position, value in alone):
         return None
     gathered_at = [(rest, value) for value in args[rest:]]
     kinds = [*found[:rest], *[_REST for _ in gathered_at], *found[rest:]]
     given = [*alone[:rest], *gathered_at, *alone[rest:]]
-    places = tuple([place for place, _ in given])
-    blank = tuple([None if place in places else value for place, value in enumerate(values)])
+    positions = tuple([position for position, _ in given])
+    blank = tuple([None if position in positions else value for position, value in enumerate(values)])
     same = tuple([value if kind == _SAME else None for kind, (_, value) in zip(kinds, given, strict=True)])
     own = tuple([kind for kind in kinds if kind is not None])
-    return operator.table, blank, own, places, same, operator.result
+    return operator.table, blank, own, positions, same, operator.result
 
 
 def _ints_at_the_end(args: tuple[Any, ...]) -> int:
     """Return where the ints begin that end the arguments."""
-    place = len(args)
-    while place and type(args[place - 1]) is int:
-        place -= 1
-    return place
+    position = len(args)
+    while position and type(args[position - 1]) is int:
+        position -= 1
+    return position
 
 
 def _is_rest_of(operator: Operator, rest: int, args: tuple[Any, ...]) -> bool:
@@ -153,9 +153,9 @@ def _meant(callee: Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return found if found in callee.operators else None
 
 
-def _kind(operator: Operator, place: int, value: Any) -> int | None:
+def _kind(operator: Operator, position: int, value: Any) -> int | None:
     """Return what a key has for a value, None where no key has it."""
-    text = operator.signature.types[place]
+    text = operator.signature.types[position]
     is_tensor = base_type(text) == "Tensor"
     if value is None:
         return _SAME if text.endswith("?") else None
@@ -175,10 +175,10 @@ def _kind(operator: Operator, place: int, value: Any) -> int | None:
 
 def _has_arrays_alone(operator: Operator, given: list[tuple[int, Any]]) -> bool:
     """Whether every argument that may be a tensor is a plain array, or None."""
-    tensors = [place for place, is_list, _, _ in operator.signature.tensors if not is_list]
+    tensors = [position for position, is_list, _, _ in operator.signature.tensors if not is_list]
     held = dict(given)
     return len(tensors) == len(operator.signature.tensors) and all(
-        held.get(place) is None or type(held[place]) is np.ndarray for place in tensors
+        held.get(position) is None or type(held[position]) is np.ndarray for position in tensors
     )
 
 

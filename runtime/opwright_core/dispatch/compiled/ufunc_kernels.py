@@ -1,6 +1,6 @@
 """The kernels that are one ufunc of NumPy's, which the compiled core runs by itself (`fast/ufunc_kernel.c`).
 
-A generated package says which they are (`register.py`). The generated functions do the same, and serve what is
+A generated package says which they are (`register.py`). The generated functions do the same, and handle what is
 uncommon.
 """
 
@@ -18,7 +18,7 @@ from opwright_core.dispatch.package.kernel_rows import Row
 __all__ = ["note_ufunc", "with_ufunc"]
 
 Function = Callable[..., Any]
-Ufunc = tuple[str, tuple[int, ...], str, bool]  # its name, the places of its operands, kinds of dtypes, is it in place
+Ufunc = tuple[str, tuple[int, ...], str, bool]  # its name, positions of its operands, kinds of dtypes, is it in place
 _noted: Final[dict[tuple[str, str], Ufunc]] = {}  # by module and name of the general kernel
 
 
@@ -31,25 +31,27 @@ def note_ufunc(module: str, general: str, ufunc: Ufunc) -> None:
 def with_ufunc(
     module: str, general: str, shims: tuple[Function, Function | None, Function | None], row: Row | None = None
 ) -> tuple[Function, Function | None, Function | None]:
-    """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what serves common
-    calls in their place; in that of the general one, calls on half and bfloat16 that are computed in float32."""
+    """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what handles common
+    calls instead; in that of the general one, calls on half and bfloat16 that are computed in float32."""
     found = _noted.get((module, general))
     ufunc = None if found is None else getattr(np, found[0], None)
     if found is None or not isinstance(ufunc, np.ufunc):
         return shims
-    _, places, kinds, is_written = found
+    _, positions, kinds, is_written = found
 
     def served(function: Function | None, takes: str, otherwise: Function | None = None) -> Function | None:
         if function is None:
             return None
         count = _count(function) if row is None else len(row.kinds)
-        made: Function = fast.Kernel(otherwise or function, ufunc, places, count, kinds, takes, is_written)
+        made: Function = fast.Kernel(otherwise or function, ufunc, positions, count, kinds, takes, is_written)
         return made
 
     whole, dense, arrays = shims
     widened = (served(whole, "reduced") or whole) if "e" in kinds else whole
     dense = whole if dense is None and row is not None else dense
-    planned = None if type(whole) is FunctionType or min(places) < 0 else whole  # (numbers may overflow, which is told)
+    planned = (
+        None if type(whole) is FunctionType or min(positions) < 0 else whole
+    )  # (numbers may overflow, which is told)
     return widened, served(dense, "tensors", planned), served(arrays, "arrays")
 
 

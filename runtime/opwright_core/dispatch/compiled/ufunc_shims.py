@@ -26,7 +26,7 @@ _REFUSED: Final = (TypeError, ValueError, OverflowError)
 
 
 def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) -> tuple[Function, Function]:
-    """Return what serves dense tensors and what serves plain arrays, of dtypes of NumPy's `kinds`.
+    """Return what handles dense tensors and what handles plain arrays, of dtypes of NumPy's `kinds`.
 
     `letters` has one for each argument: a tensor (`T`), an int or a float (`N`), a number that must be 1 (`1`).
     """
@@ -35,7 +35,7 @@ def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) ->
 
 
 def ufunc_shim(general: Function, ufunc: Function, letters: str, kinds: str, keys: int = DENSE_CPU) -> Function:
-    """Return what serves dense tensors, and makes some with these keys."""
+    """Return what handles dense tensors, and makes some with these keys."""
     return _dense(general, ufunc, letters, plain_dtypes(kinds), keys)
 
 
@@ -164,7 +164,7 @@ def _if_one(of_two: Function, general: Function) -> Function:
 
 
 def _arrays(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes) -> Function:
-    """Return what serves plain arrays."""
+    """Return what handles plain arrays."""
 
     def otherwise(*args: Any) -> Any:
         return general(

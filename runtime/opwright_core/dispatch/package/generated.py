@@ -123,7 +123,7 @@ def _with_out(schema: str, overload: str) -> str:
 
 
 class Overloaded:
-    """The operators of one name as a generated package knows them. The `first` serves most calls of its function."""
+    """The operators of one name as a generated package knows them. The `first` handles most calls of its function."""
 
     __slots__ = ("_chosen", "_function", "_out", "_packet", "_positional", "operators", "table")
 

@@ -1,4 +1,4 @@
-"""Rows of kernels: a function on arrays, and how it is called, of which the runtime makes what serves an operator.
+"""Rows of kernels: a function on arrays, and how it is called, of which the runtime makes what handles an operator.
 
     sum_dim_IntList = kernel("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3), metas.sum_dim_IntList)
     sum_IntList_out = out_variant(sum_dim_IntList)
@@ -28,7 +28,7 @@ _KEYS: Final = {"CPU": DENSE_CPU, "CUDA": DENSE_CUDA}
 
 class Ufunc(NamedTuple):
     """The ufunc that a kernel is of dense tensors: `letters` has one for each argument (`dispatch.ufunc_shims`), and
-    `dtypes` are those that it serves, by NumPy's letters of kinds."""
+    `dtypes` are those that it handles, by NumPy's letters of kinds."""
 
     function: Any
     letters: str
@@ -37,11 +37,11 @@ class Ufunc(NamedTuple):
 
 class Row:
     """A kernel of an operator. `results` says how many it returns, `writes` the positions of tensors that it writes
-    instead, in the place of the first tensor where it `is_inplace`."""
+    instead, instead of the first tensor where it `is_inplace`."""
 
     __slots__ = (
-        "cache", "fast", "function", "is_inplace", "is_native", "key", "kinds", "meta", "operands", "places", "results",
-        "takes_out", "ufunc", "writes", "xp",
+        "cache", "fast", "function", "is_inplace", "is_native", "key", "kinds", "meta", "operands", "positions",
+        "results", "takes_out", "ufunc", "writes", "xp",
     )  # fmt: skip
 
     def __init__(
@@ -50,7 +50,7 @@ class Row:
         xp: ModuleType,
         kinds: str,
         function: Function,
-        places: tuple[int, ...],
+        positions: tuple[int, ...],
         meta: Function,
         *,
         operands: tuple[int, ...] | None = None,
@@ -63,7 +63,7 @@ class Row:
         self.xp = xp
         self.kinds = kinds
         self.function = function
-        self.places = places
+        self.positions = positions
         self.meta = meta
         self.operands = operands
         self.results = results
@@ -89,19 +89,19 @@ class Row:
         """Return the keys of a dense tensor that it makes."""
         return _KEYS[self.key]
 
-    def passed_places(self) -> tuple[int, ...]:
+    def passed_positions(self) -> tuple[int, ...]:
         """Return the positions of the arguments that the kernel gets, behind the array module if it takes that."""
-        return self.places[1:] if self.places[:1] == (-1,) else self.places
+        return self.positions[1:] if self.positions[:1] == (-1,) else self.positions
 
-    def planned_places(self) -> tuple[int, ...]:
+    def planned_positions(self) -> tuple[int, ...]:
         """Return the positions of the arguments that the rule reads."""
-        return tuple([place for place, kind in enumerate(self.kinds) if kind.isupper()])
+        return tuple([position for position, kind in enumerate(self.kinds) if kind.isupper()])
 
-    def operand_places(self) -> tuple[int, ...]:
+    def operand_positions(self) -> tuple[int, ...]:
         """Return the positions of the plan's operands: that of a list stands for all of its items."""
         if self.operands is not None:
             return self.operands
-        return tuple([place for place, kind in enumerate(self.kinds) if kind in "TOL"])
+        return tuple([position for position, kind in enumerate(self.kinds) if kind in "TOL"])
 
     def calling(self, function: Function) -> Row:
         """Return the row of another function that does the same, beside a cache of its own."""
@@ -113,7 +113,7 @@ class Row:
 
     def _like(self, kinds: str, function: Function, writes: tuple[int, ...], is_inplace: bool) -> Row:
         facts: Any = {"operands": self.operands, "results": self.results, "writes": writes, "is_inplace": is_inplace}
-        return Row(self.key, self.xp, kinds, function, self.places, self.meta, **facts)
+        return Row(self.key, self.xp, kinds, function, self.positions, self.meta, **facts)
 
 
 def _takes_out(function: Function) -> bool:
@@ -129,7 +129,7 @@ def _takes_out(function: Function) -> bool:
 def kernel(
     kinds: str,
     function: Function,
-    places: tuple[int, ...],
+    positions: tuple[int, ...],
     meta: Function,
     *,
     operands: tuple[int, ...] | None = None,
@@ -139,7 +139,7 @@ def kernel(
     """Return the row of a kernel on NumPy's arrays. `operands` are the positions of the plan's operands, where these
     are not its tensors in their order, `results` says how many there are, and `ufunc` what it is of dense tensors."""
     made = None if ufunc is None else Ufunc(*ufunc)
-    return Row("CPU", np, kinds, function, places, meta, operands=operands, results=results, ufunc=made)
+    return Row("CPU", np, kinds, function, positions, meta, operands=operands, results=results, ufunc=made)
 
 
 def out_variant(row: Row) -> Row:
@@ -149,6 +149,6 @@ def out_variant(row: Row) -> Row:
     return row.variant(row.kinds + "t" * row.results, writes, is_inplace=False)
 
 
-def inplace_variant(row: Row, place: int = 0) -> Row:
+def inplace_variant(row: Row, position: int = 0) -> Row:
     """Return the row of the in-place variant: the result is written to the tensor at a position."""
-    return row.variant(row.kinds, (place,), is_inplace=True)
+    return row.variant(row.kinds, (position,), is_inplace=True)

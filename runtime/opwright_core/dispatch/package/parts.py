@@ -30,7 +30,7 @@ from opwright_core.places import shown
 __all__ = ["Part", "functions_of", "install"]
 
 Function = Callable[..., Any]
-# What serves an operator: `CPU+dense+arrays`, `-Autograd`; (key, module, function, dense, arrays) of a kernel, (key,
+# What handles an operator: `CPU+dense+arrays`, `-Autograd`; (key, module, function, dense, arrays) of a kernel, (key,
 # module, function) of a wrapper, ("metas", function) of what a fake kernel is made of; a ufunc of the kernel before.
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
@@ -64,7 +64,7 @@ def install(
     *,
     trusted: bool = False,
 ) -> None:
-    """Define the operators of a generated package, and register what serves them. `batching` names the parts that have
+    """Define the operators of a generated package, and register what handles them. `batching` names the parts that have
     batching rules. Nothing of the parts is imported, but where another package has named an operator, too: then the
     two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have them."""
     expanded = _Expanded(package, namespace, rows)
@@ -81,7 +81,7 @@ def install(
 
 def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, str]) -> None:
     """Raise RegistrationError for a kernel of an operator that another package, or a Library, has one of at that key:
-    which is served would depend on the order of imports."""
+    which is handled would depend on the order of imports."""
     with registry.lock:
         for name, key, module, *_ in kernels:
             known = registry.operators.get(name)

@@ -26,9 +26,9 @@ Parts = tuple[Function, Function, Function, Function]
 
 
 def quick_call(row: Row, general: Function) -> Function:
-    """Return what serves the calls of a row in Python: `general` itself where nothing is quicker."""
+    """Return what handles the calls of a row in Python: `general` itself where nothing is quicker."""
     count = leading_tensors(row.kinds)
-    operands = row.operand_places()
+    operands = row.operand_positions()
     if row.cache is None or row.is_native or row.results != 1 or count == 0 or operands != tuple(range(len(operands))):
         return general
     if row.writes:
@@ -40,17 +40,17 @@ def quick_call(row: Row, general: Function) -> Function:
 def _parts(row: Row, count: int) -> Parts:
     """Return what finds a plan, the kernel of all arguments, what casts them, and what makes the key of the last."""
     assert row.cache is not None
-    return row.cache.get, _of_all(row), _caster(len(row.operand_places())), rest_key(row.kinds[count:])
+    return row.cache.get, _of_all(row), _caster(len(row.operand_positions())), rest_key(row.kinds[count:])
 
 
 def _of_all(row: Row) -> Function:
     """Return the kernel as a function of all arguments."""
-    kernel, passed = bound_kernel(row), row.passed_places()
+    kernel, passed = bound_kernel(row), row.passed_positions()
     if passed == tuple(range(len(row.kinds))):
         return kernel
     if passed == (0,):
         return lambda first, *others: kernel(first)
-    return lambda *values: kernel(*[values[place] for place in passed])
+    return lambda *values: kernel(*[values[position] for position in passed])
 
 
 def _caster(count: int) -> Function:

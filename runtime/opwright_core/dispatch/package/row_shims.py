@@ -37,7 +37,7 @@ def general_shim(row: Row) -> Function:
 
 def bound_kernel(row: Row) -> Function:
     """Return the kernel without the array module, if that comes first."""
-    return MethodType(row.function, row.xp) if row.places[:1] == (-1,) else row.function
+    return MethodType(row.function, row.xp) if row.positions[:1] == (-1,) else row.function
 
 
 def name_error(error: Exception, row: Row) -> None:
@@ -51,18 +51,18 @@ class RowCall:
     __slots__ = ("arrays", "cast", "kernel", "operands", "pick", "plan", "values")
 
     def __init__(self, row: Row) -> None:
-        passed, planned = row.passed_places(), row.planned_places()
+        passed, planned = row.passed_positions(), row.planned_positions()
         taken = {*passed, *planned}
         self.kernel = bound_kernel(row)
         self.values = _unwrapper([(p, _UNWRAP[k]) for p, k in enumerate(row.kinds) if k in _UNWRAP and p in taken])
         self.pick = picker(passed, len(row.kinds))
         self.plan = _planner(row.meta, picker(planned, len(row.kinds)))
-        places = row.operand_places()
-        is_list = len(places) == 1 and row.kinds[places[0]] in _LISTS
-        self.operands = itemgetter(places[0]) if is_list else picker(places)
-        self.cast = _caster(places, is_list)
-        tensors = [place for place, kind in enumerate(row.kinds) if kind in _UNWRAP and place in taken]
-        has_lists = any(row.kinds[place] in _LISTS for place in tensors)
+        positions = row.operand_positions()
+        is_list = len(positions) == 1 and row.kinds[positions[0]] in _LISTS
+        self.operands = itemgetter(positions[0]) if is_list else picker(positions)
+        self.cast = _caster(positions, is_list)
+        tensors = [position for position, kind in enumerate(row.kinds) if kind in _UNWRAP and position in taken]
+        has_lists = any(row.kinds[position] in _LISTS for position in tensors)
         self.arrays = _flattener(tensors, row.kinds) if has_lists else picker(tuple(tensors))
 
 
@@ -73,8 +73,8 @@ def _unwrapper(unwraps: Sequence[tuple[int, Function]]) -> Callable[[tuple[Any, 
 
     def values(args: tuple[Any, ...]) -> list[Any]:
         found = list(args)
-        for place, unwrap in unwraps:
-            found[place] = unwrap(found[place])
+        for position, unwrap in unwraps:
+            found[position] = unwrap(found[position])
         return found
 
     return values
@@ -85,44 +85,44 @@ def _planner(meta: Function, pick: Callable[[Sequence[Any]], Sequence[Any]]) -> 
     return lambda values: meta(*pick(values))
 
 
-def _caster(places: tuple[int, ...], is_list: bool) -> Callable[[list[Any], Sequence[Any]], None]:
-    """Return what puts cast operands in the place of arguments."""
+def _caster(positions: tuple[int, ...], is_list: bool) -> Callable[[list[Any], Sequence[Any]], None]:
+    """Return what puts cast operands instead of arguments."""
 
     def cast(values: list[Any], operands: Sequence[Any]) -> None:
         if is_list:
-            values[places[0]] = operands
+            values[positions[0]] = operands
         else:
-            for place, operand in zip(places, operands, strict=True):
-                values[place] = operand
+            for position, operand in zip(positions, operands, strict=True):
+                values[position] = operand
 
     return cast
 
 
-def _flattener(places: Sequence[int], kinds: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
+def _flattener(positions: Sequence[int], kinds: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """Return what gives all arrays, also those in lists."""
 
     def arrays(values: Sequence[Any]) -> Sequence[Any]:
         found: list[Any] = []
-        for place in places:
-            if kinds[place] in _LISTS:
-                found += values[place] or ()
+        for position in positions:
+            if kinds[position] in _LISTS:
+                found += values[position] or ()
             else:
-                found.append(values[place])
+                found.append(values[position])
         return found
 
     return arrays
 
 
-def picker(places: tuple[int, ...], total: int = -1) -> Callable[[Sequence[Any]], Sequence[Any]]:
+def picker(positions: tuple[int, ...], total: int = -1) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """Return what takes the values at some positions, maybe of all of a `total`."""
-    if not places:
+    if not positions:
         return lambda values: ()
-    if places == tuple(range(total)):
+    if positions == tuple(range(total)):
         return tuple
-    if len(places) == 1:
-        (place,) = places
-        return lambda values: (values[place],)
-    found: Callable[[Sequence[Any]], Sequence[Any]] = itemgetter(*places)
+    if len(positions) == 1:
+        (position,) = positions
+        return lambda values: (values[position],)
+    found: Callable[[Sequence[Any]], Sequence[Any]] = itemgetter(*positions)
     return found
 
 
@@ -216,7 +216,7 @@ def _planned(row: Row) -> Function:
     """Return the shim of a kernel that is planned for each call."""
     call, count = RowCall(row), row.results
     kernel, pick = call.kernel, call.pick
-    is_cast = {*row.operand_places()} & {*row.passed_places()}
+    is_cast = {*row.operand_positions()} & {*row.passed_positions()}
 
     def shim(*args: Any) -> Any:
         try:
@@ -243,7 +243,7 @@ def _writes_one(row: Row) -> Function:
     cache, takes_out, is_inplace, (written,) = row.cache, row.takes_out, row.is_inplace, row.writes
     call = RowCall(row)
     kernel, pick, values_of = call.kernel, call.pick, call.values
-    plan_of = _planner_of(call, cache, bool({*row.operand_places()} & {*row.passed_places()}))
+    plan_of = _planner_of(call, cache, bool({*row.operand_positions()} & {*row.passed_positions()}))
 
     def shim(*args: Any) -> Any:
         try:
@@ -294,7 +294,7 @@ def _writes_several(row: Row) -> Function:
     """Return the shim of a kernel whose results are written to several tensors."""
     call, count, writes = RowCall(row), row.results, row.writes
     kernel, pick, is_inplace = call.kernel, call.pick, row.is_inplace
-    is_cast = {*row.operand_places()} & {*row.passed_places()}
+    is_cast = {*row.operand_positions()} & {*row.passed_positions()}
 
     def shim(*args: Any) -> Any:
         try:
@@ -302,7 +302,7 @@ def _writes_several(row: Row) -> Function:
             plans = call.plan(values)
             if is_cast:
                 call.cast(values, plans[0].operands)
-            written = tuple([args[place] for place in writes])
+            written = tuple([args[position] for position in writes])
             targets = [
                 plan.inplace(tensor) if is_inplace else plan.target(tensor)
                 for plan, tensor in zip(plans, written, strict=True)

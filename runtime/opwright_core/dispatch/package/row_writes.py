@@ -20,11 +20,11 @@ Function = Callable[..., Any]
 
 
 def written_call(row: Row, general: Function) -> Function:
-    """Return what serves the calls of a row that writes in place: `general` itself where nothing is quicker."""
+    """Return what handles the calls of a row that writes in place: `general` itself where nothing is quicker."""
     count = leading_tensors(row.kinds)
     others = len(row.kinds) - count
     is_straight = row.takes_out and row.is_inplace and row.writes == (0,)
-    if not is_straight or row.passed_places() != tuple(range(len(row.kinds))) or count > 2 or others > 1:
+    if not is_straight or row.passed_positions() != tuple(range(len(row.kinds))) or count > 2 or others > 1:
         return general
     makers = {(1, 0): _one, (1, 1): _one_and_one, (2, 0): _two, (2, 1): _two_and_one}
     return makers[count, others](row, general)

@@ -1,1 +1,1 @@
-"""The operators and kernels that are registered, and which of them serves a call."""
+"""The operators and kernels that are registered, and which of them handles a call."""

@@ -91,7 +91,7 @@ def compose(operator: Operator, keys: int) -> Function:
 
 
 def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
-    """Return what serves a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do
+    """Return what handles a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do
     so without recording these or counting what they write: the wrapper does that for the whole."""
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
@@ -107,7 +107,7 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
 def compose_registration(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int, is_wrapped: bool = False
 ) -> Function:
-    """Return one registration's kernel, serving `key` in a call with these keys: what it needs is loaded.
+    """Return one registration's kernel, handling `key` in a call with these keys: what it needs is loaded.
 
     Raises DispatchError.
     """
@@ -187,7 +187,7 @@ def _calling(
 
 
 def _sees_tangents(key: DispatchKey, registration: Registration) -> bool:
-    """Whether what serves a key sees tensors with their tangents, since it calls other operators on them: a mode, a
+    """Whether what handles a key sees tensors with their tangents, since it calls other operators on them: a mode, a
     composite, a kernel of a user's at an Autograd key."""
     if key.bit > AUTOGRAD:  # each of its bits is lower
         return True
@@ -208,7 +208,7 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
 
 
 def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:
-    """Return the first key whose kernel has something to do in calls with these keys, what serves it, and later
+    """Return the first key whose kernel has something to do in calls with these keys, what handles it, and later
     keys."""
     while True:
         key, entry = operator.first_entry(keys)
@@ -307,7 +307,7 @@ def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
 def find_unloaded_below(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int
 ) -> Callable[[], None] | None:
-    """Return what loads the first kernel that is not loaded yet, from one registration that serves `key`."""
+    """Return what loads the first kernel that is not loaded yet, from one registration that handles `key`."""
     kernel = registration.kernel
     if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
         return load_rules

@@ -1,4 +1,4 @@
-"""The dispatch table of one operator: what serves its keys, found from registrations when it is asked for."""
+"""The dispatch table of one operator: what handles its keys, found from registrations when it is asked for."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Entries:
         raise NotImplementedError
 
     def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
-        """Return what serves a runtime key in a call with these keys, which say if the Python dispatcher is on."""
+        """Return what handles a runtime key in a call with these keys, which say if the Python dispatcher is on."""
         registry.check_held()
         if keys & PYTHON_DISPATCHER and self.py_kernels:
             return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})
@@ -99,7 +99,7 @@ class Entries:
         )
 
     def first_entry(self, keys: int) -> tuple[DispatchKey, Entry]:
-        """Return the first key of a keyset that dispatch does not skip, and what serves it."""
+        """Return the first key of a keyset that dispatch does not skip, and what handles it."""
         bits = keys & RUNTIME
         while bits:
             bit = 1 << (bits.bit_length() - 1)

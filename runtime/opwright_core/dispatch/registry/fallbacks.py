@@ -1,4 +1,4 @@
-"""The fallbacks that every process begins with: they serve keys at which an operator has no kernel."""
+"""The fallbacks that every process begins with: they handle keys at which an operator has no kernel."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def _record(operator: Any, keyset: Any, args: tuple[Any, ...], kwargs: dict[str,
 INPLACE_OR_VIEW: Final = Wrapper(
     lambda operator, below: hooks.gradients().inplace_or_view(operator, below), is_generated=True, is_for_any=True
 )
-# Of operators that write, in place of ADInplaceOrView's fallthrough. Generated ones have `INPLACE_OR_VIEW`.
+# Of operators that write, instead of ADInplaceOrView's fallthrough. Generated ones have `INPLACE_OR_VIEW`.
 COUNTING: Final = _by_default(DispatchKey.ADInplaceOrView, _wrapper(_counts))

@@ -109,7 +109,7 @@ class Boxed:
 @dataclass(frozen=True, slots=True)
 class Taking:
     """A kernel of every operator, `make(operator)`, that takes all arguments positionally and does what is to be done
-    by itself: it need not be known what other keys would serve."""
+    by itself: it need not be known what other keys would handle."""
 
     make: Callable[[Any], Function]
 
@@ -220,7 +220,7 @@ Kernel = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Registration:
-    """A kernel at a key, and where it comes from. The newest of a key serves it."""
+    """A kernel at a key, and where it comes from. The newest of a key is used."""
 
     key: Key
     kernel: Kernel

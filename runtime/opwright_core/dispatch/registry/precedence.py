@@ -1,4 +1,4 @@
-"""The computed table: which registration serves an operator at a runtime key.
+"""The computed table: which registration handles an operator at a runtime key.
 
 Precedence is PyTorch's (`OperatorEntry::computeDispatchTableEntryWithDebug`), and so are the words for it.
 """
@@ -34,7 +34,7 @@ _BACKEND_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the table: what serves a key, and by which rule.
+    """An entry of the table: what handles a key, and by which rule.
 
     `rule` is what PyTorch's dump shows in brackets: `kernel`, `default backend kernel`, `math kernel`,
     `autograd kernel`, `backend fallback`, `ambiguous autogradother` or `missing`.
@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def kernel(self) -> Any:
-        """Return the function that serves the key, as registered; None where there is none or it is not loaded yet."""
+        """Return the function that handles the key, as registered; None where there is none or it is not loaded yet."""
         if self.registration is None:
             return None
         kernel = self.registration.kernel
@@ -79,7 +79,7 @@ _NOTHING: Final = Entry(None, MISSING)
 
 
 def compute_entry(key: DispatchKey, registered: _Registered, fallbacks: _Registered) -> Entry:
-    """Return what serves `key`: its own kernel, an alias key's by the rules below, the key's fallback, or nothing."""
+    """Return what handles `key`: its own kernel, an alias key's by the rules below, the key's fallback, or nothing."""
     found = (
         _newest(registered, key, "kernel")
         or _default_backend_kernel(key, registered)

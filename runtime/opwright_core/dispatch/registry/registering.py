@@ -118,7 +118,7 @@ def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
 
 
 def _wrapper(key: Key, module: str, function: str) -> Wrapper | LazyWrapper:
-    """Return what serves a key of an operator. That for ADInplaceOrView follows from the schema (packages of version 4
+    """Return what handles a key of an operator. That for ADInplaceOrView follows from the schema (packages of version 4
     of the abi have functions for it, which do the same)."""
     if key is DispatchKey.ADInplaceOrView:
         return INPLACE_OR_VIEW

@@ -33,7 +33,7 @@ _DEFINITION: Final = (
 
 
 class Overloads:
-    """The operators of one packet, in definition order, and which of them served the types of earlier calls.
+    """The operators of one packet, in definition order, and which of them handled the types of earlier calls.
 
     `generated` is the generated function for all of them, `stub` the same until another one is defined that it knows
     nothing of.
@@ -50,7 +50,7 @@ class Overloads:
 
     @property
     def stub(self) -> Callable[..., Any] | None:
-        """Return the function that serves calls; None where there is none, or not yet."""
+        """Return the function that handles calls; None where there is none, or not yet."""
         return self.serving
 
     @stub.setter

@@ -22,9 +22,9 @@ extern "C" __global__ void loop_axpy_f16_strided(int64_t n, int ndim, opwright_s
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = to_f16(loop_axpy_f16_of(from_f16(a0[p0]), from_f16(a1[p1]), s0));
     }
@@ -50,9 +50,9 @@ extern "C" __global__ void loop_axpy_bf16_strided(int64_t n, int ndim, opwright_
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = to_bf16(loop_axpy_bf16_of(from_bf16(a0[p0]), from_bf16(a1[p1]), s0));
     }
@@ -77,9 +77,9 @@ extern "C" __global__ void loop_axpy_f32_strided(int64_t n, int ndim, opwright_s
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_axpy_f32_of(a0[p0], a1[p1], s0);
     }
@@ -104,9 +104,9 @@ extern "C" __global__ void loop_axpy_f64_strided(int64_t n, int ndim, opwright_s
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_axpy_f64_of(a0[p0], a1[p1], s0);
     }
@@ -131,9 +131,9 @@ extern "C" __global__ void loop_axpy_i64_strided(int64_t n, int ndim, opwright_s
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_axpy_i64_of(a0[p0], a1[p1], s0);
     }

@@ -20,9 +20,9 @@ extern "C" __global__ void loop_bits_u8_strided(int64_t n, int ndim, opwright_si
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_bits_u8_of(a0[p0], a1[p1]);
     }
@@ -45,9 +45,9 @@ extern "C" __global__ void loop_bits_i16_strided(int64_t n, int ndim, opwright_s
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_bits_i16_of(a0[p0], a1[p1]);
     }
@@ -70,9 +70,9 @@ extern "C" __global__ void loop_bits_u64_strided(int64_t n, int ndim, opwright_s
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_bits_u64_of(a0[p0], a1[p1]);
     }

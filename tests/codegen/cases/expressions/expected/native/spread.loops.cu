@@ -28,9 +28,9 @@ extern "C" __global__ void loop_spread_f16_strided(int64_t n, int ndim, opwright
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = to_f16(loop_spread_f16_of(from_f16(a0[p0]), from_f16(a1[p1]), s0, s1, s2));
     }
@@ -61,9 +61,9 @@ extern "C" __global__ void loop_spread_bf16_strided(int64_t n, int ndim, opwrigh
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = to_bf16(loop_spread_bf16_of(from_bf16(a0[p0]), from_bf16(a1[p1]), s0, s1, s2));
     }
@@ -93,9 +93,9 @@ extern "C" __global__ void loop_spread_f32_strided(int64_t n, int ndim, opwright
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_spread_f32_of(a0[p0], a1[p1], s0, s1, s2);
     }
@@ -125,9 +125,9 @@ extern "C" __global__ void loop_spread_f64_strided(int64_t n, int ndim, opwright
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
-            p1 += place * steps1[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
+            p1 += index * steps1[dim];
         }
         out[i] = loop_spread_f64_of(a0[p0], a1[p1], s0, s1, s2);
     }

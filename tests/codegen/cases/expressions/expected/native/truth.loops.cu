@@ -20,8 +20,8 @@ extern "C" __global__ void loop_truth_b8_strided(int64_t n, int ndim, opwright_s
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t place = take_place(&position, shape[dim]);
-            p0 += place * steps0[dim];
+            const int64_t index = take_index(&position, shape[dim]);
+            p0 += index * steps0[dim];
         }
         out[i] = loop_truth_b8_of(a0[p0] != 0);
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Elementwise, Family
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "a_very_long_operator_name_that_leaves_little_room": Elementwise(0, 1),
     "conditional": Elementwise(0, 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Along, Elementwise, Family
 
-# By operator: its family, told which arguments play which part.
+# By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family] = {
     "largest": Along(0, dim=1, empty_is_all=True),
     "halve": Elementwise(0),
