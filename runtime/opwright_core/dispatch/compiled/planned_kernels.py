@@ -104,7 +104,7 @@ def with_plans(general: Function, cache: Any) -> Function:
         return viewed
     if fast is None or isinstance(cache, ViewCache) or cache.kernel is None:
         return general
-    return planned_in_c(general, cache.kinds, cache.kernel, cache.places, cache)
+    return planned_in_c(general, cache.kinds, cache.kernel, cache.positions, cache)
 
 
 def with_views(composite: Function, signature: Signature, keys: int) -> Function:
