@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, overload
 
+from opwright.inspection.effects import EffectType
 from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         custom_op,
         register_autocast,
         register_autograd,
+        register_effect,
         register_kernel,
         register_meta,
         register_torch_dispatch,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CustomOpDef",
+    "EffectType",
     "Library",
     "check_out_variant",
     "custom_op",
@@ -51,6 +54,7 @@ __all__ = [
     "register_array_kernel",
     "register_autocast",
     "register_autograd",
+    "register_effect",
     "register_fake",
     "register_kernel",
     "register_meta",
@@ -209,6 +213,8 @@ def get_ctx() -> FakeContext:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_register_effectful_op":  # PyTorch's name
+        name = "register_effect"
     if name not in __all__:
         raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
     if name == "opcheck":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from opwright.inspection import schema as _schema
+from opwright.inspection.effects import EFFECTS, EffectType
 from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
@@ -176,6 +177,11 @@ class Library:
         return fn
 
     _register_fake = register_fake  # PyTorch's name
+
+    def _register_effectful_op(self, op_name: str | Operator, effect: EffectType | None) -> None:
+        """Register a side effect that the operator's declaration does not tell, as `register_effect` does."""
+        name = self._qualified(op_name)
+        self.keep(lambda held: EFFECTS.put(name, effect, held=held))
 
     def keep(self, *make: Making) -> None:
         """Call each to register something that ends with the library, all of it or nothing. Raises RegistrationError if

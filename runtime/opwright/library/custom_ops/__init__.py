@@ -8,6 +8,7 @@ from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.functions import (
     register_autocast,
     register_autograd,
+    register_effect,
     register_kernel,
     register_meta,
     register_torch_dispatch,
@@ -15,6 +16,6 @@ from opwright.library.custom_ops.functions import (
 )
 
 __all__ = [
-    "CustomOpDef", "custom_op", "find_definition", "register_autocast", "register_autograd", "register_kernel",
-    "register_meta", "register_torch_dispatch", "register_vmap",
+    "CustomOpDef", "custom_op", "find_definition", "register_autocast", "register_autograd", "register_effect",
+    "register_kernel", "register_meta", "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip

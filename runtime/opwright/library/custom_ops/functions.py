@@ -9,6 +9,7 @@ from typing import Any
 
 from opwright.amp.settings import available_device
 from opwright.batching.tables import REGISTERED
+from opwright.inspection.effects import EFFECTS, EffectType
 from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
@@ -28,8 +29,8 @@ from opwright_core.keys import DispatchKey
 from opwright_core.places import caller
 
 __all__ = [
-    "register_autocast", "register_autograd", "register_kernel", "register_meta", "register_torch_dispatch",
-    "register_vmap",
+    "register_autocast", "register_autograd", "register_effect", "register_kernel", "register_meta",
+    "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -129,6 +130,20 @@ def register_meta(op: Op, formula: str, /, *, lib: Library | None = None) -> Non
         lambda held: FORMULAS.put(operator.name, found, held=held),
     )
     return None
+
+
+def register_effect(op: Op, effect: EffectType | None, /, *, lib: Library | None = None) -> None:
+    """Register a side effect of an operator that its declaration does not tell (it prints, counts, sends). None: it has
+    none.
+
+    Calls of it stay in graphs though nobody reads their results. It lives as long as `lib`, or as the custom operator,
+    or for ever. Semantics: `torch.library._register_effectful_op`.
+    """
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_effect(effect)
+    name = _name(op)
+    return _library(name, lib).keep(lambda held: EFFECTS.put(name, effect, held=held))
 
 
 def register_torch_dispatch(
