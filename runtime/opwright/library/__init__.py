@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         register_meta,
         register_torch_dispatch,
         register_vmap,
+        triton_op,
+        wrap_triton,
     )
     from opwright.testing.checking import opcheck
 
@@ -61,6 +63,8 @@ __all__ = [
     "register_torch_dispatch",
     "register_vmap",
     "to_out_variant",
+    "triton_op",
+    "wrap_triton",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
