@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from opwright_core.arrays.size import Size
+
 __all__ = [
     "GetAttrKey", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "key_get", "keystr",
     "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten",
@@ -86,6 +88,7 @@ class _Kind(NamedTuple):
 _kinds: Final[dict[type, _Kind]] = {
     list: _Kind(lambda value: (value, None), lambda children, _: list(children), _of_sequence),
     tuple: _Kind(lambda value: (value, None), lambda children, _: tuple(children), _of_sequence),
+    Size: _Kind(lambda value: (value, None), lambda children, _: tuple(children), _of_sequence),  # not ints, in graphs
     dict: _Kind(
         lambda value: (value.values(), list(value)),
         lambda children, keys: dict(zip(keys, children, strict=True)),

@@ -70,6 +70,17 @@ def test_paths(tree: Any) -> None:
     check(programme)
 
 
+def test_sizes_are_tuples() -> None:
+    def programme(lib: Any) -> Any:
+        module = pytree(lib)
+        importlib.import_module(f"{lib.__name__}.fx.experimental.proxy_tensor")  # which says so, in PyTorch
+        leaves, spec = module.tree_flatten([lib.ones(2, 3).shape])
+        again = module.tree_unflatten(leaves, spec)
+        return [leaves, repr(again), type(again[0]) is tuple, module.tree_leaves_with_path(again[0])[1][0][0].idx]
+
+    check(programme)
+
+
 @pytest.mark.parametrize("has_keys", [True, False])
 def test_paths_through_a_class(has_keys: bool) -> None:
     def programme(lib: Any) -> Any:
