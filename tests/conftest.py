@@ -11,6 +11,7 @@ import pytest
 import records
 import seeds
 import sweeps
+from known_versions import is_not_there
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,12 +38,18 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if "oracle" not in item.keywords or not any(map(is_not_there, _given(item)))]
     is_pure = os.environ.get("OPWRIGHT_PURE", "0") not in ("", "0")
     for item in items:
         if "slow" in item.keywords and not sweeps.is_exhaustive:
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
         elif "once" in item.keywords and is_pure:
             item.add_marker(pytest.mark.skip(reason="once: `make test` runs it, and the compiled core changes nothing"))
+
+
+def _given(item: pytest.Item) -> list[object]:
+    """What a test is parametrized with."""
+    return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -34,6 +34,7 @@ ALLOWED = {
         "torch",
         "dask",
         "jax",
+        "triton",
         "opwright",
         "opwright_core",
         "opwright_codegen",
@@ -47,9 +48,14 @@ ALLOWED = {
     "opwright_pytest": {"pytest", "opwright", "opwright_core"},
 }
 # Frameworks, and the packages that import them.
-BINDINGS = {"dask": "opwright.bindings.dask", "jax": "opwright.bindings.jax", "torch": "opwright.bindings.torch"}
+BINDINGS = {
+    "dask": "opwright.bindings.dask",
+    "jax": "opwright.bindings.jax",
+    "torch": "opwright.bindings.torch",
+    "triton": "opwright.library.custom_ops.triton_kernels",
+}
 LAZY = {
-    "opwright": {"cupy", "dask", "jax", "torch", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "dask", "jax", "torch", "triton", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_core": {"cupy", "opwright", "opwright_aten", "opwright_kernels"},
     "opwright_codegen": set(),
     "opwright_aten": set(),

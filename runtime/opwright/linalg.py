@@ -32,9 +32,11 @@ from opwright_aten.ops import linalg_matrix_exp as matrix_exp
 from opwright_aten.ops import linalg_matrix_norm as matrix_norm
 from opwright_aten.ops import linalg_matrix_power as matrix_power
 from opwright_aten.ops import linalg_matrix_rank as matrix_rank
+from opwright_aten.ops import linalg_matrix_sqrth as matrix_sqrth
 from opwright_aten.ops import linalg_multi_dot as multi_dot
 from opwright_aten.ops import linalg_norm as norm
 from opwright_aten.ops import linalg_pinv as pinv
+from opwright_aten.ops import linalg_polar as polar
 from opwright_aten.ops import linalg_qr as qr
 from opwright_aten.ops import linalg_slogdet as slogdet
 from opwright_aten.ops import linalg_solve as solve
@@ -76,9 +78,11 @@ __all__ = [
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
+    "matrix_sqrth",
     "multi_dot",
     "norm",
     "pinv",
+    "polar",
     "qr",
     "slogdet",
     "solve",

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from opwright_core.arrays.size import Size
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tensors_of", "tree_all", "tree_all_only", "tree_any",
-    "tree_any_only", "tree_flatten", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
-    "tree_structure", "tree_unflatten", "treespec_pprint",
+    "GetAttrKey", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "key_get", "keystr",
+    "register_pytree_node", "tensors_of", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten",
+    "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
+    "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_pprint",
 ]  # fmt: skip
 
 PyTree = Any
@@ -21,30 +23,99 @@ IsLeaf = Callable[[Any], bool] | None
 Types = type | tuple[type, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SequenceKey:
+    """The position of a child in a list, a tuple or a deque."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """Return the child."""
+        return sequence[self.idx]
+
+
+@dataclass(frozen=True, slots=True)
+class MappingKey:
+    """The key of a child in a dict."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """Return the child."""
+        return mapping[self.key]
+
+
+@dataclass(frozen=True, slots=True)
+class GetAttrKey:
+    """The name of a child that is an attribute."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """Return the child."""
+        return getattr(obj, self.name)
+
+
+KeyPath = tuple[Any, ...]
+Paired = Iterable[tuple[Any, Any]]  # keys and children
+
+
+def _of_sequence(value: Any) -> Paired:
+    return [(SequenceKey(number), child) for number, child in enumerate(value)]
+
+
+def _of_mapping(value: Any) -> Paired:
+    return [(MappingKey(key), child) for key, child in value.items()]
+
+
 class _Kind(NamedTuple):
-    """The way values of a class are taken apart, into children and what else they are, and put together."""
+    """The way values of a class are taken apart, into children and what else they are, and put together; and the
+    children with their keys, where these are known."""
 
     flatten: Callable[[Any], tuple[Iterable[Any], Any]]
     unflatten: Callable[[Iterable[Any], Any], Any]
+    with_keys: Callable[[Any], Paired] | None
 
 
 _kinds: Final[dict[type, _Kind]] = {
-    list: _Kind(lambda value: (value, None), lambda children, _: list(children)),
-    tuple: _Kind(lambda value: (value, None), lambda children, _: tuple(children)),
+    list: _Kind(lambda value: (value, None), lambda children, _: list(children), _of_sequence),
+    tuple: _Kind(lambda value: (value, None), lambda children, _: tuple(children), _of_sequence),
+    Size: _Kind(lambda value: (value, None), lambda children, _: tuple(children), _of_sequence),  # not ints, in graphs
     dict: _Kind(
-        lambda value: (value.values(), list(value)), lambda children, keys: dict(zip(keys, children, strict=True))
+        lambda value: (value.values(), list(value)),
+        lambda children, keys: dict(zip(keys, children, strict=True)),
+        _of_mapping,
     ),
     OrderedDict: _Kind(
         lambda value: (value.values(), list(value)),
         lambda children, keys: OrderedDict(zip(keys, children, strict=True)),
+        _of_mapping,
     ),
     defaultdict: _Kind(
         lambda value: (value.values(), (value.default_factory, list(value))),
         lambda children, about: defaultdict(about[0], zip(about[1], children, strict=True)),
+        _of_mapping,
     ),
-    deque: _Kind(lambda value: (value, value.maxlen), lambda children, longest: deque(children, maxlen=longest)),
+    deque: _Kind(
+        lambda value: (value, value.maxlen),
+        lambda children, longest: deque(children, maxlen=longest),
+        _of_sequence,
+    ),
 }
-_named: Final = _Kind(lambda value: (value, type(value)), lambda children, cls: cls(*children))
+_named: Final = _Kind(
+    lambda value: (value, type(value)),
+    lambda children, cls: cls(*children),
+    lambda value: [(GetAttrKey(name), getattr(value, name)) for name in value._fields],
+)
 
 
 @dataclass(frozen=True)
@@ -95,14 +166,21 @@ def LeafSpec() -> TreeSpec:
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]], unflatten_fn: Function, **names: Any
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Function,
+    *,
+    flatten_with_keys_fn: Callable[[Any], tuple[Paired, Any]] | None = None,
+    **names: Any,
 ) -> None:
     """Have values of a class taken apart by `flatten_fn(value)`, which returns children and a context, and put together
-    by `unflatten_fn(children, context)`. Further arguments of PyTorch's, for serialisation, have no effect. Raises
-    ValueError for a class that is registered."""
+    by `unflatten_fn(children, context)`. `flatten_with_keys_fn(value)` returns pairs of keys and children, and the
+    context. Further arguments of PyTorch's, for serialisation, have no effect. Raises ValueError for a class that is
+    registered."""
     if cls in _kinds:
         raise ValueError(f"{cls} is already registered as pytree node")
-    _kinds[cls] = _Kind(flatten_fn, unflatten_fn)
+    found = flatten_with_keys_fn
+    _kinds[cls] = _Kind(flatten_fn, unflatten_fn, None if found is None else lambda value: found(value)[0])
 
 
 def _kind_of(tree: Any, is_leaf: IsLeaf) -> tuple[Any, _Kind | None]:
@@ -167,13 +245,63 @@ def tree_map(func: Function, tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = Non
     """Return the tree of what `func` makes of each leaf; further trees of its structure give further arguments. Raises
     ValueError for one of another structure."""
     leaves, spec = tree_flatten(tree, is_leaf)
-    columns = [leaves]
-    for rest in rests:
-        others, structure = tree_flatten(rest, is_leaf)
+    return tree_unflatten(map(func, leaves, *_leaves_of(rests, spec, is_leaf)), spec)
+
+
+def _leaves_of(trees: Iterable[PyTree], spec: TreeSpec, is_leaf: IsLeaf) -> list[list[Any]]:
+    """Return the leaves of each tree. Raises ValueError for one of another structure."""
+    found = []
+    for tree in trees:
+        leaves, structure = tree_flatten(tree, is_leaf)
         if structure != spec:
             raise ValueError(f"trees of two structures: {spec} and {structure}")
-        columns.append(others)
-    return tree_unflatten(map(func, *columns), spec)
+        found.append(leaves)
+    return found
+
+
+def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    """Return the leaves of a tree, each with the keys that lead to it, and its structure. Raises ValueError for a class
+    that was registered without keys."""
+    found: list[tuple[KeyPath, Any]] = []
+    _pair_into(found, (), tree, is_leaf)
+    return found, tree_structure(tree, is_leaf)
+
+
+def _pair_into(found: list[tuple[KeyPath, Any]], path: KeyPath, tree: PyTree, is_leaf: IsLeaf) -> None:
+    cls, kind = _kind_of(tree, is_leaf)
+    if kind is None:
+        found.append((path, tree))
+        return
+    if kind.with_keys is None:
+        raise ValueError(
+            f"there is no flatten_with_keys_fn for {cls}: pass flatten_with_keys_fn to register_pytree_node"
+        )
+    for key, child in kind.with_keys(tree):
+        _pair_into(found, (*path, key), child, is_leaf)
+
+
+def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree, each with the keys that lead to it."""
+    return tree_flatten_with_path(tree, is_leaf)[0]
+
+
+def tree_map_with_path(func: Function, tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """Return the tree of what `func(path, leaf, ...)` makes of each leaf and the keys that lead to it."""
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
+    paths, leaves = [path for path, _ in pairs], [leaf for _, leaf in pairs]
+    return tree_unflatten(map(func, paths, leaves, *_leaves_of(rests, spec, is_leaf)), spec)
+
+
+def keystr(kp: KeyPath) -> str:
+    """Return the keys as Python writes them, `['weights'][0].scale`."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """Return what the keys lead to."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
 
 
 def tree_map_(func: Function, tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:

@@ -122,7 +122,7 @@ def hermitian_if_square(matrix: Any) -> Any:
 PREPARED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "_linalg_eigh": {"A": hermitian},
     **{key: {"self": hermitian} for key in ["linalg_eigh", "linalg_eigvalsh"]},
-    **{key: {"self": positive} for key in ["linalg_cholesky_ex", "linalg_cholesky", "cholesky"]},
+    **{key: {"self": positive} for key in ["linalg_cholesky_ex", "linalg_cholesky", "cholesky", "linalg_matrix_sqrth"]},
     **{key: {"self": hermitian_if_square} for key in ["linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float"]},
     "cholesky_inverse": {"self": well_conditioned},
     "cholesky_solve": {"input2": well_conditioned},

@@ -23,6 +23,7 @@ KNOWN_TYPES = frozenset(
 )
 _GENERIC_ARITY = {"Dict": 2, "Future": 1, "Await": 1, "RRef": 1}
 _CUSTOM_CLASS = "__torch__.torch.classes."
+_ENUM = "enum.Enum"  # any value of an enumeration of Python's, as `infer_schema` writes it
 _TYPE_HINTS: dict[str, str] = {
     **dict.fromkeys(
         ["int64_t", "int32_t", "long", "size_t", "int64", "integer", "Int", "SymInteger"],
@@ -93,7 +94,7 @@ def problems_of_type(
             for arg in args:
                 yield from problems_of_type(arg, part, index, variables)
         case ClassType(path):
-            if not (path.startswith(_CUSTOM_CLASS) and path.count(".") >= 4):
+            if path != _ENUM and not (path.startswith(_CUSTOM_CLASS) and path.count(".") >= 4):
                 hint: str | None = _TYPE_HINTS.get(path, f"a custom class is written {_CUSTOM_CLASS}NAMESPACE.NAME")
                 yield SchemaProblem("unknown-type", f"unknown type specifier '{path}'", part, index, hint)
         case BaseType(name):

@@ -142,6 +142,10 @@ linalg_eigh_default = autocast_wrapper("aten::linalg_eigh", CPU="float32")
 linalg_eigvalsh_default = autocast_wrapper("aten::linalg_eigvalsh", CPU="float32")
 
 
+# linalg_matrix_sqrth(Tensor self) -> Tensor
+linalg_matrix_sqrth_default = autocast_wrapper("aten::linalg_matrix_sqrth", "float32")
+
+
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 linalg_eig_default = autocast_wrapper("aten::linalg_eig", CPU="float32")
 

@@ -30,6 +30,7 @@ from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import decompositions as decompositions_gradients
 from opwright_kernels.gradients import linear_algebra as linear_algebra_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
+from opwright_kernels.gradients import polar as polar_gradients
 
 from .. import ops
 
@@ -793,6 +794,36 @@ class LinalgLuBackward0(RecordedSeveral, operands=(0,), results=(1, 2)):
 
 linalg_lu_default = recorder(LinalgLuBackward0)
 linalg_lu_out = out_recorder(LinalgLuBackward0)
+
+
+# linalg_matrix_sqrth(Tensor self) -> Tensor
+class LinalgMatrixSqrthBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    formulas = ("polar_gradients.matrix_sqrth_differential(self, grad)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (polar_gradients.matrix_sqrth_differential(self_, grad),)
+
+
+linalg_matrix_sqrth_default = recorder(LinalgMatrixSqrthBackward0)
+linalg_matrix_sqrth_out = out_recorder(LinalgMatrixSqrthBackward0)
+
+
+# linalg_polar(Tensor A) -> (Tensor U, Tensor H)
+class LinalgPolarBackward0(RecordedSeveral, operands=(0,), results=(0, 1)):
+    U = saved_result(0)
+    H = saved_result(1)
+
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_U, grad_H = grads
+        U = unpack(self.U, self)
+        H = unpack(self.H, self)
+        return (polar_gradients.polar_backward(grad_U, grad_H, U, H),)
+
+
+linalg_polar_default = recorder(LinalgPolarBackward0)
+linalg_polar_out = out_recorder(LinalgPolarBackward0)
 
 
 # linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)

@@ -11,6 +11,7 @@ from opwright_kernels.gradients import forward as forward_gradients
 from opwright_kernels.gradients import forward_linear_algebra as forward_linear_algebra_gradients
 from opwright_kernels.gradients import linear_algebra as linear_algebra_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
+from opwright_kernels.gradients import polar as polar_gradients
 
 from .. import ops
 
@@ -309,6 +310,16 @@ def linalg_lu_default(pivot: Any, A_t: Any, P: Any, L: Any, U: Any) -> Any:
     return forward_linear_algebra_gradients.lu_forward(A_t, P if pivot else None, L, U)
 
 
+# linalg_matrix_sqrth(Tensor self) -> Tensor: result
+def linalg_matrix_sqrth_default(self: Any, self_t: Any) -> Any:
+    return polar_gradients.matrix_sqrth_differential(self, self_t)
+
+
+# linalg_polar(Tensor A) -> (Tensor U, Tensor H): U, H
+def linalg_polar_default(A_t: Any, U: Any, H: Any) -> Any:
+    return polar_gradients.polar_forward(A_t, U, H)
+
+
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
     "addbmm": ForwardRule((0, 1, 2), (TangentFormula(addbmm_default, (0, 1, 2, 3, 4), (0, 1, 2), (), (0,)),), ()),
@@ -382,4 +393,6 @@ RULES: dict[str, ForwardRule] = {
         (),
     ),
     "linalg_lu": ForwardRule((0,), (TangentFormula(linalg_lu_default, (1,), (0,), (0, 1, 2), (1, 2)),), ()),
+    "linalg_matrix_sqrth": ForwardRule((0,), (TangentFormula(linalg_matrix_sqrth_default, (0,), (0,), (), (0,)),), ()),
+    "linalg_polar": ForwardRule((0,), (TangentFormula(linalg_polar_default, (), (0,), (0, 1), (0, 1)),), ()),
 }

@@ -13,6 +13,7 @@ from opwright_core.abi import Tensor, inplace_variant, kernel, out_variant
 from opwright_kernels.layers import bags as bags_kernels
 from opwright_kernels.linalg import decompositions as decompositions_kernels
 from opwright_kernels.linalg import linear_algebra as linear_algebra_kernels
+from opwright_kernels.linalg import polar as polar_kernels
 
 from ..metas import linear_algebra as metas
 
@@ -201,6 +202,13 @@ _linalg_eigh_default = kernel("TVV", decompositions_kernels.eigh, (-1, 0, 1, 2),
 #     eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)
 _linalg_eigh_eigenvalues = out_variant(_linalg_eigh_default)
 
+# linalg_matrix_sqrth(Tensor self) -> Tensor
+linalg_matrix_sqrth_default = kernel(
+    "T", polar_kernels.hermitian_square_root, (-1, 0), metas.linalg_matrix_sqrth_default
+)
+# linalg_matrix_sqrth.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+linalg_matrix_sqrth_out = out_variant(linalg_matrix_sqrth_default)
+
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 linalg_eig_default = kernel("T", decompositions_kernels.eig, (-1, 0), metas.linalg_eig_default, results=2)
 # linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
@@ -218,6 +226,11 @@ _linalg_svd_default = kernel(
 # _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
 #     Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
 _linalg_svd_U = out_variant(_linalg_svd_default)
+
+# linalg_polar(Tensor A) -> (Tensor U, Tensor H)
+linalg_polar_default = kernel("T", polar_kernels.polar_factors, (-1, 0), metas.linalg_polar_default, results=2)
+# linalg_polar.out(Tensor A, *, Tensor(a!) U, Tensor(b!) H) -> (Tensor(a!) U, Tensor(b!) H)
+linalg_polar_out = out_variant(linalg_polar_default)
 
 # _pdist_forward(Tensor self, float p=2) -> Tensor
 _pdist_forward_default = kernel("TN", bags_kernels.pair_distances, (-1, 0, 1), metas._pdist_forward_default)

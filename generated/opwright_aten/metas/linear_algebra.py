@@ -161,6 +161,11 @@ def _linalg_eigh_default(A: Any, UPLO: str, compute_v: bool) -> Any:
     return plan0, plan1
 
 
+# linalg_matrix_sqrth(Tensor self) -> Tensor
+def linalg_matrix_sqrth_default(self: Any) -> Any:
+    return rules.decomposed("linalg.matrix_sqrth", self)
+
+
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 def linalg_eig_default(self: Any) -> Any:
     plan0 = rules.decomposed("linalg.eig", self, "m", kind="complex")
@@ -177,6 +182,11 @@ def _linalg_eigvals(self: Any) -> Any:
 #     S, Tensor Vh)
 def _linalg_svd_default(A: Any, full_matrices: bool, compute_uv: bool, driver: str | None) -> Any:
     return rules.svd(A, full_matrices, compute_uv, driver)
+
+
+# linalg_polar(Tensor A) -> (Tensor U, Tensor H)
+def linalg_polar_default(A: Any) -> Any:
+    return rules.polar(A)
 
 
 # _pdist_forward(Tensor self, float p=2) -> Tensor

@@ -684,6 +684,11 @@ _linalg_eigvalsh, _linalg_eigvalsh_default = declare.alone(
 )
 linalg_eigvalsh = declare.function(_linalg_eigvalsh, _linalg_eigvalsh_default)
 
+_linalg_matrix_sqrth, _linalg_matrix_sqrth_default = declare.alone(
+    "linalg_matrix_sqrth(Tensor self) -> Tensor", out="out", out_tags="generated out"
+)
+linalg_matrix_sqrth = declare.function(_linalg_matrix_sqrth, _linalg_matrix_sqrth_default)
+
 _linalg_eig_default = declare("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)")
 _linalg_eig_out = declare(
     "linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, "
@@ -774,6 +779,27 @@ def linalg_svdvals_default(*args, **kwargs):
 @function_of(_linalg_svdvals)
 def linalg_svdvals(*args, **kwargs):
     return _linalg_svdvals.call(args, kwargs)
+
+
+_linalg_polar_default = declare("linalg_polar(Tensor A) -> (Tensor U, Tensor H)")
+_linalg_polar_out = declare(
+    "linalg_polar.out(Tensor A, *, Tensor(a!) U, Tensor(b!) H) -> (Tensor(a!) U, Tensor(b!) H)", "out"
+)
+_linalg_polar = declare.overloaded(_linalg_polar_default)
+linalg_polar_default_result = result_class(_linalg_polar_default, "linalg_polar_default_result", __name__)
+linalg_polar_out_result = result_class(_linalg_polar_out, "linalg_polar_out_result", __name__)
+
+
+@stub_of(_linalg_polar_default)
+def linalg_polar_default(*args, **kwargs):
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_polar_default(*args, **kwargs)
+
+
+@function_of(_linalg_polar)
+def linalg_polar(*args, **kwargs):
+    return _linalg_polar.call(args, kwargs)
 
 
 _svd_default = declare("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")

@@ -184,6 +184,14 @@ class linalg_svd_U_result(NamedTuple, Generic[A]):
     S: A
     Vh: A
 
+class linalg_polar_default_result(NamedTuple, Generic[A]):
+    U: A
+    H: A
+
+class linalg_polar_out_result(NamedTuple, Generic[A]):
+    U: A
+    H: A
+
 class svd_default_result(NamedTuple, Generic[A]):
     U: A
     S: A
@@ -1061,6 +1069,7 @@ class _Call_linalg_eigvalsh_default(_calls.Function, Protocol):
 class _Call_linalg_eigvalsh_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, UPLO: str = "L", *, out: A) -> A: ...
 linalg_eigvalsh: _Call_linalg_eigvalsh
+linalg_matrix_sqrth: _calls.Call_self_input_out_dba259
 
 class _Call_linalg_eig(_calls.Function, Protocol):
     @overload
@@ -1120,6 +1129,18 @@ class _Call_linalg_svdvals_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, driver: str | None = None, out: A) -> A: ...
 linalg_svdvals: _Call_linalg_svdvals
 linalg_svdvals_default: _Call_linalg_svdvals_default
+
+class _Call_linalg_polar(_calls.Function, Protocol):
+    @overload
+    def __call__(_, A_: A) -> linalg_polar_default_result[A]: ...
+    @overload
+    def __call__(_, A_: TensorLike, *, U: A, H: A) -> linalg_polar_out_result[A]: ...
+class _Call_linalg_polar_default(_calls.Function, Protocol):
+    def __call__(_, A_: A) -> linalg_polar_default_result[A]: ...
+class _Call_linalg_polar_out(_calls.Function, Protocol):
+    def __call__(_, A_: TensorLike, *, U: A, H: A) -> linalg_polar_out_result[A]: ...
+linalg_polar: _Call_linalg_polar
+linalg_polar_default: _Call_linalg_polar_default
 
 class _Call_svd(_calls.Function, Protocol):
     @overload
@@ -1693,6 +1714,8 @@ class _Namespace:
     linalg_eigh: _Packet_linalg_eigh
     linalg_eigvalsh: _calls.PacketWithOut[_Call_linalg_eigvalsh, _Call_linalg_eigvalsh_default,
         _Call_linalg_eigvalsh_out]
+    linalg_matrix_sqrth: _calls.PacketWithOut[_calls.Call_self_input_out_dba259, _calls.Call_self_89b6fc,
+        _calls.Call_self_out_c9d269]
     linalg_eig: _calls.PacketWithOut[_Call_linalg_eig, _Call_linalg_eig_default, _Call_linalg_eig_out]
     _linalg_eigvals: _calls.PacketOf[_calls.Call_self_input_a537e0, _calls.Call_self_89b6fc]
     linalg_eigvals: _calls.PacketWithOut[_calls.Call_self_input_out_dba259, _calls.Call_self_89b6fc,
@@ -1700,6 +1723,7 @@ class _Namespace:
     _linalg_svd: _Packet__linalg_svd
     linalg_svd: _Packet_linalg_svd
     linalg_svdvals: _calls.PacketWithOut[_Call_linalg_svdvals, _Call_linalg_svdvals_default, _Call_linalg_svdvals_out]
+    linalg_polar: _calls.PacketWithOut[_Call_linalg_polar, _Call_linalg_polar_default, _Call_linalg_polar_out]
     svd: _Packet_svd
     linalg_pinv: _Packet_linalg_pinv
     pinverse: _calls.PacketOf[_Call_pinverse, _Call_pinverse_default]

@@ -1,6 +1,7 @@
 """Anomaly mode: an error of a backward pass points at the forward call, and NaN in a gradient is an error.
 
-In the mode, calls carry the ANOMALY bit, and the chain composed for it keeps where each recorded call was made.
+In the mode, calls carry the ANOMALY bit, and the chain composed for it keeps where each recorded call was made. Where
+`graph.node_creation_hook` is on they carry it too, and the chain calls the hooks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.autograd import creations
 from opwright.autograd.nodes import Node, node_of
 from opwright.guards.blocks import Block, put_back
 from opwright_core.arrays.devices import backend_of
@@ -26,13 +28,13 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["apply", "detect_anomaly", "is_on", "note", "noting", "set_detect_anomaly"]
 
 _running: Final[ContextVar[Node | None]] = ContextVar("opwright_running_node", default=None)
+_is_detecting: Final[ContextVar[bool]] = ContextVar("opwright_is_detecting", default=False)
 _check_nan: Final[ContextVar[bool]] = ContextVar("opwright_check_nan", default=False)
 
 
 def is_on() -> bool:
     """Whether this thread is in anomaly mode."""
-    modes = active_modes()
-    return modes is not None and modes.include & ANOMALY != 0
+    return _is_detecting.get() and (modes := active_modes()) is not None and modes.include & ANOMALY != 0
 
 
 class set_detect_anomaly:
@@ -42,7 +44,8 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._outer = (MODES, active_modes()), (_check_nan, _check_nan.get())
+        detecting = _is_detecting, _is_detecting.get()
+        self._outer = (MODES, active_modes()), (_check_nan, _check_nan.get()), detecting
         try:  # (Note [Interrupted blocks])
             _switch(mode, check_nan)
         except BaseException:
@@ -64,16 +67,17 @@ class set_detect_anomaly:
 
 def _switch(is_on: bool, check_nan: bool) -> None:
     modes = active_modes() or NO_MODES
-    include = modes.include | ANOMALY if is_on else modes.include & ~ANOMALY
+    include = modes.include | ANOMALY if is_on or creations.are_watched() else modes.include & ~ANOMALY
     set_modes(modes_or_none(include, modes.mask, modes.top))
     _check_nan.set(check_nan)
+    _is_detecting.set(is_on)
 
 
 class detect_anomaly(Block):
     """Anomaly mode in a `with` block. It is slow: for finding a mistake, not for training."""
 
     __slots__ = ("_check_nan",)
-    _variables = (MODES, _check_nan)
+    _variables = (MODES, _check_nan, _is_detecting)
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__()
@@ -97,11 +101,16 @@ def note(node: Node) -> None:
 
 
 def noting(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a recording kernel that keeps where it was called."""
+    """Return a recording kernel that keeps where it was called, and tells hooks of the nodes that it made."""
 
     def call(*args: Any) -> Any:
         result = kernel(*args)
-        for each in result if isinstance(result, list | tuple) else (result,):
+        results = result if isinstance(result, list | tuple) else (result,)
+        if creations.are_watched():
+            creations.announce_those_of(results)
+        if not is_on():
+            return result
+        for each in results:
             if isinstance(each, Tensor) and each.edge is not None and each is not args[0]:
                 node = node_of(each.edge)
                 if node.sequence >= 0:

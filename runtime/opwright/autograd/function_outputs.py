@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.autograd import anomaly
+from opwright.autograd import anomaly, creations
 from opwright.autograd.nodes import Node, next_sequence
 from opwright.autograd.recording import check_inplace, check_writable, increment_version, mark_view, rebase_history
 from opwright.autograd.saved import Saved, save, save_result
@@ -47,6 +47,8 @@ def finish(ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], is_recor
     if without := ctx._non_differentiable:
         ctx.without_gradient = frozenset(n for n, each in enumerate(outputs) if any(each is one for one in without))
     ctx._dirty = ctx._non_differentiable = ctx._to_save = ()
+    if is_recorded and creations.are_watched():
+        creations.announce((ctx,))
     return results
 
 

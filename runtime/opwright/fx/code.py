@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -202,6 +203,11 @@ class _Writer:
                 return f"{{{', '.join(f'{self.value(key)}: {self.value(item)}' for key, item in value.items())}}}"
             case slice():
                 return f"slice({self.value(value.start)}, {self.value(value.stop)}, {self.value(value.step)})"
+            case Layout() | MemoryFormat():
+                return f"opwright.{value.name}"
+            case Enum():  # which may be an int or a str as well
+                is_named = _is_name(value.name or "")  # combined flags are not
+                return f"{self.function(type(value))}.{value.name}" if is_named else self.object("_enum", value)
             case bool() | int() | str() | bytes() | None:
                 return repr(value)
             case float():
@@ -212,8 +218,6 @@ class _Writer:
                 return f"opwright.{dtype_name(value).rpartition('.')[2]}"
             case Device():
                 return f"opwright.device('{value}')"
-            case Layout() | MemoryFormat():
-                return f"opwright.{value.name}"
         return "..." if value is Ellipsis else self.constant(value)
 
     def constant(self, value: Any) -> str:

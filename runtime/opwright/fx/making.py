@@ -17,6 +17,7 @@ from opwright.fx.sizes import SYMBOLIC
 from opwright.fx.trees import TreeInfo
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
 from opwright_core.arrays.dtypes import dtype_name
+from opwright_core.arrays.size import Size
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 
@@ -212,9 +213,9 @@ def _finished(recorder: Recorder, inputs: _Inputs, result: Any, name: str) -> Gr
 
 
 def _is_plain(spec: TreeSpec) -> bool:
-    """Whether a structure is made of tuples, lists and dicts alone, which Python writes as they are."""
+    """Whether a structure is made of tuples, sizes, lists and dicts alone, which Python writes as they are."""
     if spec.is_leaf():
         return True
     if spec.type is dict and not all(isinstance(key, str | int) for key in spec.context):
         return False
-    return spec.type in (tuple, list, dict) and all(map(_is_plain, spec.children))
+    return spec.type in (tuple, Size, list, dict) and all(map(_is_plain, spec.children))

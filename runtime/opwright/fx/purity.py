@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from opwright.registering.effects import effect_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet
 
@@ -19,7 +20,8 @@ def has_side_effect(function: _F) -> _F:
     """Have calls of a function or an operator stay in graphs though nobody reads their result. Return it.
 
     For operators with effects that their declaration does not tell (logging, counting); those that write to arguments
-    or draw random numbers stay anyway. Semantics: `torch.fx.node.has_side_effect`.
+    or draw random numbers stay anyway, and those of `library.register_effect`. Semantics:
+    `torch.fx.node.has_side_effect`.
     """
     if not callable(function):
         raise TypeError(f"has_side_effect() expects a function or an operator, got {type(function).__name__}")
@@ -31,7 +33,8 @@ def is_impure(
     op: str, target: Callable[..., Any] | str, module: Any, args: tuple[Any, ...], impure_random: bool = True
 ) -> bool:
     """Whether such a node must stay although nobody reads it: inputs and outputs, operators that write, draw random
-    numbers (`impure_random`), assert, or are said to have side effects; modules that say so (`is_impure`)."""
+    numbers (`impure_random`), assert, or have a side effect (`has_side_effect`, `library.register_effect`); modules
+    that say so (`is_impure`)."""
     if op in ("placeholder", "output"):
         return True
     if op == "call_function":
@@ -50,6 +53,8 @@ def is_impure(
 def _operator_is_impure(operator: Operator, impure_random: bool) -> bool:
     name, _, _ = operator.name.partition(".")
     if any("!" in each.annotated for each in operator.parts.arguments) or name in _ASSERTIONS:
+        return True
+    if effect_of(operator) is not None:
         return True
     if impure_random and "nondeterministic_seeded" in operator.tags:
         return True

@@ -65,7 +65,7 @@ def _refuse_classes(declared: Type) -> None:
     from opwright_codegen.schema.types import ClassType, GenericType
 
     base = declared.base()
-    if isinstance(base, ClassType):
+    if isinstance(base, ClassType) and base.path != "enum.Enum":
         raise RegistrationError(
             f"Unknown custom class type {base.class_name} ({base}): no custom classes are registered"
         )

@@ -13,6 +13,7 @@ from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
+from opwright.registering.effects import EffectType
 from opwright.user_kernels.registering import key_of_device, register_array_kernel
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import Key, as_key, fallthrough_kernel
@@ -28,15 +29,19 @@ if TYPE_CHECKING:
         custom_op,
         register_autocast,
         register_autograd,
+        register_effect,
         register_kernel,
         register_meta,
         register_torch_dispatch,
         register_vmap,
+        triton_op,
+        wrap_triton,
     )
     from opwright.testing.checking import opcheck
 
 __all__ = [
     "CustomOpDef",
+    "EffectType",
     "Library",
     "check_out_variant",
     "custom_op",
@@ -51,12 +56,15 @@ __all__ = [
     "register_array_kernel",
     "register_autocast",
     "register_autograd",
+    "register_effect",
     "register_fake",
     "register_kernel",
     "register_meta",
     "register_torch_dispatch",
     "register_vmap",
     "to_out_variant",
+    "triton_op",
+    "wrap_triton",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
@@ -209,6 +217,8 @@ def get_ctx() -> FakeContext:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_register_effectful_op":  # PyTorch's name
+        name = "register_effect"
     if name not in __all__:
         raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
     if name == "opcheck":

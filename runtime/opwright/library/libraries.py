@@ -15,8 +15,10 @@ from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
 from opwright.places import OURS, Place, caller
+from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import register
 from opwright.registering.removing import Making, Removable, remove_all
+from opwright.registering.rules import put_rule
 from opwright.tags import as_tags
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
@@ -178,6 +180,11 @@ class Library:
         return fn
 
     _register_fake = register_fake  # PyTorch's name
+
+    def _register_effectful_op(self, op_name: str | Operator, effect: EffectType | None) -> None:
+        """Register a side effect that the operator's declaration does not tell, as `register_effect` does."""
+        name = self._qualified(op_name)
+        self.keep(lambda held: put_rule(EFFECTS, name, effect, held=held))
 
     def keep(self, *make: Making) -> None:
         """Call each to register something that ends with the library, all of it or nothing. Raises RegistrationError if

@@ -173,6 +173,17 @@ def svd(A: Matrices, full_matrices: bool, compute_uv: bool, driver: str | None) 
     return u, values, vh
 
 
+def polar(A: Matrices) -> tuple[Plan, Plan]:
+    """Plan U and H of each matrix, row-major. Raises RuntimeError for matrices with fewer rows than columns."""
+    check_matrices("linalg.polar", A)
+    rows, columns = A.shape[-2:]
+    if not holds(rows >= columns):
+        raise RuntimeError(
+            f"linalg.polar: input must have at least as many rows as columns, but got {rows} by {columns} matrices"
+        )
+    return decomposed("linalg.polar", A, square=False), decomposed("linalg.polar", A, "n,n", square=False)
+
+
 def lu_factors(A: Matrices, pivot: bool) -> tuple[Plan, Plan, Plan]:
     """Plan LU in one column-major matrix, pivots, info. Raises RuntimeError without `pivot`, if there are elements."""
     factors = decomposed("torch.lu_factor", A, "m,n", square=False, columns=True)

@@ -53,6 +53,48 @@ def test_trees(tree: Any) -> None:
     check(programme)
 
 
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_paths(tree: Any) -> None:
+    def programme(lib: Any) -> Any:
+        module = pytree(lib)
+        pairs, spec = module.tree_flatten_with_path(tree)
+        return [
+            [(module.keystr(path), leaf, module.key_get(tree, path) is leaf) for path, leaf in pairs],
+            [[type(key).__name__ for key in path] for path, _ in module.tree_leaves_with_path(tree)],
+            spec == module.tree_structure(tree),
+            repr(module.tree_map_with_path(lambda path, leaf: (module.keystr(path), leaf), tree)),
+            repr(module.tree_map_with_path(lambda path, a, b: (len(path), a, b), tree, tree)),
+            len(module.tree_leaves_with_path(tree, is_leaf=lambda value: isinstance(value, list))),
+        ]
+
+    check(programme)
+
+
+def test_sizes_are_tuples() -> None:
+    def programme(lib: Any) -> Any:
+        module = pytree(lib)
+        importlib.import_module(f"{lib.__name__}.fx.experimental.proxy_tensor")  # which says so, in PyTorch
+        leaves, spec = module.tree_flatten([lib.ones(2, 3).shape])
+        again = module.tree_unflatten(leaves, spec)
+        return [leaves, repr(again), type(again[0]) is tuple, module.tree_leaves_with_path(again[0])[1][0][0].idx]
+
+    check(programme)
+
+
+@pytest.mark.parametrize("has_keys", [True, False])
+def test_paths_through_a_class(has_keys: bool) -> None:
+    def programme(lib: Any) -> Any:
+        module = pytree(lib)
+        kind = type("Kind", (Pair,), {})
+        keys = (lambda pair: ([(module.GetAttrKey(n), getattr(pair, n)) for n in "ab"], None)) if has_keys else None
+        module.register_pytree_node(
+            kind, lambda pair: ((pair.a, pair.b), None), lambda both, _: kind(*both), flatten_with_keys_fn=keys
+        )
+        return [(module.keystr(path), leaf) for path, leaf in module.tree_leaves_with_path([kind(1, {"c": 2})])]
+
+    check(programme)
+
+
 @pytest.mark.parametrize("leaves", [[], [1], [1, 2], [1, 2, 3]])
 def test_leaves_must_be_as_many_as_there_are(leaves: list[int]) -> None:
     check(lambda lib: pytree(lib).tree_unflatten(leaves, pytree(lib).tree_structure([0, (0,)])))

@@ -204,6 +204,13 @@ def test_above_autograd_what_is_called_is_recorded_whole(mode: Any) -> None:
     assert "aten.exp.default" in calls(make_fx(function, table, mode, pre_dispatch=True)(*inputs))
 
 
+@pytest.mark.parametrize("function", [lambda x: x.shape, lambda x: x.size(), lambda x: [x.shape, (x.shape[1:],)]])
+def test_sizes_that_a_trace_returns_are_those_of_its_inputs(function: Any) -> None:
+    graph = make_fx(function, tracing_mode="symbolic")(opwright.ones(2, 3))
+    assert graph(opwright.ones(4, 5)) == function(opwright.ones(4, 5))
+    assert from_json(graph.to_json())(opwright.ones(4, 5)) == function(opwright.ones(4, 5))
+
+
 def test_symbolic_trace_records_calls_with_symbolic_sizes() -> None:
     graph = symbolic_trace(lambda x: x.flatten().softmax(0) * x.shape[0], opwright.ones(2, 3))
     assert calls(graph) == ["aten.sym_size.int", "aten.flatten.using_ints", "aten.softmax.int", "aten.mul.Scalar"]

@@ -182,14 +182,11 @@ def test_tags_hold_schemas_to_their_rules(lib: Library, tag: str, schema: str, p
 
 # Names
 
-# In `torch.library.__all__`: Triton's.
-LEFT_OUT = {"triton_op", "wrap_triton"}
-
 
 @pytest.mark.oracle
 def test_the_names_are_pytorchs() -> None:
     torch = pytest.importorskip("torch")
-    assert set(torch.library.__all__) - set(library.__all__) == LEFT_OUT
+    assert set(torch.library.__all__) <= set(library.__all__)
 
 
 # get_kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import functools
 import itertools
 import math
@@ -46,6 +48,8 @@ TYPES = [
     ("torch.dtype", "ScalarType"),
     ("Optional[torch.dtype]", "ScalarType?"),
     ("torch.device", "Device"),
+    ("enum.Enum", "enum.Enum"),
+    ("enum.IntFlag", "enum.Enum"),
 ]
 # What PyTorch refuses.
 FURTHER = [
@@ -55,6 +59,10 @@ FURTHER = [
     ("Sequence[str] | None", "str[]?"),
     ("list[Tensor] | None", "Tensor[]?"),
     ("list[torch.dtype]", "ScalarType[]"),
+    ("opwright.Generator", "Generator"),
+    ("opwright.Generator | None", "Generator?"),
+    ("enum.Enum | None", "enum.Enum?"),
+    ("list[enum.Enum]", "enum.Enum[]"),
     ("np.ndarray", "Tensor"),
     ("np.ndarray | None", "Tensor?"),
     ("list[np.ndarray]", "Tensor[]"),
@@ -64,7 +72,10 @@ FURTHER = [
 REFUSED = [
     "tuple[int, int]",
     "tuple",
+    "dict",
     "dict[str, int]",
+    "Dataclass",
+    "Literal[1, 2]",
     "Callable[[int], int]",
     "List[Optional[int]]",
     "Union[int, float]",
@@ -97,10 +108,15 @@ FURTHER_RESULTS = [
 ]
 
 
+@dataclasses.dataclass(frozen=True)
+class Dataclass:
+    number: int
+
+
 def made(library: Any, parameters: str, result: str = "Tensor", quoted: bool = False) -> Any:
     """A function whose annotations name the classes of this library or of PyTorch."""
     names = {**vars(typing), "math": math, "np": np, "numpy": np, "opwright": opwright, "torch": library}
-    names["Tensor"] = library.Tensor
+    names |= {"Tensor": library.Tensor, "enum": enum, "Dataclass": Dataclass}
     source = f"def f({parameters}) -> {result}: ..."
     if quoted:
         source = "from __future__ import annotations\n" + source
@@ -129,6 +145,13 @@ def test_types_that_are_refused(written: str) -> None:
             infer_schema(made(opwright, f"x: {written}", quoted=quoted), mutates_args=())
     with pytest.raises(ValueError, match=r"the return has unsupported type(?s:.*)the valid types are"):
         infer_schema(made(opwright, "x: Tensor", "list[int]"), mutates_args=())
+
+
+def test_a_literal_has_a_suggestion() -> None:
+    with pytest.raises(ValueError, match="for example, int; the valid types are"):
+        infer_schema(made(opwright, "x: Literal[1, 2]"), mutates_args=())
+    with pytest.raises(ValueError, match="hint: the valid types are"):
+        infer_schema(made(opwright, "x: Literal[1, None]"), mutates_args=())
 
 
 def test_a_tuple_has_a_suggestion_where_its_list_is_a_type() -> None:

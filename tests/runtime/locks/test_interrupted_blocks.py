@@ -213,6 +213,7 @@ BLOCKS: dict[str, Attempt] = {
     "autograd.checking.problem.moved": Attempt(
         lambda: opwright.autograd.checking.problem.moved(VALUES, np.ones(3)), VALUES.tolist
     ),
+    "autograd.creations.node_creation_hook": Attempt(lambda: graph.node_creation_hook(nothing)),
     "autograd.forward_ad.dual_level": Attempt(opwright.autograd.forward_ad.dual_level),
     "autograd.function_jvp.without_tangents_or_grad": Attempt(opwright.autograd.function_jvp.without_tangents_or_grad),
     "autograd.graph.save_on_cpu": Attempt(graph.save_on_cpu),
@@ -280,6 +281,7 @@ SHARED = {
     "fake.modes.FakeTensorMode": opwright.fake.FakeTensorMode(),
     "python_dispatch.modes.TorchDispatchMode": Mode(),
     "autograd.modes.no_grad": opwright.no_grad(),
+    "autograd.creations.node_creation_hook": graph.node_creation_hook(nothing),
     "autograd.saved.saved_tensors_hooks": graph.saved_tensors_hooks(nothing, nothing),
 }
 

@@ -8,13 +8,16 @@ from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.functions import (
     register_autocast,
     register_autograd,
+    register_effect,
     register_kernel,
     register_meta,
     register_torch_dispatch,
     register_vmap,
 )
+from opwright.library.custom_ops.triton_kernels import triton_op, wrap_triton
 
 __all__ = [
-    "CustomOpDef", "custom_op", "find_definition", "register_autocast", "register_autograd", "register_kernel",
-    "register_meta", "register_torch_dispatch", "register_vmap",
+    "CustomOpDef", "custom_op", "find_definition", "register_autocast", "register_autograd", "register_effect",
+    "register_kernel", "register_meta", "register_torch_dispatch", "register_vmap",
+    "triton_op", "wrap_triton",
 ]  # fmt: skip

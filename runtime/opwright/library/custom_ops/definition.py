@@ -16,7 +16,7 @@ from opwright.batching.tables import REGISTERED
 from opwright.inspection.meta_formulas import FORMULAS, MetaFormula
 from opwright.library.custom_ops.code import FunctionKernel
 from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
-from opwright.library.custom_ops.devices import keys_of_devices
+from opwright.library.custom_ops.devices import keys_of_devices, named_devices
 from opwright.library.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.kernel_switch import KernelSwitch
@@ -25,6 +25,8 @@ from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
 from opwright.places import caller
+from opwright.registering.effects import EFFECTS, EffectType
+from opwright.registering.rules import put_rule
 from opwright.tags import Tag
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import DType, as_dtype
@@ -82,7 +84,7 @@ class CustomOpDef(Generic[P, R], Caller):
             else:
                 self._registered = Registered(Operator(name, schema.declaration, where=place_of(function), tags=tags))
             self._disabled: dict[str, int] = {}
-            self._devices = _named(device_types)
+            self._devices = named_devices(device_types)
             self._autocast: dict[str, DType] = {}
             self._register_defaults()
             for key in keys:
@@ -161,7 +163,7 @@ class CustomOpDef(Generic[P, R], Caller):
 
         def register(function: Function) -> Function:
             with registry.lock:
-                self._devices |= _named(device_types)
+                self._devices |= named_devices(device_types)
                 for key in keys:
                     self._put_kernel(key, function)
                 for device in self._disabled:
@@ -268,6 +270,10 @@ class CustomOpDef(Generic[P, R], Caller):
 
         return register if func is None else register(func)
 
+    def register_effect(self, effect: EffectType | None, /) -> None:
+        """Register a side effect that the declaration does not tell; None for none."""
+        self._registered.current().hold("effect", lambda held: put_rule(EFFECTS, self._qualname, effect, held=held))
+
     def register_torch_dispatch(self, torch_dispatch_class: type, func: Function | None = None, /) -> Any:
         """Register the rule for a dispatch mode or a Tensor subclass, `func(mode or class, func, types, args, kwargs)`,
         which stands in for its `__torch_dispatch__`; a decorator where `func` is left out."""
@@ -311,11 +317,6 @@ def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, *
     if operator.stub is not None:
         found._pass_calls_to(operator.stub)
     return result
-
-
-def _named(device_types: DeviceTypes) -> frozenset[str]:
-    """Return the devices that have a kernel of their own."""
-    return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
 
 
 def _place(function: Function) -> tuple[str, ...]:

@@ -9,7 +9,12 @@ from opwright_core.dispatch.call.conversion import is_tensor_like
 from opwright_core.dispatch.package.declarations import read
 from opwright_core.keys import DispatchKey
 
-__all__ = ["keys_of_devices"]
+__all__ = ["keys_of_devices", "named_devices"]
+
+
+def named_devices(device_types: str | Sequence[str] | None) -> frozenset[str]:
+    """Return the devices that have a kernel of their own."""
+    return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
 
 
 def keys_of_devices(device_types: str | Sequence[str] | None, declaration: str, name: str) -> list[DispatchKey]:

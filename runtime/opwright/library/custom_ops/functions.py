@@ -18,6 +18,7 @@ from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
 from opwright.places import caller
+from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import register
 from opwright.registering.removing import Making
 from opwright.registering.rules import put_rule
@@ -29,8 +30,8 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
 
 __all__ = [
-    "register_autocast", "register_autograd", "register_kernel", "register_meta", "register_torch_dispatch",
-    "register_vmap",
+    "register_autocast", "register_autograd", "register_effect", "register_kernel", "register_meta",
+    "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -130,6 +131,20 @@ def register_meta(op: Op, formula: str, /, *, lib: Library | None = None) -> Non
         lambda held: put_rule(FORMULAS, operator.name, found, held=held),
     )
     return None
+
+
+def register_effect(op: Op, effect: EffectType | None, /, *, lib: Library | None = None) -> None:
+    """Register a side effect of an operator that its declaration does not tell (it prints, counts, sends). None: it has
+    none.
+
+    Calls of it stay in graphs though nobody reads their results. It lives as long as `lib`, or as the custom operator,
+    or for ever. Semantics: `torch.library._register_effectful_op`.
+    """
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_effect(effect)
+    name = _name(op)
+    return _library(name, lib).keep(lambda held: put_rule(EFFECTS, name, effect, held=held))
 
 
 def register_torch_dispatch(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import collections.abc
+import enum
 import types
 import typing
 from typing import Any, Final
 
 import numpy as np
 
+from opwright.generators.generator import Generator
 from opwright.inspection import schema as _schema
 from opwright.types import Number
 from opwright_core.arrays.devices import Device, find_backend
 from opwright_core.arrays.dtypes import as_dtype, dtype_name
+from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
@@ -30,6 +33,7 @@ _BASES: Final[dict[Any, str]] = {
     Number: "Scalar",
     np.dtype: "ScalarType",
     Device: "Device",
+    Generator: "Generator",
 }
 _LISTS: Final = (list, collections.abc.Sequence)
 _NONE: Final = types.NoneType
@@ -47,8 +51,9 @@ _DEFAULTS: Final[dict[str, Any]] = {
 
 # For messages.
 PARAMETERS: Final = (
-    "Tensor, int, float, bool, complex, str, dtype, device, types.Number (int | float | bool), arrays such as "
-    "numpy.ndarray; X | None, list[X] and Sequence[X] of these, list[X] | None, and list[Tensor | None]"
+    "Tensor, int, float, bool, complex, str, dtype, device, types.Number (int | float | bool), Generator, enum.Enum "
+    "and its subclasses, arrays such as numpy.ndarray; X | None, list[X] and Sequence[X] of these, list[X] | None, and "
+    "list[Tensor | None]"
 )
 RESULTS: Final = (
     "None, Tensor, Tensor | None, list[Tensor], int, float, bool, complex, str, types.Number, arrays such as "
@@ -90,7 +95,12 @@ def tuple_items(annotation: Any) -> tuple[Any, ...] | None:
 
 
 def list_instead(annotation: Any) -> str | None:
-    """Return `list[X]` for a parameter annotated `tuple[X, X]` or `tuple[X, ...]`, where that is a type."""
+    """Return `list[X]` for a parameter annotated `tuple[X, X]` or `tuple[X, ...]`, and the type of the values of a
+    `Literal`, where that is a type."""
+    if typing.get_origin(annotation) is typing.Literal:
+        kinds = {type(value) for value in typing.get_args(annotation)}
+        kind = kinds.pop()
+        return None if kinds or parameter_type(kind) is None else kind.__name__
     items = [item for item in typing.get_args(annotation) if item is not ...]
     if typing.get_origin(annotation) is not tuple or not items or any(item != items[0] for item in items):
         return None
@@ -105,6 +115,8 @@ def _base_type(annotation: Any) -> str | None:
         return None
     if found is None and typing.get_origin(annotation) is np.dtype:
         return "ScalarType"
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return None if annotation in (Layout, MemoryFormat) else "enum.Enum"  # (no enumerations in PyTorch)
     return "Tensor" if found is None and _is_array(annotation) else found
 
 

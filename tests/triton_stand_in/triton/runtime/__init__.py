@@ -1,0 +1,1 @@
+"""Kernels, and what runs them."""
