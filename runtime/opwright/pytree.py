@@ -86,30 +86,26 @@ class _Kind(NamedTuple):
     with_keys: Callable[[Any], Paired] | None
 
 
+def _mapping(cls: Callable[[Iterable[tuple[Any, Any]]], Any]) -> _Kind:
+    return _Kind(
+        lambda value: (value.values(), list(value)),
+        lambda children, keys: cls(zip(keys, children, strict=True)),
+        _of_mapping,
+    )
+
+
 _kinds: Final[dict[type, _Kind]] = {
     list: _Kind(lambda value: (value, None), lambda children, _: list(children), _of_sequence),
     tuple: _Kind(lambda value: (value, None), lambda children, _: tuple(children), _of_sequence),
     Size: _Kind(lambda value: (value, None), lambda children, _: tuple(children), _of_sequence),  # not ints, in graphs
-    dict: _Kind(
-        lambda value: (value.values(), list(value)),
-        lambda children, keys: dict(zip(keys, children, strict=True)),
-        _of_mapping,
-    ),
-    OrderedDict: _Kind(
-        lambda value: (value.values(), list(value)),
-        lambda children, keys: OrderedDict(zip(keys, children, strict=True)),
-        _of_mapping,
-    ),
+    dict: _mapping(dict),
+    OrderedDict: _mapping(OrderedDict),
     defaultdict: _Kind(
         lambda value: (value.values(), (value.default_factory, list(value))),
         lambda children, about: defaultdict(about[0], zip(about[1], children, strict=True)),
         _of_mapping,
     ),
-    deque: _Kind(
-        lambda value: (value, value.maxlen),
-        lambda children, longest: deque(children, maxlen=longest),
-        _of_sequence,
-    ),
+    deque: _Kind(lambda value: (value, value.maxlen), deque, _of_sequence),
 }
 _named: Final = _Kind(
     lambda value: (value, type(value)),

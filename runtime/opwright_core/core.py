@@ -47,7 +47,7 @@ def _load(name: str) -> tuple[Any, str]:
 
 
 def _reason_of_the_build(name: str) -> str:
-    """Return what setup.py wrote where it built none."""
+    """Return the reason that setup.py wrote where it could not build the extension."""
     package, _, module = name.rpartition(".")
     found = Path(sys.modules[package].__path__[0], f"{module}_missing.txt")
     otherwise = "`make generate` or `pip install` does it, where there is a C compiler"

@@ -79,7 +79,7 @@ DENSE_PRIVATEUSE1: Final = PRIVATEUSE1 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE1
 DENSE_PRIVATEUSE2: Final = PRIVATEUSE2 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE2
 DENSE_PRIVATEUSE3: Final = PRIVATEUSE3 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE3
 
-# All that a call may carry for which nobody but a CPU kernel does anything.
+# The keys of a call that goes to a CPU kernel alone: no mode, no autograd.
 CPU_ALONE: Final = DENSE_CPU | VIEW | NONDENSE | NO_GRAD
 
 # Not a keyset: the table entry for plain NumPy arrays alone, with no mode switched on.

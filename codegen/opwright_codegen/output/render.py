@@ -177,7 +177,7 @@ def _of_package(
 def _of_parts(
     parts: Sequence[Part], gradients: KernelModules, call_types: Callable[[], calls.CallTypes]
 ) -> Iterator[_File]:
-    """Yield the files that each part has."""
+    """Yield the files of each schema module."""
     for part in parts:
         view, bindings = part.view, part.bindings
         contexts: tuple[tuple[str, str, _Context], ...] = (

@@ -89,7 +89,7 @@ def _check_is_leaf(variable: Tensor) -> None:
 
 
 def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
-    """Add to `variable.grad`. With `is_ours` nobody else holds `grad`."""
+    """Add to `variable.grad`. With `is_ours` there is no other reference to `grad`."""
     known = variable.grad
     if known is None:
         _set(variable, _stored(variable, grad, is_ours))
@@ -122,7 +122,7 @@ def _takes(known: np.ndarray[Any, Any], grad: np.ndarray[Any, Any]) -> bool:
 
 
 def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
-    """Return the gradient as the leaf keeps it: with the leaf's strides where these are dense, else row-major."""
+    """Return the gradient as `.grad` of the leaf: with the leaf's strides where these are dense, else row-major."""
     array = grad.array
     if type(array) is not np.ndarray:
         return _copied(variable, grad)

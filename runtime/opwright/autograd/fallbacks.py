@@ -1,4 +1,4 @@
-"""Autograd kernels for every operator: they handle operators that nobody wrote formulas for.
+"""Autograd kernels for every operator: they handle operators without a gradient formula.
 
 Note [Operators without formulas]
 An operator that has a kernel for a backend and none for autograd, and that no derivatives.yaml has, whether it is
@@ -44,7 +44,7 @@ Kernel = Callable[..., Any]
 
 
 class NotImplementedNode(Node):
-    """The node of a call that nobody wrote a formula for: an error in a backward pass."""
+    """The node of a call without a gradient formula: an error in a backward pass."""
 
     __slots__ = ("operator",)
     operator: str
@@ -59,7 +59,7 @@ class NotImplementedNode(Node):
 
 
 class WarnNotImplementedNode(Node):
-    """The node of a call that nobody wrote a formula for, where that is a warning: it gives no gradients."""
+    """The node of a call without a gradient formula, where that is a warning: it gives no gradients."""
 
     __slots__ = ("operator",)
     operator: str

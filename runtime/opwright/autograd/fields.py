@@ -1,4 +1,4 @@
-"""Fields of generated Node classes: what a node keeps of the call that made it, said in the body of its class.
+"""Fields of generated Node classes: the saved values of a call, declared in the body of the class.
 
     class MulBackward0(Recorded, operands=(0, 1)):
         other = saved_tensor(1, needed_by=(0,))
@@ -29,7 +29,7 @@ _VALUE, _TENSOR, _RESULT, _OTHER, _SHAPE, _COUNT, _STRIDES = range(7)
 
 
 class Way(IntEnum):
-    """The ways of keeping a thing."""
+    """The ways of saving a value."""
 
     ARGUMENT = _VALUE
     SAVED = _TENSOR
@@ -38,7 +38,7 @@ class Way(IntEnum):
     SHAPE = _SHAPE
     NUMEL = _COUNT
     STRIDE = _STRIDES
-    # what only Python keeps
+    # what only Python saves
     STORAGE_OFFSET = 7
     COUNTS = 8
     VALUE = 9

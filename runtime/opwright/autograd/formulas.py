@@ -38,7 +38,7 @@ class _Value(NamedTuple):
 
 
 def gradients_for(node: type[Node]) -> Any:
-    """Return what the core computes for nodes of a class, and frees; None where it leaves all to the Python."""
+    """Return the formulas that the core evaluates for nodes of a class, and the slots that it frees; None for none."""
     try:
         formulas = tuple([_Reader(node).read(text) if text else () for text in getattr(node, "formulas", ())])
         return fast.Gradients(node, formulas, node.saved)

@@ -86,7 +86,7 @@ class Node(NodeBase):
         return self.shown or type(self).__name__
 
     def input_name(self, index: int) -> str:
-        """Return what errors say of the operand of an edge, where that has a name."""
+        """Return how errors name the operand of an edge, if it has a name."""
         return ""
 
     def output(self, number: int) -> Output:

@@ -175,7 +175,7 @@ def check_no_gradient(name: str, argument: str, tensors: Tensor | Sequence[Tenso
 
 
 def not_implemented(name: str, argument: str, reason: str) -> NotImplementedError:
-    """Return the error that is raised where a gradient is asked for that nobody has written."""
+    """Return the error for a gradient without a formula."""
     return NotImplementedError(f"the derivative of {name} with respect to '{argument}' is not implemented: {reason}")
 
 

@@ -1,4 +1,4 @@
-"""The plan of a recording kernel: what it does, read off the class of its nodes and the operator."""
+"""The plan of a recording kernel, made of the class of its nodes and the operator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fill(node: Any, values: Sequence[Any], fillings: Iterable[Filling]) -> None:
 
 
 class RecordingPlan:
-    """The plan of what the recording kernel of an operator does.
+    """The plan of an operator's recording kernel.
 
     `own`: the position of what is written in place, -1 for nothing. `may_have_none`: whether the kernel may be called
     where no operand gets a gradient, since another tensor requires grad.
@@ -64,7 +64,7 @@ class RecordingPlan:
         self.of_arguments = [self._filling(slot, field) for slot, field in fields if field.way not in _OF_RESULTS]
         self.of_results = [self._filling(slot, field) for slot, field in fields if field.way in _OF_RESULTS]
 
-    # -- what is kept
+    # -- saved values
 
     def _filling(self, slot: str, field: Field) -> Filling:
         if field.way is Way.COUNTS:
@@ -72,7 +72,7 @@ class RecordingPlan:
         return slot, self._keep(field), field.position, self._needed(field.needed_by)
 
     def _keep(self, field: Field) -> Keep:
-        """Return what gives the thing that is kept, None where that is the argument."""
+        """Return a function that makes the saved value of an argument, None if it is the argument itself."""
         way, position, _, compute = field
         if way is Way.RESULT_VALUE:
             return compute
@@ -195,7 +195,7 @@ class RecordingPlan:
         )
 
     def _is_compiled(self, field: Field) -> bool:
-        """Whether the compiled core keeps a field."""
+        """Whether the compiled core can save a field."""
         if field.way in (Way.ARGUMENT, Way.RESULT, Way.OTHER):
             return True
         if field.way > Way.STRIDE:

@@ -117,7 +117,7 @@ class _Packed:
 
 
 def save(tensor: Tensor) -> Saved:
-    """Return a tensor as a node keeps it. Raises RuntimeError for an inference tensor."""
+    """Return the saved value of a tensor. Raises RuntimeError for an inference tensor."""
     if _blocks or not tensor.keys & AUTOGRAD:
         return _save_uncommon(tensor)
     extra = tensor.extra
@@ -125,7 +125,7 @@ def save(tensor: Tensor) -> Saved:
 
 
 def save_original(tensor: Tensor) -> Saved:
-    """Return a tensor as a node keeps it that is about to be written: a copy, with a copy of its tangent."""
+    """Return the saved value of a tensor that is about to be written: a copy, with a copy of its tangent."""
     copy: Tensor = aten["clone.default"](tensor)
     cell = cell_of(tensor)
     if cell is not None and cell.value is not None and cell_of(copy) is None:
@@ -148,12 +148,12 @@ def save_results(results: Iterable[Tensor]) -> Saved:
 
 
 def save_optional(tensor: Tensor | None) -> Saved:
-    """Return a tensor, or None, as a node keeps it."""
+    """Return the saved value of a tensor or None."""
     return _ABSENT if tensor is None else save(tensor)
 
 
 def save_all(tensors: Iterable[Tensor | None] | None) -> Saved:
-    """Return a list of tensors as a node keeps it; some of them, or the list, may be None."""
+    """Return the saved values of a list of tensors; some of them, or the list, may be None."""
     return _ABSENT if tensors is None else [save_optional(tensor) for tensor in tensors]
 
 
@@ -293,7 +293,7 @@ def _modified(tensor: Tensor | None, edge: Edge, version: int, current: int) -> 
 
 
 class saved_tensors_hooks(Block):
-    """A block in which `pack(tensor)` says what a node keeps instead of a saved tensor, and `unpack` gives it back."""
+    """A block in which `pack(tensor)` makes what a node saves instead of a tensor, and `unpack` gives it back."""
 
     __slots__ = ("_hooks",)
     _variables = (_hooks,)

@@ -1,6 +1,6 @@
 """Recording kernels of the common kinds, written out: by how many arguments there are, and which are operands.
 
-What a node keeps is put into slots under names by position (`NodeType`), so that one function is for many classes.
+Saved values are put into slots under names by position (`NodeType`), so that one function is for many classes.
 
 Note [Inline caches]
 Python remembers in a function's code which class an attribute was last looked up in. Each kernel is of one class of

@@ -39,7 +39,7 @@ def register_post_accumulate_hook(tensor: Tensor, hook: Callable[[Any], Any]) ->
 
 
 def retain_grad(tensor: Tensor) -> None:
-    """Have the gradient of a tensor that is no leaf kept too."""
+    """Have the gradient of a tensor that is no leaf stored in `.grad`, too."""
     edge = tensor.edge
     if edge is not None and type(edge) not in (AccumulateGrad, NoHistory):
         node_of(edge).more().retained[number_of(edge)] = weakref.ref(tensor)

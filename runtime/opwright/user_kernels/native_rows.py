@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 
 def _native_shim(row: Row) -> Function:
-    """Return the shim of a C kernel, which gets the plan, or what is kept of it."""
+    """Return the shim of a C kernel, which gets the plan, or the cached spec."""
     cache, count, call = row.cache, row.results, RowCall(row)
     kernel, pick = call.kernel, call.pick
     is_cast = {*row.operand_positions()} & {*row.passed_positions()}
@@ -52,7 +52,7 @@ def _native_shim(row: Row) -> Function:
 
 
 def _native_calls(row: Row, general: Function) -> tuple[Function, Function]:
-    """Return what handles dense tensors, and plain arrays, where C makes the result: of arrays as it takes them."""
+    """Return the shims for dense tensors and for plain arrays of a C kernel that makes the result."""
     fast, values_of = row.fast, RowCall(row).values
     pick = picker(row.positions, len(row.kinds))
     assert fast is not None

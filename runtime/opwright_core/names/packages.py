@@ -1,4 +1,4 @@
-"""Packages whose parts are imported when something of them is first named.
+"""Packages whose modules are imported when something of them is first named.
 
 Note [Packages and their parts]: who imports a part of a package takes Python's lock of the part, then that of the
 package. A package that imports its parts takes the locks in the other order: two threads that meet there get
@@ -20,7 +20,7 @@ __all__ = ["PackageOfFunctions", "names_of_parts"]
 
 
 def names_of_parts(package: str, names: Sequence[str], *parts: str) -> tuple[Callable[[str], Any], Callable[[], Any]]:
-    """Return the `__getattr__` and the `__dir__` of a package whose public names are those of its parts, which are
+    """Return the `__getattr__` and the `__dir__` of a package whose public names are those of its modules, which are
     imported one after another until a name is found."""
 
     def find(name: str) -> Any:
@@ -38,7 +38,7 @@ def names_of_parts(package: str, names: Sequence[str], *parts: str) -> tuple[Cal
 
 
 class PackageOfFunctions(ModuleType):
-    """A package whose functions are not hidden by parts of their names (`import opwright.rules.pointwise`)."""
+    """A package whose functions are not hidden by modules of their names (`import opwright.rules.pointwise`)."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not isinstance(value, ModuleType) or name not in dir(self):

@@ -37,6 +37,6 @@ def alike(letters: str, kinds: str, *, is_truth: bool = False) -> Callable[[F], 
 
 
 def alike_of(function: Callable[..., Any]) -> Alike | None:
-    """Return what a function is marked with."""
+    """Return the mark of a function."""
     found: Alike | None = getattr(function, "alike", None)
     return found

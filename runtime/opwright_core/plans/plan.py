@@ -15,14 +15,7 @@ import numpy as np
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Array, Device, backend_of
-from opwright_core.arrays.dtypes import (
-    CANONICAL,
-    SCALAR_TYPE_NAME,
-    DType,
-    as_dtype,
-    dtype_name,
-    wrapped_scalar,
-)
+from opwright_core.arrays.dtypes import CANONICAL, SCALAR_TYPE_NAME, DType, as_dtype, dtype_name, wrapped_scalar
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright_core.arrays.promotion import castable
@@ -56,6 +49,11 @@ class Plan:
     def __repr__(self) -> str:
         spec = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
         return f"Plan({spec}, device={self.device})"
+
+    @property
+    def form(self) -> TensorSpec:
+        """Return `spec`, by its former name."""
+        return self.spec
 
     @property
     def given(self) -> Sequence[Any]:

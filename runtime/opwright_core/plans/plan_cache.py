@@ -103,7 +103,7 @@ class PlanCache(SpecCache):
         return None if cast is None else (specs, cast)
 
     def _cast(self, spec: TensorSpec, args: Sequence[Any]) -> tuple[Any, ...] | None:
-        """Return what becomes of the arguments that are cast; None where more is to be done than one cast each."""
+        """Return the cast of each argument, None for no cast; None for all if an argument is cast twice."""
         operands = self.operands or tuple([position for position, kind in enumerate(self.kinds) if kind in "TO"])
         if len(operands) != len(spec.casts):
             return None
@@ -117,9 +117,9 @@ class PlanCache(SpecCache):
         return tuple([known.get(position) for position in range(len(args))])
 
     def fill(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
-        """Remember what the plans of a call say, and return it. `operands` are those that the call has.
+        """Add the specs of a call's plans, and return them. `operands` are those of the call.
 
-        Raises RuntimeError where the rule plans for others: what it made of them nobody would give to the kernel.
+        Raises RuntimeError if the rule planned for other operands: the kernel would not get these.
         """
         plans = (plan,) if isinstance(plan, Plan) else tuple(plan)
         if not _are_as_given(plans[0], operands):
@@ -128,7 +128,7 @@ class PlanCache(SpecCache):
         return self.keep(key, own[0] if isinstance(plan, Plan) else own)
 
     def _own(self, spec: TensorSpec, operands: Sequence[Any]) -> CachedSpec:
-        """Return a spec of its own for what is known of the operator's answers."""
+        """Return a spec of this cache's own: it notes the layout of the kernel's results."""
         is_dense = not spec.nondense or not spec.shape  # (how others lie may depend on the data)
         is_alone = fast is None or not self.runs_in_core  # the core may come here with a result that it has refused
         may_settle = (
@@ -137,7 +137,7 @@ class PlanCache(SpecCache):
         return CachedSpec(spec, operands, may_settle=may_settle)
 
     def fill_from_plan(self, key: Any, plan: Plan, *operands: Any) -> None:
-        """Remember what the plan of a call that writes says, unless it says more than its spec."""
+        """Add the spec of a call that writes, unless its plan says more."""
         if plan.has_own_device or not _are_as_given(plan, operands):
             return
         if type(plan) is Plan:

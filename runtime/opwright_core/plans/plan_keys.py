@@ -23,7 +23,7 @@ def leading_tensors(kinds: str) -> int:
 
 
 def key_function(kinds: str) -> Callable[..., Any]:
-    """Return what makes the key of a call of its arguments, arrays for tensors."""
+    """Return a function that makes the key of a call of its arguments, with arrays for tensors."""
     count = leading_tensors(kinds)
     if count == 0:
         return rest_key(kinds)
@@ -37,7 +37,7 @@ def key_function(kinds: str) -> Callable[..., Any]:
 
 
 def rest_key(kinds: str) -> Callable[..., Any]:
-    """Return what makes the part of the key for arguments of these kinds."""
+    """Return a function that makes the part of the key for arguments of these kinds."""
     known = _BY_KINDS.get(kinds)
     if known is not None:
         return known

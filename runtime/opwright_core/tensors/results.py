@@ -107,7 +107,8 @@ def wrap_list(returned: Any) -> list[Tensor]:
 
 
 def plan_of(found: Any, *operands: Any) -> Plan:
-    """Return what a rule given by path returned, with the kernel's operands. Raises ContractError for another thing."""
+    """Return the plan that a rule given by path returned, with the kernel's operands. Raises ContractError for another
+    thing."""
     if isinstance(found, Plan):
         return found if len(found.given) == len(operands) or not operands else _with_operands(found, operands)
     raise wrong_result(f"must return one Plan, but returned {shown(found)}", "rule")

@@ -29,7 +29,7 @@ __all__ = ["ALIAS", "FOLDER", "TEMPLATE", "MetaNames", "context", "has_fake", "m
 
 FOLDER = "metas"
 TEMPLATE = "metas.py.j2"
-ALIAS = "metas"  # what modules of shims call the one of their part
+ALIAS = "metas"  # what modules of shims call the one of their schema module
 RESERVED = (
     "Any", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "Scalar", "Sequence", "alike",
     "annotations", "builtins", "dtypes", "math", "rules",
@@ -38,7 +38,7 @@ RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class MetaNames:
-    """The function of an operator in the part's module of `metas`, and the arguments that it takes."""
+    """The function of an operator in the schema module's `metas`, and the arguments that it takes."""
 
     function: str
     arguments: tuple[str, ...]

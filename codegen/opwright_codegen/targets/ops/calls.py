@@ -96,7 +96,7 @@ def _named(calls: Sequence[Declared]) -> Iterator[tuple[Declared, str]]:
 
 
 class PartCalls:
-    """The classes of the calls of one part, as its `.pyi` spells them."""
+    """The classes of the calls of one schema module, as its `.pyi` spells them."""
 
     def __init__(self, types: CallTypes, taken: Collection[str]) -> None:
         self._types = types

@@ -167,13 +167,13 @@ def context(view: NamespaceView) -> dict[str, object] | None:
 
 
 def _home(base: str, view: NamespaceView) -> str:
-    """Return the part that has the function of a method, and its name where that is another."""
+    """Return the schema module that has the function of a method, and its name where that is another."""
     position = _place(base, view)
     return position.removesuffix(f".{base}")
 
 
 def _place(base: str, view: NamespaceView) -> str:
-    """Return the part that has a function, and the function's name: `pointwise.add`."""
+    """Return the schema module that has a function, and the function's name: `pointwise.add`."""
     return f"{view.homes[view.packets[base][0].name]}.{view.names.packets[base].function}"
 
 

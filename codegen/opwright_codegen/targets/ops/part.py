@@ -1,4 +1,5 @@
-"""The contents of one part of a package: the operators of one schema file, and what handles and records them."""
+"""The contents of one schema module of a package: the operators of one schema file, and what handles and records
+them."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ FOLDERS = {"CPU": cpu.FOLDER, "CUDA": cuda.FOLDER, "Meta": fakes.FOLDER}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part. What records calls of a variant, or takes tangents through it, stands with its operator: `recordings`
-    and `rules` may be of operators of other parts."""
+    """One schema module. What records calls of a variant, or takes tangents through it, stands with its operator:
+    `recordings` and `rules` may be of operators of other schema modules."""
 
     name: str
     view: NamespaceView
@@ -43,7 +44,7 @@ def parts_of(
     rules: Sequence[Rule],
     families: Mapping[str, Family],
 ) -> list[Part]:
-    """Return the parts of a package, in the order of the schema files."""
+    """Return the schema modules of a package, in the order of the schema files."""
     found = []
     for name in view.parts:
         own = [binding for binding in bindings if view.homes[binding.view.name] == name]

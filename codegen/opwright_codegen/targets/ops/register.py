@@ -23,7 +23,8 @@ _NEITHER = frozenset(("aten::detach_", "aten::lift_fresh", "aten::detach", "aten
 
 
 def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
-    """Return what the template shows: the rows of each part. `skipped`: what autograd has nothing to do for."""
+    """Return what the template shows: the rows of each schema module. `skipped`: what autograd has nothing to do
+    for."""
     views = {name: view for part in parts for name, view in part.view.operators.items()}
     served: dict[str, list[str]] = {name: [] for name in views}
     homes = {name: part.name for part in parts for name in part.view.operators}

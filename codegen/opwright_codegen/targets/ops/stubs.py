@@ -70,7 +70,7 @@ class Group:
 
 
 def context(view: NamespaceView) -> dict[str, object]:
-    """Return what the template of a part shows."""
+    """Return what the template of a schema module shows."""
     lookups = Lookups(view.builtins)
     shared = IMPLIED_TAGS.intersection(*[each.operator.tags for each in view.operators.values()])
     groups = [_group(base, operators, view, lookups, shared) for base, operators in view.packets.items()]
@@ -191,11 +191,11 @@ def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookup
     return Stub(decorator, hugged(f"def {view.function}(", parameters, "):"), doc, named, lookups.of(view))
 
 
-# -- the package of parts
+# -- the package of schema modules
 
 
 def index_context(view: NamespaceView) -> dict[str, object]:
-    """Return what the template of `ops/__init__.py` shows: the part of each function that users call."""
+    """Return what the template of `ops/__init__.py` shows: the schema module of each function that users call."""
     names: dict[str, list[str]] = {}
     for base, group in view.packets.items():
         function = view.names.packets[base].function
@@ -209,8 +209,8 @@ def index_context(view: NamespaceView) -> dict[str, object]:
 
 
 def _names(part: str, names: Sequence[str]) -> str:
-    """Return the item of a part's functions. What is too long for a line has a line for the names whose first two words
-    begin alike: a name that is added changes that line alone."""
+    """Return the item of a schema module's functions. What is too long for a line has a line for the names whose first
+    two words begin alike: a name that is added changes that line alone."""
     ordered = sorted(names, key=lambda name: (_initials(name), name))
     whole = quoted(" ".join(ordered))
     if len(item := f"{quoted(part)}: {whole},") + 4 <= LINE:

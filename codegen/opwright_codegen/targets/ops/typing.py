@@ -32,14 +32,15 @@ METHODS = "methods.pyi.j2"
 
 @dataclass(frozen=True, slots=True)
 class TypedGroup:
-    """The operators of one name: classes of calls that only this part has, and what is declared."""
+    """The operators of one name: classes of calls that only this schema module has, and what is declared."""
 
     calls: Sequence[tuple[str, Declared]]
     lines: Sequence[str]
 
 
 def ops_context(view: NamespaceView, call_types: Callable[[], CallTypes]) -> dict[str, object]:
-    """Return what the template of a part's `.pyi` shows. `call_types`: the classes of calls of the whole package."""
+    """Return what the template of a schema module's `.pyi` shows. `call_types`: the classes of calls of the whole
+    package."""
     calls = PartCalls(call_types(), view.names.taken)
     groups = [_group(base, group, view, calls) for base, group in view.packets.items()]
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
@@ -50,7 +51,7 @@ def ops_context(view: NamespaceView, call_types: Callable[[], CallTypes]) -> dic
     words |= {"Packet"} if packets else set()
     words |= {"NamedTuple", "Generic"} if results else set()
     shared = ", ".join(name for name in ("A", "TensorLike") if name in words)
-    # A part whose only operator is named by a keyword (`from`) says nothing that has such a class.
+    # A schema module whose only operator is named by a keyword (`from`) says nothing that has such a class.
     modules = [("..", "calls", "_calls")] if any(group.lines for group in groups) else []
     modules += [("..calls", shared, shared)] if shared else []
     return {
@@ -109,8 +110,8 @@ def _natural(name: str) -> tuple[int, list[tuple[int, int | str]]]:
 
 
 def index_context(view: NamespaceView) -> dict[str, object]:
-    """Return what the template of `ops/__init__.pyi` shows: the functions that users call, and the parts, each with
-    those of its functions that an import of all names leaves out."""
+    """Return what the template of `ops/__init__.pyi` shows: the functions that users call, and the schema modules, each
+    with those of its functions that an import of all names leaves out."""
     homes = {}
     for base, group in view.packets.items():
         function = view.names.packets[base].function

@@ -26,7 +26,7 @@ _REFUSED: Final = (TypeError, ValueError, OverflowError)
 
 
 def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) -> tuple[Function, Function]:
-    """Return what handles dense tensors and what handles plain arrays, of dtypes of NumPy's `kinds`.
+    """Return the shims for dense tensors and for plain arrays, of dtypes of NumPy's `kinds`.
 
     `letters` has one for each argument: a tensor (`T`), an int or a float (`N`), a number that must be 1 (`1`).
     """
@@ -35,7 +35,7 @@ def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) ->
 
 
 def ufunc_shim(general: Function, ufunc: Function, letters: str, kinds: str, keys: int = DENSE_CPU) -> Function:
-    """Return what handles dense tensors, and makes some with these keys."""
+    """Return the shim for dense tensors, whose results have these keys."""
     return _dense(general, ufunc, letters, plain_dtypes(kinds), keys)
 
 
@@ -154,7 +154,7 @@ def _declined(*args: Any) -> Any:
 
 
 def _if_one(of_two: Function, general: Function) -> Function:
-    """Return what does as a function of two arguments where a third is 1, which may decline."""
+    """Return a function of three arguments that calls one of two where the third is 1. It may decline."""
 
     def of_three(self: Any, other: Any, alpha: Any) -> Any:
         found = NotImplemented if alpha != 1 or alpha is True else of_two(self, other)
@@ -164,7 +164,7 @@ def _if_one(of_two: Function, general: Function) -> Function:
 
 
 def _arrays(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes) -> Function:
-    """Return what handles plain arrays."""
+    """Return the shim for plain arrays."""
 
     def otherwise(*args: Any) -> Any:
         return general(

@@ -1,4 +1,4 @@
-"""Rows of kernels: a function on arrays, and how it is called, of which the runtime makes what handles an operator.
+"""Rows of kernels: a function on arrays, and how it is called. The runtime makes the shims of operators of them.
 
     sum_dim_IntList = kernel("TIVV", reductions_kernels.total, (-1, 0, 1, 2, 3), metas.sum_dim_IntList)
     sum_IntList_out = out_variant(sum_dim_IntList)
@@ -76,7 +76,7 @@ class Row:
         self.cache = self._cache()
 
     def _cache(self) -> PlanCache | None:
-        """Return where its plans are kept; None where they are made for each call."""
+        """Return the plan cache; None where a plan is made for each call."""
         is_kept = self.key == "CPU" and not set(self.kinds) - CACHED and len(self.writes) <= 1
         if not is_kept:
             return None

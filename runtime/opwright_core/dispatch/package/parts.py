@@ -64,9 +64,10 @@ def install(
     *,
     trusted: bool = False,
 ) -> None:
-    """Define the operators of a generated package, and register what handles them. `batching` names the parts that have
-    batching rules. Nothing of the parts is imported, but where another package has named an operator, too: then the
-    two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have them."""
+    """Define the operators of a generated package, and register what handles them. `batching` names the schema modules
+    that have batching rules. Nothing of the parts is imported, but where another package has named an operator, too:
+    then the two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have
+    them."""
     expanded = _Expanded(package, namespace, rows)
     _check_not_taken(package, expanded.kernels, places)
     shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
@@ -100,7 +101,7 @@ def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, 
 def _named(
     module: str, namespace: str, rows: Sequence[tuple[Any, ...]], places: Mapping[str, str]
 ) -> Iterator[Operator | Part]:
-    """Define the operators of one part; yield what has to be loaded at once."""
+    """Define the operators of one schema module; yield what has to be loaded at once."""
     part = Part(module)
     for row in rows:
         name = f"{namespace}::{row[0]}"
@@ -171,8 +172,8 @@ class _Expanded:
 
 
 def functions_of(package: str, homes: Mapping[str, str], parts: Sequence[str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package of parts: `homes` says which part has a function, other names are looked
-    for in all of them."""
+    """Return the `__getattr__` of a package of schema modules: `homes` says which module has a function, other names
+    are looked for in all of them."""
 
     def __getattr__(name: str) -> Any:
         if name in parts:

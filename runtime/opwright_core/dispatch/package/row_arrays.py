@@ -17,7 +17,7 @@ _PLAIN: Final = plain_dtypes("biufc")
 
 
 def on_arrays(row: Row, served: Function, otherwise: Function) -> Function:
-    """Return what handles plain arrays by `served`, which takes tensors: `otherwise` does so where an array is not
+    """Return a shim for plain arrays around `served`, which takes tensors: `otherwise` does so where an array is not
     row-major, or of an uncommon dtype, and for rows with tensors elsewhere than in front."""
     count = leading_tensors(row.kinds)
     if row.writes or row.results != 1 or not 0 < count < 3:

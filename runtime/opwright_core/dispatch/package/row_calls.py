@@ -26,7 +26,7 @@ Parts = tuple[Function, Function, Function, Function]
 
 
 def quick_call(row: Row, general: Function) -> Function:
-    """Return what handles the calls of a row in Python: `general` itself where nothing is quicker."""
+    """Return the shim of a row in Python: `general` itself where there is no faster one."""
     count = leading_tensors(row.kinds)
     operands = row.operand_positions()
     if row.cache is None or row.is_native or row.results != 1 or count == 0 or operands != tuple(range(len(operands))):
@@ -38,7 +38,7 @@ def quick_call(row: Row, general: Function) -> Function:
 
 
 def _parts(row: Row, count: int) -> Parts:
-    """Return what finds a plan, the kernel of all arguments, what casts them, and what makes the key of the last."""
+    """Return four functions: look-up of a cached spec, kernel, cast of operands, key of the last arguments."""
     assert row.cache is not None
     return row.cache.get, _of_all(row), _caster(len(row.operand_positions())), rest_key(row.kinds[count:])
 
@@ -54,7 +54,7 @@ def _of_all(row: Row) -> Function:
 
 
 def _caster(count: int) -> Function:
-    """Return what casts the first arguments, which are the operands, as a spec says."""
+    """Return a function that casts the first arguments, the operands, as a spec says."""
 
     def cast(spec: Any, *values: Any) -> Sequence[Any]:
         return (*cast_operands(spec, values[:count]), *values[count:])

@@ -67,7 +67,7 @@ class RowCall:
 
 
 def _unwrapper(unwraps: Sequence[tuple[int, Function]]) -> Callable[[tuple[Any, ...]], list[Any]]:
-    """Return what gives the arguments with arrays for tensors."""
+    """Return a function that unwraps arguments: arrays for tensors."""
     if not unwraps:
         return list
 
@@ -81,12 +81,12 @@ def _unwrapper(unwraps: Sequence[tuple[int, Function]]) -> Callable[[tuple[Any, 
 
 
 def _planner(meta: Function, pick: Callable[[Sequence[Any]], Sequence[Any]]) -> Callable[[Sequence[Any]], Any]:
-    """Return what gives the plan, or one for each result."""
+    """Return a function that makes the plan, or one for each result."""
     return lambda values: meta(*pick(values))
 
 
 def _caster(positions: tuple[int, ...], is_list: bool) -> Callable[[list[Any], Sequence[Any]], None]:
-    """Return what puts cast operands instead of arguments."""
+    """Return a function that replaces arguments by cast operands."""
 
     def cast(values: list[Any], operands: Sequence[Any]) -> None:
         if is_list:
@@ -99,7 +99,7 @@ def _caster(positions: tuple[int, ...], is_list: bool) -> Callable[[list[Any], S
 
 
 def _flattener(positions: Sequence[int], kinds: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Return what gives all arrays, also those in lists."""
+    """Return a function that returns all arrays, also those in lists."""
 
     def arrays(values: Sequence[Any]) -> Sequence[Any]:
         found: list[Any] = []
@@ -114,7 +114,7 @@ def _flattener(positions: Sequence[int], kinds: str) -> Callable[[Sequence[Any]]
 
 
 def picker(positions: tuple[int, ...], total: int = -1) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Return what takes the values at some positions, maybe of all of a `total`."""
+    """Return a function that picks the values at some positions; all of them if these are a `total`."""
     if not positions:
         return lambda values: ()
     if positions == tuple(range(total)):
@@ -161,7 +161,7 @@ _UNWRAP: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def _known_one(row: Row) -> Function:
-    """Return the shim of a kernel with one result, whose plans are kept."""
+    """Return the shim of a kernel with one result and a plan cache."""
     cache = row.cache
     assert cache is not None
     call, key_of, find = RowCall(row), cache.key_of, cache.get
@@ -185,7 +185,7 @@ def _known_one(row: Row) -> Function:
 
 
 def _known_several(row: Row) -> Function:
-    """Return the shim of a kernel with several results, whose plans are kept."""
+    """Return the shim of a kernel with several results and a plan cache."""
     cache, count = row.cache, row.results
     assert cache is not None
     call, key_of, find = RowCall(row), cache.key_of, cache.get
@@ -262,7 +262,7 @@ def _writes_one(row: Row) -> Function:
 
 
 def _planner_of(call: RowCall, cache: PlanCache | None, is_cast: bool) -> Callable[[list[Any]], Any]:
-    """Return what plans anew, or by the cached spec, and casts the operands among the values."""
+    """Return a function that plans, by the cached spec if there is one, and casts the operands."""
 
     def planned(values: list[Any]) -> Any:
         plan = call.plan(values)

@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def written_call(row: Row, general: Function) -> Function:
-    """Return what handles the calls of a row that writes in place: `general` itself where nothing is quicker."""
+    """Return the shim of a row that writes in place: `general` itself where there is no faster one."""
     count = leading_tensors(row.kinds)
     others = len(row.kinds) - count
     is_straight = row.takes_out and row.is_inplace and row.writes == (0,)
@@ -31,7 +31,7 @@ def written_call(row: Row, general: Function) -> Function:
 
 
 def _parts(row: Row) -> tuple[Function, Function, Function]:
-    """Return what finds a plan by which the kernel may write, the kernel, and what makes the key of a last argument."""
+    """Return three functions: look-up of a spec by which the kernel may write, kernel, key of the last argument."""
     assert row.cache is not None
     return row.cache.straight.get, bound_kernel(row), rest_key(row.kinds[leading_tensors(row.kinds) :])
 

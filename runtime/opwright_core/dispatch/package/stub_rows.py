@@ -108,7 +108,7 @@ def _named(made: Function, operator: Operator, name: str, module: str, defaults:
 
 
 def _checks(operator: Operator) -> tuple[Check, ...]:
-    """Return what a stub asks of each argument that is no tensor, in order."""
+    """Return the type test of a stub for each argument that is no tensor, in order."""
     return tuple([_check(operator, at, each) for at, each in enumerate(operator.arguments) if each.type != "Tensor"])
 
 

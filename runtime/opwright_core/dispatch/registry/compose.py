@@ -91,8 +91,8 @@ def compose(operator: Operator, keys: int) -> Function:
 
 
 def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
-    """Return what handles a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do
-    so without recording these or counting what they write: the wrapper does that for the whole."""
+    """Return the function for a keyset, from its first key on. Below a wrapper, `is_wrapped`, kernels that call
+    operators do so without recording these or counting what they write: the wrapper does that for the whole."""
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
     if registration is None:
@@ -289,7 +289,7 @@ def compose_arrays(operator: Operator) -> Function:
 
 
 def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
-    """Return what loads a kernel that composing for `keys` needs and that is not imported yet, if there is one."""
+    """Return a function that imports a kernel that composing for `keys` needs; None if all are imported."""
     registry.check_held()
     if keys > 0 and keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
         return load_rules
@@ -307,7 +307,7 @@ def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
 def find_unloaded_below(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int
 ) -> Callable[[], None] | None:
-    """Return what loads the first kernel that is not loaded yet, from one registration that handles `key`."""
+    """Return a function that imports the first kernel not imported yet, beginning at the registration for `key`."""
     kernel = registration.kernel
     if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
         return load_rules

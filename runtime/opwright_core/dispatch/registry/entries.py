@@ -60,7 +60,7 @@ class Entries:
         raise NotImplementedError
 
     def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
-        """Return what handles a runtime key in a call with these keys, which say if the Python dispatcher is on."""
+        """Return the entry of a runtime key in a call with these keys, which say if the Python dispatcher is on."""
         registry.check_held()
         if keys & PYTHON_DISPATCHER and self.py_kernels:
             return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})

@@ -10,9 +10,10 @@ _KEPT: Final = 1000  # the newest; a program may lose any number
 
 
 class Lost:
-    """Lost things by name, and where that was made which took them along. Changed with the registry's lock held.
+    """Removed operators or kernels by name, and where the Library was made that held them. Changed with the registry's
+    lock held.
 
-    `told` says how such a thing is lost, with `{where}` in it.
+    `told` is the hint of an error message, with `{where}` in it.
     """
 
     __slots__ = ("_told", "_where")
@@ -22,7 +23,7 @@ class Lost:
         self._where: dict[str, str] = {}
 
     def note(self, where: str, *names: str) -> None:
-        """Remember that these are gone."""
+        """Remember names that were removed."""
         self.forget(*names)
         self._where.update(dict.fromkeys(names, where))
         while len(self._where) > _KEPT:

@@ -79,7 +79,7 @@ _NOTHING: Final = Entry(None, MISSING)
 
 
 def compute_entry(key: DispatchKey, registered: _Registered, fallbacks: _Registered) -> Entry:
-    """Return what handles `key`: its own kernel, an alias key's by the rules below, the key's fallback, or nothing."""
+    """Return the entry for `key`: its own kernel, an alias key's by the rules below, the key's fallback, or nothing."""
     found = (
         _newest(registered, key, "kernel")
         or _default_backend_kernel(key, registered)

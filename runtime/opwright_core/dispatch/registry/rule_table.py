@@ -39,7 +39,7 @@ class RuleTable(Generic[R]):
                 self._unloaded[name] = (*self._unloaded.get(name, ()), module)
 
     def find_unloaded(self, name: str) -> Callable[[], None] | None:
-        """Return what imports the modules of an operator's rules; None where they are imported, or there are none."""
+        """Return a function that imports the modules of an operator's rules; None if there is none left to import."""
         return functools.partial(self._load, name) if name in self._unloaded else None
 
     def _load(self, name: str) -> None:

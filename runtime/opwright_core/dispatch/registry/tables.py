@@ -151,7 +151,7 @@ class Registry:
         return found
 
     def registered(self, name: str | None, key: Key) -> list[Registration]:
-        """Return what is registered at a key, to be changed: for an operator, or with None for all."""
+        """Return the registrations at a key, to be changed: of an operator, or with None the fallbacks."""
         self.check_held()
         if name is not None:
             return self.kernels.setdefault(name, {}).setdefault(key, [])
@@ -165,7 +165,7 @@ class Registry:
             self.kernels.pop(name, None)
 
     def forget_tables(self, name: str | None) -> None:
-        """Drop what the operator of that name has computed from registrations; with None, what all have."""
+        """Drop the dispatch table of the operator of that name; with None, those of all."""
         self.check_held()
         for operator in self.operators.copy().values() if name is None else filter(None, [self.operators.get(name)]):
             operator.forget_table()
