@@ -64,7 +64,7 @@ ANNOTATED = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 10_350
+MOST_LINES_OF_THE_CORE = 10_300
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
     "opwright_core.abi -> opwright.former.rows",
@@ -82,6 +82,7 @@ LATE = {
     "opwright_core.dispatch.call.conversion -> opwright.generators.generator",
     "opwright_core.dispatch.call.introspection -> opwright.inspection.signatures",
     "opwright_core.dispatch.call.operator -> opwright.inspection.overload_facts",
+    "opwright_core.dispatch.registry.tables -> opwright.registering.lost",
     "opwright_core.hooks -> opwright.served",
     "opwright_core.dispatch.call.signature -> opwright.inspection.signature_errors",
     "opwright_core.dispatch.package.stub_rows -> opwright.generators.generator",

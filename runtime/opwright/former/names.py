@@ -58,7 +58,7 @@ _MOVED: Final = {
     ("dispatch", "backends"): "mixed_devices numpy_fallback serving wrapped_numbers",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants overload_facts row_texts schema table_calculator",
-    ("dispatch", "registering"): "removing",
+    ("dispatch", "registering"): "lost removing",
     ("dispatch", "user_kernels"): "adapters native_rows=row_native registering=user_kernels returns",
     ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
@@ -93,7 +93,7 @@ _DISPATCH: Final = {
     "compiled": "forms planned_kernels ufunc_kernels ufunc_shims",
     "package": "declarations generated kernel_rows out_calls parts "
     "row_arrays row_calls row_shims row_writes stub_rows stub_shapes",
-    "registry": "compose entries fallbacks forward_rules kernel_forms lost precedence registering "
+    "registry": "compose entries fallbacks forward_rules kernel_forms precedence registering "
     "tables=registry rule_table",
 }
 _PARTS: Final = {
@@ -116,6 +116,7 @@ _LATELY: Final = {
     "opwright_core.dispatch.call.wrapped_numbers": "opwright.backends.wrapped_numbers",
     "opwright_core.dispatch.package.row_native": "opwright.user_kernels.native_rows",
     "opwright_core.dispatch.package.variants": "opwright.variants",
+    "opwright_core.dispatch.registry.lost": "opwright.registering.lost",
     "opwright_core.dispatch.registry.removing": "opwright.registering.removing",
 }
 _CURRENT: Final = (
@@ -156,7 +157,6 @@ _LEFT: Final = {
 # What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
 _REGISTRY: Final = {
     "registry.kernel_forms": "fallbacks kernels lock",
-    "registry.lost": "lost_definitions lost_kernels lost_operators why_lost",
     "call.operator": "operators",
     "registry.registering": "generated_namespaces",
     "registry.tables": "overloads shared_overloads",

@@ -6,6 +6,7 @@ from typing import Final
 
 from opwright.namespaces import forget
 from opwright.places import Place
+from opwright.registering.lost import lost_kernels, lost_operators
 from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.tables import registry
@@ -74,7 +75,7 @@ class Contents:
             served = [handle.name for handle in self.handles if handle.name is not None]
             self.take_back()
             for operator in defined:
-                registry.lost_operators.note(self.where, operator.packet_name, operator.name)
+                lost_operators.note(self.where, operator.packet_name, operator.name)
             for name in served:
                 if name in registry.operators:
-                    registry.lost_kernels.note(self.where, name)
+                    lost_kernels.note(self.where, name)

@@ -16,6 +16,7 @@ from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
 from opwright.places import OURS, Place, caller
 from opwright.registering.kernels import register
+from opwright.registering.lost import forget_lost, lost_kernels
 from opwright.registering.removing import Making, Removable, remove_all
 from opwright.tags import as_tags
 from opwright.user_kernels.registering import register_fallback
@@ -96,6 +97,7 @@ class Library:
                 operator = Operator(name, declaration, where=where, tags=given)
                 operator.renderer = None if manners else rendered_stub  # a function with such parameters there is not
                 self._contents.operators.append(operator)
+                forget_lost(operator)
             except BaseException:
                 self._contents.undo(registry.operators.get(name), known)
                 raise
@@ -129,7 +131,7 @@ class Library:
                     "which runs on them; give the operators it calls such kernels"
                 )
             register(name, _name(key), kernel, where=where, held=self._contents.handles)
-            registry.lost_kernels.forget(name)
+            lost_kernels.forget(name)
         if key is not DispatchKey.Meta and earlier is not None and not where.is_rerun_of(earlier):
             _warn_of_override(name, key, earlier, where)
 

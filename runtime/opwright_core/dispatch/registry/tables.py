@@ -9,27 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright_core.dispatch.call.introspection import described
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_forms import Key, Registration
-from opwright_core.dispatch.registry.lost import Lost
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
 from opwright_core.locks.forks import ForkLock
 from opwright_core.locks.registry_lock import RegistryLock
+from opwright_core.names.late_imports import import_late
 from opwright_core.places import shown
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
     from opwright_core.dispatch.call.packets import Packet
 
-__all__ = ["Overloads", "Registry", "registry"]
-
-_LIBRARY: Final = (
-    ": the Library that %s, made at {where}, was garbage-collected and took it along; keep a reference to a Library "
-    "for as long as what it holds is needed"
-)
-_DEFINITION: Final = (
-    ": what custom_op returned for it, defined by {where}, was garbage-collected, and the operator with it; keep a "
-    "reference to that for as long as the operator is needed"
-)
+__all__ = ["Overloads", "Registry", "registry", "why_lost"]
 
 
 class Overloads:
@@ -97,9 +88,6 @@ class Registry:
         self._empty: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
         self.packets: weakref.WeakValueDictionary[str, Packet] = weakref.WeakValueDictionary()
         self.generated_namespaces: dict[str, str] = {}  # and where the first operator of each is declared
-        self.lost_operators = Lost(_LIBRARY % "defined it")  # by qualified name, with and without the overload's
-        self.lost_definitions = Lost(_DEFINITION)
-        self.lost_kernels = Lost(_LIBRARY % "registered one of its kernels")  # by the operator's qualified name
 
     def check_held(self) -> None:
         """Assert that this thread holds the lock."""
@@ -116,8 +104,6 @@ class Registry:
                 )
             packet = self._change_overloads(operator)
             packet.operators[operator.overload] = operator
-            for lost in (self.lost_operators, self.lost_definitions):
-                lost.forget(operator.name, operator.packet_name)
             return self.kernels.setdefault(operator.name, {})
 
     def undefine(self, operator: Operator) -> None:
@@ -170,9 +156,11 @@ class Registry:
         for operator in self.operators.copy().values() if name is None else filter(None, [self.operators.get(name)]):
             operator.forget_table()
 
-    def why_lost(self, name: str) -> str:
-        """Return how an operator was lost, to go on with after a message; empty if it was not."""
-        return self.lost_operators.why(name) or self.lost_definitions.why(name)
+
+def why_lost(name: str) -> str:
+    """Return how an operator was lost, to go on with after a message; empty if it was not."""
+    found: str = import_late("opwright.registering.lost").why_lost(name)
+    return found
 
 
 registry: Final = Registry()
