@@ -41,7 +41,7 @@ ROOMS = [
 # What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the
 # whole, and what is seen of it.
 GROUND = (
-    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
+    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "questions", "state",
 )  # fmt: skip
 BASE = (
     "limits",
@@ -64,7 +64,7 @@ ANNOTATED = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 10_300
+MOST_LINES_OF_THE_CORE = 10_200
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
     "opwright_core.abi -> opwright.former.rows",

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.questions import hooks
 from opwright.registering.lost import why_lost
 from opwright_core import plugins
 from opwright_core.dispatch.call.packets import Packet, packet
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.hooks import hooks
 from opwright_core.names.missing import missing_attribute
 
 if TYPE_CHECKING:

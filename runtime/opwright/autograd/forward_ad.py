@@ -22,8 +22,8 @@ from opwright.autograd.tangents import (
 )
 from opwright.guards.blocks import put_back
 from opwright.namespaces import aten
+from opwright.questions import hooks
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
-from opwright_core.hooks import hooks
 from opwright_core.keys import TANGENT, VIEW
 from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
 from opwright_core.tensors.tensor import Tensor
