@@ -15,7 +15,7 @@ from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
 from opwright.places import OURS, Place, caller
-from opwright.registering.kernels import register
+from opwright.registering.kernels import register, undefine
 from opwright.registering.lost import forget_lost, lost_kernels
 from opwright.registering.removing import Making, Removable, remove_all
 from opwright.tags import as_tags
@@ -91,7 +91,7 @@ class Library:
             self._check_alive()
             known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
-                registry.undefine(known)  # its kernels serve the operator that takes its place
+                undefine(known)  # its kernels serve the operator that takes its place
             known = registry.operators.get(name)
             try:
                 operator = Operator(name, declaration, where=where, tags=given)

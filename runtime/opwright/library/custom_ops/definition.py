@@ -25,6 +25,7 @@ from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
 from opwright.places import caller
+from opwright.registering.kernels import undefine
 from opwright.tags import Tag
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import DType, as_dtype
@@ -114,7 +115,7 @@ class CustomOpDef(Generic[P, R], Caller):
             self._registered = Registered(operator)
             registered.give_way(self._registered)
         else:
-            registry.undefine(operator)
+            undefine(operator)
             self._registered = Registered(Operator(self._qualname, schema.declaration, where=place_of(new), tags=tags))
             registered.give_way(self._registered)
         self._earlier = weakref.ref(earlier)

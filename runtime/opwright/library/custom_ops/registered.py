@@ -6,7 +6,7 @@ import functools
 from typing import Any, TypeVar
 
 from opwright.namespaces import forget
-from opwright.registering.kernels import register
+from opwright.registering.kernels import register, undefine
 from opwright.registering.lost import forget_lost, lost_definitions
 from opwright.registering.removing import Making, Removable, remove_all
 from opwright.registering.rules import put_rule
@@ -101,6 +101,6 @@ def _collect(operator: Operator, held: dict[Any, Removable]) -> None:
 def _take_back(operator: Operator, held: dict[Any, Removable]) -> None:
     with registry.lock:
         _remove_all(held)
-        registry.undefine(operator)
+        undefine(operator)
         operator.stub = None  # it holds the operator, which holds it
         forget(operator.namespace, operator.base)

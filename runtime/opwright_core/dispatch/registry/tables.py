@@ -85,7 +85,7 @@ class Registry:
         self.fallbacks: dict[DispatchKey, list[Registration]] = default_fallbacks()
         self.overloads: dict[str, Overloads] = {}  # by packet name, `aten::add`
         # Those without operators, for the packets that are still held: they see what is defined under their name again.
-        self._empty: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
+        self.empty_overloads: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
         self.packets: weakref.WeakValueDictionary[str, Packet] = weakref.WeakValueDictionary()
         self.generated_namespaces: dict[str, str] = {}  # and where the first operator of each is declared
 
@@ -102,26 +102,11 @@ class Registry:
                     f"{operator.name} is defined multiple times with the same name and overload name: "
                     f"first at {shown(known.where)}, then at {shown(operator.where)}"
                 )
-            packet = self._change_overloads(operator)
+            packet = self.change_overloads(operator)
             packet.operators[operator.overload] = operator
             return self.kernels.setdefault(operator.name, {})
 
-    def undefine(self, operator: Operator) -> None:
-        """Take an operator back. Its kernels stay registered for a later definition of the name."""
-        self.check_held()
-        if self.operators.get(operator.name) is operator:
-            del self.operators[operator.name]
-            packet = self._change_overloads(operator)
-            packet.operators.pop(operator.overload, None)  # not yet there, where the definition was interrupted
-            if not packet.operators:
-                self._empty[operator.packet_name] = self.overloads.pop(operator.packet_name)
-            self.drop_if_unused(operator.name)
-            for table, rule in tuple(operator.rules.items()):
-                rule.remove()
-                del operator.rules[table]
-            operator.forget_table()
-
-    def _change_overloads(self, operator: Operator) -> Overloads:
+    def change_overloads(self, operator: Operator) -> Overloads:
         """Forget what followed from the operators that a packet has, and return these to be changed."""
         found = self.shared_overloads(operator.packet_name)
         found.chosen.clear()
@@ -133,22 +118,8 @@ class Registry:
         self.check_held()
         found = self.overloads.get(name)
         if found is None:
-            found = self.overloads[name] = self._empty.get(name) or Overloads()
+            found = self.overloads[name] = self.empty_overloads.get(name) or Overloads()
         return found
-
-    def registered(self, name: str | None, key: Key) -> list[Registration]:
-        """Return what is registered at a key, to be changed: for an operator, or with None for all."""
-        self.check_held()
-        if name is not None:
-            return self.kernels.setdefault(name, {}).setdefault(key, [])
-        assert isinstance(key, DispatchKey)  # register_fallback takes no other
-        return self.fallbacks.setdefault(key, [])
-
-    def drop_if_unused(self, name: str) -> None:
-        """Drop the entry of a name that is neither defined nor has kernels."""
-        self.check_held()
-        if name not in self.operators and not any(self.kernels.get(name, {}).values()):
-            self.kernels.pop(name, None)
 
     def forget_tables(self, name: str | None) -> None:
         """Drop what the operator of that name has computed from registrations; with None, what all have."""
