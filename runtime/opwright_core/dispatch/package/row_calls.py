@@ -62,6 +62,26 @@ def _caster(count: int) -> Function:
     return cast
 
 
+def _made(form: Any, answer: Any, x: Any, y: Any = None, z: Any = None) -> Any:
+    """Return a new tensor of an answer of the kernel, which got these operands."""
+    if (
+        type(answer) is ndarray
+        and answer.dtype is form.dtype
+        and answer.base is None
+        and answer is not x
+        and answer is not y
+        and answer is not z
+        and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
+    ):
+        made = Tensor()
+        made.array = answer
+        made.keys = form.keys
+        made.edge = None
+        made.extra = None
+        return made
+    return known_result(form, answer, x, y, z)
+
+
 def _one(row: Row, general: Function, parts: Parts) -> Function:
     find, kernel, cast, _ = parts
 
@@ -73,21 +93,7 @@ def _one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 (x,) = cast(form, x)
-            answer = kernel(x)
-            if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
-            ):
-                made = Tensor()
-                made.array = answer
-                made.keys = form.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return known_result(form, answer, x)
+            return _made(form, kernel(x), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -106,21 +112,7 @@ def _one_and_one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 x, a = cast(form, x, a)
-            answer = kernel(x, a)
-            if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
-            ):
-                made = Tensor()
-                made.array = answer
-                made.keys = form.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return known_result(form, answer, x)
+            return _made(form, kernel(x, a), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -139,21 +131,7 @@ def _one_and_two(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 x, a, b = cast(form, x, a, b)
-            answer = kernel(x, a, b)
-            if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
-            ):
-                made = Tensor()
-                made.array = answer
-                made.keys = form.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return known_result(form, answer, x)
+            return _made(form, kernel(x, a, b), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -172,21 +150,7 @@ def _one_and_three(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 x, a, b, c = cast(form, x, a, b, c)
-            answer = kernel(x, a, b, c)
-            if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
-            ):
-                made = Tensor()
-                made.array = answer
-                made.keys = form.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return known_result(form, answer, x)
+            return _made(form, kernel(x, a, b, c), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -205,22 +169,7 @@ def _two(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 x, y = cast(form, x, y)
-            answer = kernel(x, y)
-            if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and answer is not y
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
-            ):
-                made = Tensor()
-                made.array = answer
-                made.keys = form.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return known_result(form, answer, x, y)
+            return _made(form, kernel(x, y), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -239,7 +188,7 @@ def _two_and_one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 x, y, a = cast(form, x, y, a)
-            return known_result(form, kernel(x, y, a), x, y)
+            return _made(form, kernel(x, y, a), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -258,23 +207,7 @@ def _three(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 x, y, z = cast(form, x, y, z)
-            answer = kernel(x, y, z)
-            if (
-                type(answer) is ndarray
-                and answer.dtype is form.dtype
-                and answer.base is None
-                and answer is not x
-                and answer is not y
-                and answer is not z
-                and (form.is_laid_out or (answer.shape == form.shape and form.lies_as_planned(answer)))
-            ):
-                made = Tensor()
-                made.array = answer
-                made.keys = form.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return known_result(form, answer, x, y, z)
+            return _made(form, kernel(x, y, z), x, y, z)
         except Exception as error:
             name_error(error, row)
             raise
@@ -294,7 +227,7 @@ def _three_and_two(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if form.casts:
                 x, y, z, a, b = cast(form, x, y, z, a, b)
-            return known_result(form, kernel(x, y, z, a, b), x, y, z)
+            return _made(form, kernel(x, y, z, a, b), x, y, z)
         except Exception as error:
             name_error(error, row)
             raise
