@@ -146,6 +146,7 @@ _LEFT: Final = {
     "opwright_core.dispatch.registry.registering": "opwright.registering.kernels",
     "opwright_core.dispatch.registry.rule_table": "opwright.registering.rules",
     "opwright_core.keys": "opwright.guards.keysets opwright.inspection.foreign_keys",
+    "opwright_core.locks.forks": "opwright.guards.fork_locks",
     "opwright_core.names.missing": "opwright.facade",
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
     "opwright_core.rules.factories": "opwright_kernels.rules.creation",

@@ -11,7 +11,6 @@ from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_forms import Key, Registration
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
-from opwright_core.locks.forks import ForkLock
 from opwright_core.locks.registry_lock import RegistryLock
 from opwright_core.names.late_imports import import_late
 from opwright_core.places import shown
@@ -77,8 +76,6 @@ class Registry:
 
     def __init__(self) -> None:
         self.lock = RegistryLock()
-        # For the parser and the templates, and to import them. Its holder never takes `lock`.
-        self.generating = ForkLock()
         self.operators: dict[str, Operator] = {}  # by qualified name, `aten::add.Tensor`
         # By the operator's name, whether it is defined or not. A name without either has no entry.
         self.kernels: dict[str, dict[Key, list[Registration]]] = {}
