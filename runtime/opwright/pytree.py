@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tensors_of", "tree_all", "tree_all_only", "tree_any",
-    "tree_any_only", "tree_flatten", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
+    "LeafSpec", "PyTree", "TreeSpec", "is_tensor", "register_pytree_node", "tensors_of", "tree_all", "tree_all_only",
+    "tree_any", "tree_any_only", "tree_flatten", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
     "tree_structure", "tree_unflatten", "treespec_pprint",
 ]  # fmt: skip
 
@@ -224,3 +224,8 @@ def tensors_of(values: Any) -> Iterator[Tensor]:
             yield value
         elif isinstance(value, list | tuple):
             yield from tensors_of(value)
+
+
+def is_tensor(value: object) -> bool:
+    """Whether the value is a Tensor."""
+    return isinstance(value, Tensor)

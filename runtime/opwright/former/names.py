@@ -140,8 +140,10 @@ _LEFT: Final = {
     "opwright_core.arrays.sizes": "opwright.symbolic.questions opwright.symbolic.numbers",
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
+    "opwright_core.arrays.promotion": "opwright.limits",
     "opwright_core.arrays.storage": "opwright.view_layouts opwright.user_kernels.copies",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
+    "opwright_core.dispatch.registry.compose": "opwright.inspection.kernel_handles",
     "opwright_core.dispatch.registry.forward_rules": "opwright.registering.rules",
     "opwright_core.dispatch.registry.registering": "opwright.registering.kernels",
     "opwright_core.dispatch.registry.rule_table": "opwright.registering.rules",
@@ -153,6 +155,7 @@ _LEFT: Final = {
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
     "opwright_core.state": "opwright.guards.blocks opwright.guards.keys",
     "opwright_core.tensors.given_arrays": "opwright.creation.construction",
+    "opwright_core.tensors.tensor": "opwright.pytree",
     "opwright_core.tensors.results": "opwright.pytree opwright.view_layouts",
 }
 # What modules of `opwright_core.dispatch` had, and is an attribute of the registry.

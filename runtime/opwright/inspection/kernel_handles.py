@@ -16,7 +16,7 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import NO_KEYS, PRIVATE, TANGENT, DispatchKey
 
-__all__ = ["KernelHandle", "get_kernel"]
+__all__ = ["KernelHandle", "find_unloaded_below", "get_kernel"]
 
 
 class KernelHandle:
@@ -71,7 +71,7 @@ class KernelHandle:
                         f"it{_at(self.registration)} was destroyed"
                     )
                 about = self.operator, self.key, self.registration, keys
-                unloaded = _find_unloaded(*about)
+                unloaded = find_unloaded_below(*about)
                 if unloaded is None:
                     if self._changes != self.operator.changes:
                         self._composed = {}
@@ -93,7 +93,7 @@ class KernelHandle:
         return f"<KernelHandle {self.operator.name} at {self.key.name}{_at(self.registration)}>"
 
 
-def _find_unloaded(
+def find_unloaded_below(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int
 ) -> Callable[[], None] | None:
     """Return what loads the first kernel that is not loaded yet, from one registration that serves `key`."""

@@ -59,13 +59,10 @@ class Overloads:
         it `gives_tuples` of what they return as a list."""
         self.generated = function
         self.stub = None if gives_tuples else function
-        if not self.is_known(known):  # asked last: who defines one after this has the function forgotten
+        others = self.operators.keys() ^ {operator.overload for operator in known}
+        if others:  # asked last: who defines one after this has the function forgotten
             self.stub = None
         function.__doc__ = described(self.operators.copy().values())  # what `help` has to say beyond the signature
-
-    def is_known(self, known: Iterable[Operator]) -> bool:
-        """Whether these are the operators there are."""
-        return self.operators.keys() == {operator.overload for operator in known}
 
 
 class Registry:
