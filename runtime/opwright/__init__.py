@@ -35,7 +35,7 @@ _HOMES = {
         "contiguous_format=MemoryFormat.contiguous_format preserve_format=MemoryFormat.preserve_format "
         "strided=Layout.strided"
     ),
-    "opwright_core.arrays.promotion": "can_cast promote_types result_type",
+    "opwright_core.arrays.promotion": "result_type",
     "opwright_core.arrays.size": "Size",
     "opwright_core.arrays.sizes": (
         "check guard_or_false guard_or_true sym_float sym_int sym_ite sym_max sym_min"
@@ -57,7 +57,7 @@ _HOMES = {
     ),
     "opwright.generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "opwright_core.keys": "DispatchKey",
-    "opwright.limits": "finfo iinfo is_complex is_floating_point",
+    "opwright.limits": "can_cast finfo iinfo is_complex is_floating_point promote_types",
     "opwright.methods.functional": (  # in place of the operators' stubs, whose signatures are others
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul "
         "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"
@@ -69,12 +69,13 @@ _HOMES = {
         "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
         "ShortTensor"
     ),
+    "opwright.pytree": "is_tensor",
     "opwright.random": "get_rng_state set_rng_state",
     "opwright.serialization": "load save",
     "opwright.symbolic.numbers": "SymBool SymFloat SymInt",
     "opwright.symbolic.questions": "check_is_size statically_known_true sym_not sym_sqrt sym_sum",
     "opwright.tags": "Tag",
-    "opwright_core.tensors.tensor": "Tensor is_tensor",
+    "opwright_core.tensors.tensor": "Tensor",
     "opwright.utils.torch_alias": "as_torch",
 }  # fmt: skip
 # The modules that are names here.

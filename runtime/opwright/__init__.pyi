@@ -75,11 +75,7 @@ from opwright_core.arrays.formats import (
     Layout as Layout,
     MemoryFormat as MemoryFormat,
 )
-from opwright_core.arrays.promotion import (
-    can_cast as can_cast,
-    promote_types as promote_types,
-    result_type as result_type,
-)
+from opwright_core.arrays.promotion import result_type as result_type
 from opwright_core.arrays.size import Size as Size
 from opwright_core.arrays.sizes import (
     check as check,
@@ -139,10 +135,12 @@ from opwright.generators.generator import (
 )
 from opwright_core.keys import DispatchKey as DispatchKey
 from opwright.limits import (
+    can_cast as can_cast,
     finfo as finfo,
     iinfo as iinfo,
     is_complex as is_complex,
     is_floating_point as is_floating_point,
+    promote_types as promote_types,
 )
 from opwright.methods.functional import (
     atleast_1d as atleast_1d,
@@ -182,6 +180,7 @@ from opwright.methods.typed import (
     LongTensor as LongTensor,
     ShortTensor as ShortTensor,
 )
+from opwright.pytree import is_tensor as is_tensor
 from opwright.random import (
     get_rng_state as get_rng_state,
     set_rng_state as set_rng_state,
@@ -203,10 +202,7 @@ from opwright.symbolic.questions import (
     sym_sum as sym_sum,
 )
 from opwright.tags import Tag as Tag
-from opwright_core.tensors.tensor import (
-    Tensor as Tensor,
-    is_tensor as is_tensor,
-)
+from opwright_core.tensors.tensor import Tensor as Tensor
 from opwright.utils.torch_alias import as_torch as as_torch
 import opwright_aten.ops as _operators
 from opwright_aten.ops import *  # type: ignore[assignment, no-redef]

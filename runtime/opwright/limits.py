@@ -1,4 +1,4 @@
-"""Kinds and limits of dtypes."""
+"""Kinds, limits and promotion of dtypes, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from opwright_core.arrays.dtypes import COMPLEX, FLOATING, INTEGRAL, DType, as_dtype, get_default_dtype, to_real
+from opwright_core.arrays.dtypes import (
+    COMPLEX,
+    FLOATING,
+    INTEGRAL,
+    DType,
+    as_dtype,
+    get_default_dtype,
+    to_real,
+)
+from opwright_core.arrays.promotion import castable, promote
 
-__all__ = ["finfo", "iinfo", "is_complex", "is_floating_point"]
+__all__ = ["can_cast", "finfo", "iinfo", "is_complex", "is_floating_point", "promote_types"]
 
 
 def is_floating_point(value: Any) -> bool:
@@ -41,3 +50,17 @@ def iinfo(dtype: object) -> Any:
     if found not in INTEGRAL:
         raise TypeError(f"iinfo() is for integer dtypes, got {found}: use finfo() for floating-point ones")
     return np.iinfo(found)
+
+
+def promote_types(first: object, second: object) -> DType:
+    """Return the smallest dtype that both promote to.
+
+    PyTorch refuses uint16, uint32 and uint64 with most others; NumPy and the Array API standard do not. Raises
+    RuntimeError for uint64 with a signed integer, which no integer dtype holds.
+    """
+    return promote(as_dtype(first), as_dtype(second))
+
+
+def can_cast(source: object, target: object) -> bool:
+    """Whether `source` may be stored as `target`: not complex as real, floating as integer, numbers as bool."""
+    return castable(as_dtype(source), as_dtype(target))

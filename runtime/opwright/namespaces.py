@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.questions import hooks
+from opwright.registering.lost import why_lost
 from opwright_core import plugins
 from opwright_core.dispatch.call.packets import Packet, packet
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.hooks import hooks
 from opwright_core.names.missing import missing_attribute
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def forget(namespace: str, base: str) -> None:
 def _why_not(qualified: str) -> str:
     with registry.lock:
         has_kernels = any(found and name.partition(".")[0] == qualified for name, found in registry.kernels.items())
-        return registry.why_lost(qualified) or (": it has kernels, but is not defined yet" if has_kernels else "")
+        return why_lost(qualified) or (": it has kernels, but is not defined yet" if has_kernels else "")
 
 
 class Ops:

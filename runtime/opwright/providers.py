@@ -9,7 +9,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from opwright_core.hooks import Fakes, Gradients, Handlers, Levels, Operators, Tools, Traces, Transforms, hooks
+from opwright.questions import Fakes, Gradients, Handlers, Levels, Tools, Transforms, hooks
+from opwright_core.hooks import Operators, Traces
 
 __all__: list[str] = []
 

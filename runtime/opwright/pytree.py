@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from opwright.tree_keys import GetAttrKey, MappingKey, SequenceKey
 from opwright_core.arrays.size import Size
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "GetAttrKey", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "key_get", "keystr",
-    "register_pytree_node", "tensors_of", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten",
-    "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
+    "GetAttrKey", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "is_tensor", "key_get",
+    "keystr", "register_pytree_node", "tensors_of", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
     "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_pprint",
 ]  # fmt: skip
 
@@ -21,48 +22,6 @@ PyTree = Any
 Function = Callable[..., Any]
 IsLeaf = Callable[[Any], bool] | None
 Types = type | tuple[type, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceKey:
-    """The position of a child in a list, a tuple or a deque."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        """Return the child."""
-        return sequence[self.idx]
-
-
-@dataclass(frozen=True, slots=True)
-class MappingKey:
-    """The key of a child in a dict."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        """Return the child."""
-        return mapping[self.key]
-
-
-@dataclass(frozen=True, slots=True)
-class GetAttrKey:
-    """The name of a child that is an attribute."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        """Return the child."""
-        return getattr(obj, self.name)
 
 
 KeyPath = tuple[Any, ...]
@@ -348,3 +307,8 @@ def tensors_of(values: Any) -> Iterator[Tensor]:
             yield value
         elif isinstance(value, list | tuple):
             yield from tensors_of(value)
+
+
+def is_tensor(value: object) -> bool:
+    """Whether the value is a Tensor."""
+    return isinstance(value, Tensor)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from opwright.namespaces import aten
+from opwright.questions import hooks
 from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.sizes import guard_or_false
-from opwright_core.hooks import hooks
 from opwright_core.keys import WATCHED
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import TensorSpec

@@ -16,7 +16,7 @@ from opwright.creation import factories
 from opwright.generators.generator import generator_of
 from opwright.namespaces import ops
 from opwright.part_methods import Later
-from opwright_core.tensors import methods
+from opwright_core.tensors.methods import NotInstalled
 from opwright_core.tensors.tensor import Tensor
 
 # Last, since generated code imports the runtime; it gives Tensor the methods that are operators.
@@ -26,5 +26,8 @@ __all__ = ["factories", "operators"]
 
 for _name in factories.METHODS:  # here, since the package that attaches other methods may still wait for this module
     setattr(Tensor, _name, Later(Tensor, _name, partial(factories.method, ops.aten, _name)))
-methods.forget_expected(Tensor)
+del Tensor.__getattr__  # type: ignore[attr-defined]  # nothing is to be installed any more
+for _name, _method in tuple(vars(Tensor).items()):
+    if type(_method) is NotInstalled:
+        delattr(Tensor, _name)
 generator_of("cpu")  # before there are threads: what a fork holds has to be known when it begins (Note [Forks])

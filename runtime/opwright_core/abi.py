@@ -7,7 +7,6 @@ Names of the library (`opwright.interface`) are loaded when they are first asked
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -96,7 +95,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     if name == "rules":
-        found: Any = importlib.import_module("opwright_core.rules")
+        found: Any = import_late("opwright_core.rules")
     elif name in (library := import_late("opwright.interface")).HOMES:
         found = library.load(name)
     else:

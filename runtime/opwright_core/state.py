@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any, Final, final
 
-__all__ = ["MODES", "NO_MODES", "Modes", "active_modes", "modes_or_none", "reset_modes", "set_modes", "with_modes"]
+__all__ = ["MODES", "NO_MODES", "Modes", "active_modes", "set_modes", "with_modes"]
 
 
 @final
@@ -30,13 +30,7 @@ class Modes:
 MODES: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=None)
 active_modes: Final = MODES.get
 set_modes: Final = MODES.set  # who replaces this thread's or task's modes puts the old ones back
-reset_modes: Final = MODES.reset  # by the token of `set_modes`: quicker, in a function that is not suspended between
 NO_MODES: Final = Modes(0, -1)
-
-
-def modes_or_none(include: int, mask: int, top: Any) -> Modes | None:
-    """Return these modes; None, which calls look at no further, where nothing is on."""
-    return None if not include and mask == -1 and top is None else Modes(include, mask, top)
 
 
 def with_modes(keys: int) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from opwright import Tensor
+from opwright.registering.kernels import undefine
 from opwright_codegen.cli import main
 from opwright_core.dispatch.registry.tables import registry
 
@@ -116,6 +117,6 @@ def imported(run: Run) -> Iterator[ModuleType]:
             del sys.modules[known]
         with registry.lock:
             for operator in [found for key, found in registry.operators.items() if key not in before]:
-                registry.undefine(operator)
+                undefine(operator)
         for method in set(vars(Tensor)) - methods:
             delattr(Tensor, method)

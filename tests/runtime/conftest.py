@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from opwright.inspection import schema as _schema
+from opwright.registering.kernels import undefine
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.tables import registry
 
@@ -31,7 +32,7 @@ class Maker:
     def close(self) -> None:
         with registry.lock:
             for operator in self.made:
-                registry.undefine(operator)
+                undefine(operator)
                 registry.kernels.pop(operator.name, None)
 
 

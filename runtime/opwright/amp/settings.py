@@ -17,11 +17,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.guards.blocks import ThreadBlock
+from opwright.guards.blocks import ThreadBlock, modes_or_none
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import DType, as_dtype, bfloat16, float16
 from opwright_core.keys import AUTOCAST
-from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
     from opwright_core.tensors.tensor import Tensor

@@ -16,12 +16,12 @@ from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.quick import is_array_alone
 from opwright.autograd.recording import increment_version
+from opwright.guards.fork_locks import ForkLock
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright_core.arrays.storage import Extra
 from opwright_core.keys import GRAD, NONDENSE, VIEW, WATCHED
-from opwright_core.locks.forks import ForkLock
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor, wrap
 

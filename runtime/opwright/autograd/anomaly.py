@@ -17,12 +17,12 @@ import numpy as np
 
 from opwright.autograd import creations
 from opwright.autograd.nodes import Node, node_of
-from opwright.guards.blocks import Block, put_back
+from opwright.guards.blocks import Block, modes_or_none, put_back
+from opwright.questions import hooks
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import REDUCED
-from opwright_core.hooks import hooks
 from opwright_core.keys import ANOMALY, FRONT_MODE, META
-from opwright_core.state import MODES, NO_MODES, active_modes, modes_or_none, set_modes
+from opwright_core.state import MODES, NO_MODES, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["apply", "detect_anomaly", "is_on", "note", "noting", "set_detect_anomaly"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opwright.namespaces import aten
-from opwright_core.hooks import hooks
+from opwright.questions import hooks
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["run"]

@@ -20,12 +20,12 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
-from opwright.guards.blocks import put_back
+from opwright.guards.blocks import modes_or_none, put_back
 from opwright.namespaces import aten
+from opwright.questions import hooks
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
-from opwright_core.hooks import hooks
 from opwright_core.keys import TANGENT, VIEW
-from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

@@ -20,8 +20,8 @@ from opwright.autograd.functional_values import (
 )
 from opwright.autograd.modes import enable_grad
 from opwright.namespaces import aten
+from opwright.questions import hooks
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name
-from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["jacobian"]

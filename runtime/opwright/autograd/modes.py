@@ -13,8 +13,9 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
+from opwright.guards.blocks import modes_or_none
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, TANGENT, VIEW
-from opwright_core.state import NO_MODES, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 
 __all__ = [
     "Switch", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",

@@ -14,10 +14,10 @@ from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tange
 from opwright.autograd.views import ViewOfBase, WriteToView
 from opwright.guards.blocks import Block
 from opwright.namespaces import aten
+from opwright.questions import hooks
 from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, Storage, storage_of
-from opwright_core.hooks import hooks
 from opwright_core.keys import AUTOGRAD, GRAD, TANGENT
 from opwright_core.locks.registry_lock import RegistryLock
 from opwright_core.tensors.tensor import Tensor

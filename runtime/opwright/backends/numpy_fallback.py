@@ -19,7 +19,7 @@ from opwright.generators.generator import Generator, generator_of
 from opwright.guards.keys import below_adinplaceorview
 from opwright.inspection.errors import missing
 from opwright.places import caller, frames_of_ours
-from opwright.registering.kernels import Handle
+from opwright.registering.kernels import Handle, registered
 from opwright.user_kernels.copies import CopyOfView, check_memory
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.arrays.devices import Array, Backend, Device, element_strides
@@ -77,7 +77,7 @@ class NumpyFallback:
         with registry.lock:
             for name in _OVER_MEMORY:
                 registration = Registration(key, Taking(kernel_of), where)
-                registry.registered(name, key).insert(0, registration)
+                registered(name, key).insert(0, registration)
                 registry.forget_tables(name)
                 self.handles.append(Handle(name, registration))
 

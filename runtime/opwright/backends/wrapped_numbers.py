@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from opwright.questions import hooks
 from opwright_core.arrays.dtypes import DType, wrapped_scalar
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number
 from opwright_core.dispatch.call.conversion import converter
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.hooks import hooks
 from opwright_core.keys import META
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, wrap

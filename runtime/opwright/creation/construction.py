@@ -11,6 +11,7 @@ import numpy as np
 
 from opwright.creation import dlpack
 from opwright.creation.factories import requires_grad_of
+from opwright.questions import hooks
 from opwright_core.arrays.devices import Array, as_device, backend_named, backend_of, is_array
 from opwright_core.arrays.dtypes import (
     CANONICAL,
@@ -28,7 +29,6 @@ from opwright_core.arrays.dtypes import (
 from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.promotion import promote, scalar_dtype
 from opwright_core.arrays.storage import Extra, Storage, new_array
-from opwright_core.hooks import hooks
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
 from opwright_core.plans.plan import cast_array
 from opwright_core.state import active_modes

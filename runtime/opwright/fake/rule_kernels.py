@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from opwright.fake.results import fake, fake_like, place_of
 from opwright_core.arrays.dtypes import bool_
 from opwright_core.dispatch.call.signature import TensorArgument
-from opwright_core.plans.alike import Alike, alike_of
+from opwright_core.plans.alike import Alike
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def rule_kernel(operator: Operator, meta: Function) -> tuple[Function, Function 
     positions = _positions(signature, meta)
     is_functional = not signature.written
     general = _functional(signature, meta, positions) if is_functional else _writing(operator, meta, positions)
-    facts = alike_of(meta)
+    facts: Alike | None = getattr(meta, "alike", None)
     if facts is None or (not is_functional and not _is_inplace(operator)):
         return general, None
     make = _ALIKE.get((facts.letters, is_functional))

@@ -58,7 +58,7 @@ _MOVED: Final = {
     ("dispatch", "backends"): "mixed_devices numpy_fallback provider=serving wrapped_numbers",
     ("dispatch", "inspection"): "errors function_schema kernel_handles kernel_sources meta_formulas other_libraries "
     "out_variants overload_facts row_texts schema table_calculator",
-    ("dispatch", "registering"): "removing",
+    ("dispatch", "registering"): "lost removing",
     ("dispatch", "user_kernels"): "adapters native_rows=row_native registering=user_kernels returns",
     ("names", "utils"): "torch_alias",
     ("plans", "cuda_kernels"): "calls=device_calls kernels=device_kernels launches loops=device_loops "
@@ -95,7 +95,7 @@ _DISPATCH: Final = {
     "compiled": "planned_kernels signature_keys=forms ufunc_kernels ufunc_shims",
     "package": "declarations generated kernel_rows out_calls parts "
     "row_arrays row_calls row_shims row_writes stub_rows stub_shapes",
-    "registry": "compose entries fallbacks forward_rules kernel_kinds=kernel_forms lost precedence registering "
+    "registry": "compose entries fallbacks forward_rules kernel_kinds=kernel_forms precedence registering "
     "tables=registry rule_table",
 }
 _PARTS: Final = {
@@ -121,6 +121,7 @@ _LATELY: Final = {
     "opwright_core.dispatch.package.row_native": "opwright.user_kernels.native_rows",
     "opwright_core.dispatch.package.variants": "opwright.variants",
     "opwright_core.dispatch.registry.kernel_forms": "opwright_core.dispatch.registry.kernel_kinds",
+    "opwright_core.dispatch.registry.lost": "opwright.registering.lost",
     "opwright_core.dispatch.registry.removing": "opwright.registering.removing",
     "opwright_core.plans.forms": "opwright_core.plans.specs",
 }
@@ -145,12 +146,15 @@ _LEFT: Final = {
     "opwright_core.arrays.sizes": "opwright.symbolic.questions opwright.symbolic.numbers",
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
+    "opwright_core.arrays.promotion": "opwright.limits",
     "opwright_core.arrays.storage": "opwright.former.predicates opwright.view_layouts opwright.user_kernels.copies",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
+    "opwright_core.dispatch.registry.compose": "opwright.inspection.kernel_handles",
     "opwright_core.dispatch.registry.forward_rules": "opwright.registering.rules",
     "opwright_core.dispatch.registry.registering": "opwright.registering.kernels",
     "opwright_core.dispatch.registry.rule_table": "opwright.registering.rules",
     "opwright_core.keys": "opwright.guards.keysets opwright.inspection.foreign_keys",
+    "opwright_core.locks.forks": "opwright.guards.fork_locks",
     "opwright_core.names.missing": "opwright.facade",
     "opwright_core.plans.specs": "opwright.former.plans",
     "opwright_core.plans.operands": "opwright_kernels.rules.matrices",
@@ -158,12 +162,12 @@ _LEFT: Final = {
     "opwright_core.rules.pointwise": "opwright_kernels.rules.elementwise",
     "opwright_core.state": "opwright.guards.blocks opwright.guards.keys",
     "opwright_core.tensors.given_arrays": "opwright.creation.construction",
+    "opwright_core.tensors.tensor": "opwright.pytree",
     "opwright_core.tensors.results": "opwright.pytree opwright.view_layouts",
 }
 # What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
 _REGISTRY: Final = {
     "registry.kernel_kinds": "fallbacks kernels lock",
-    "registry.lost": "lost_definitions lost_kernels lost_operators why_lost",
     "call.operator": "operators",
     "registry.registering": "generated_namespaces",
     "registry.tables": "overloads shared_overloads",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from opwright.autograd.function import check_setup_context
 from opwright.autograd.tangents import Level, current_level
+from opwright.guards.blocks import modes_or_none
 from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
 from opwright.levels.interpreter import Interpreter, Serve
 from opwright.levels.kernels import mapped, tensor_positions, values_at
@@ -28,7 +29,7 @@ from opwright_core.keys import (
     TANGENT,
     VIEW,
 )
-from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ClassVar, Final
 
-from opwright_core.state import MODES
+from opwright_core.state import MODES, Modes
 
-__all__ = ["Before", "Block", "ThreadBlock", "put_back"]
+__all__ = ["Before", "Block", "ThreadBlock", "modes_or_none", "put_back", "reset_modes"]
 
 
+reset_modes: Final = MODES.reset  # by the token of `set_modes`: quicker, in a function that is not suspended between
 Before = Sequence[tuple[ContextVar[Any], Any]]
 
 
@@ -126,3 +127,8 @@ class ThreadBlock(Block):
         while found is not None and found[0] is not self and error is not None:
             found = next(value for variable, value in found[1] if variable is _blocks)
         return () if found is None or found[0] is not self else found[1]
+
+
+def modes_or_none(include: int, mask: int, top: Any) -> Modes | None:
+    """Return these modes; None, which calls look at no further, where nothing is on."""
+    return None if not include and mask == -1 and top is None else Modes(include, mask, top)

@@ -8,14 +8,15 @@ from typing import Any
 from opwright.guards.keysets import KeySet
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors
-from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded_below
-from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Registration
+from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded
+from opwright_core.dispatch.registry.forward_rules import RULES
+from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Lazy, LazyWrapper, Registration, Wrapper
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
-from opwright_core.keys import NO_KEYS, PRIVATE, DispatchKey
+from opwright_core.keys import NO_KEYS, PRIVATE, TANGENT, DispatchKey
 
-__all__ = ["KernelHandle", "get_kernel"]
+__all__ = ["KernelHandle", "find_unloaded_below", "get_kernel"]
 
 
 class KernelHandle:
@@ -90,6 +91,20 @@ class KernelHandle:
 
     def __repr__(self) -> str:
         return f"<KernelHandle {self.operator.name} at {self.key.name}{_at(self.registration)}>"
+
+
+def find_unloaded_below(
+    operator: Operator, key: DispatchKey, registration: Registration, keys: int
+) -> Callable[[], None] | None:
+    """Return what loads the first kernel that is not loaded yet, from one registration that serves `key`."""
+    kernel = registration.kernel
+    if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
+        return load_rules
+    if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
+        return kernel.load
+    if not isinstance(kernel, Wrapper | LazyWrapper):
+        return None
+    return find_unloaded(operator, operator.without_fallthrough(keys) & (key.bit - 1 | PRIVATE))
 
 
 def _at(registration: Registration) -> str:

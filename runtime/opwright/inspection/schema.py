@@ -6,11 +6,11 @@ import __future__
 import builtins
 import math
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from opwright.guards.fork_locks import ForkLock
 from opwright.inspection.meta_formulas import Expression, MetaFormula, RuleCall
 from opwright_core.arrays import dtypes
-from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 
 if TYPE_CHECKING:
@@ -27,11 +27,14 @@ __all__ = [
     "meta_formula", "operator_functions", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
+# For the parser and the templates, and to import them. Its holder never takes the registry's lock.
+_generating: Final = ForkLock()
+
 
 def parse(text: str) -> FunctionSchema:
     """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the position in
     it."""
-    with registry.generating.lock:
+    with _generating.lock:
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import FunctionSchema
 
@@ -48,7 +51,7 @@ def parse_definition(text: str, manners: list[str] | None = None) -> FunctionSch
     Raises RegistrationError for that, if there is no such list, and for what PyTorch refuses: unknown types, a default
     before `...`, a device without quotes, custom classes (there are none to register).
     """
-    with registry.generating.lock:
+    with _generating.lock:
         from opwright_codegen.schema.definitions import definition_problems
     schema: FunctionSchema = parse(text)
     refused, taken = definition_problems(schema)
@@ -75,7 +78,7 @@ def _refuse_classes(declared: Type) -> None:
 
 def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
     """Return why calls written for `old` would break under `new`; nothing where they would not."""
-    with registry.generating.lock:
+    with _generating.lock:
         from opwright_codegen.schema.compat import incompatibilities as found
     return found(new, old)
 
@@ -108,7 +111,7 @@ def operator_functions(
 
     `known` is what they may name; `file` is where tracebacks say that they stand.
     """
-    with registry.generating.lock:
+    with _generating.lock:
         from opwright_codegen.output.render import render_operator
 
         text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
@@ -135,7 +138,7 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
         raise RegistrationError(f"{name} returns nothing that a meta formula could describe: leave it out")
     from opwright_core import rules
 
-    with registry.generating.lock:
+    with _generating.lock:
         from opwright_codegen.errors import SchemaError, SchemaErrors
         from opwright_codegen.output.render import render_meta
         from opwright_codegen.targets.kernels.meta_formula import FUNCTION, bind_meta

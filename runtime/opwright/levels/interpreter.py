@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from opwright.guards.blocks import Block
+from opwright.guards.blocks import Block, modes_or_none
 from opwright_core.keys import FRONT_MODE
-from opwright_core.state import MODES, NO_MODES, Modes, active_modes, modes_or_none, set_modes
+from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
     from contextvars import ContextVar

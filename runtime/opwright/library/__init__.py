@@ -13,13 +13,13 @@ from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
+from opwright.questions import hooks
 from opwright.registering.effects import EffectType
 from opwright.user_kernels.registering import key_of_device, register_array_kernel
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import Key, as_key, fallthrough_kernel
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
-from opwright_core.hooks import hooks
 from opwright_core.names.missing import missing_attribute
 
 if TYPE_CHECKING:

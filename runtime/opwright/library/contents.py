@@ -6,6 +6,8 @@ from typing import Final
 
 from opwright.namespaces import forget
 from opwright.places import Place
+from opwright.registering.kernels import undefine
+from opwright.registering.lost import lost_kernels, lost_operators
 from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.tables import registry
@@ -49,7 +51,7 @@ class Contents:
         """Take back the operator of a definition that was interrupted; not the one that was there before it."""
         registry.check_held()
         if made is not None and made is not known:
-            registry.undefine(made)
+            undefine(made)
             if made in self.operators:
                 self.operators.remove(made)
 
@@ -60,7 +62,7 @@ class Contents:
             remove_all(self.handles)
             while self.operators:
                 operator = self.operators[-1]
-                registry.undefine(operator)
+                undefine(operator)
                 operator.straight_stub = operator.renderer = None  # the stub holds the operator, which holds it
                 forget(operator.namespace, operator.base)
                 self.operators.pop()
@@ -74,7 +76,7 @@ class Contents:
             served = [handle.name for handle in self.handles if handle.name is not None]
             self.take_back()
             for operator in defined:
-                registry.lost_operators.note(self.where, operator.packet_name, operator.name)
+                lost_operators.note(self.where, operator.packet_name, operator.name)
             for name in served:
                 if name in registry.operators:
-                    registry.lost_kernels.note(self.where, name)
+                    lost_kernels.note(self.where, name)

@@ -16,7 +16,8 @@ from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
 from opwright.places import OURS, Place, caller
 from opwright.registering.effects import EFFECTS, EffectType
-from opwright.registering.kernels import register
+from opwright.registering.kernels import register, undefine
+from opwright.registering.lost import forget_lost, lost_kernels
 from opwright.registering.removing import Making, Removable, remove_all
 from opwright.registering.rules import put_rule
 from opwright.tags import as_tags
@@ -92,12 +93,13 @@ class Library:
             self._check_alive()
             known = registry.operators.get(name)
             if known is not None and where.is_rerun_of(known.where):
-                registry.undefine(known)  # its kernels handle the operator that replaces it
+                undefine(known)  # its kernels handle the operator that replaces it
             known = registry.operators.get(name)
             try:
                 operator = Operator(name, declaration, where=where, tags=given)
                 operator.renderer = None if manners else rendered_stub  # a function with such parameters there is not
                 self._contents.operators.append(operator)
+                forget_lost(operator)
             except BaseException:
                 self._contents.undo(registry.operators.get(name), known)
                 raise
@@ -131,7 +133,7 @@ class Library:
                     "which runs on them; give the operators it calls such kernels"
                 )
             register(name, _name(key), kernel, where=where, held=self._contents.handles)
-            registry.lost_kernels.forget(name)
+            lost_kernels.forget(name)
         if key is not DispatchKey.Meta and earlier is not None and not where.is_rerun_of(earlier):
             _warn_of_override(name, key, earlier, where)
 

@@ -11,9 +11,9 @@ import numpy as np
 from opwright.creation import dlpack
 from opwright.methods import pickling
 from opwright.namespaces import aten
+from opwright.questions import hooks
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
-from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 
 # The versions of the Array API standard that `opwright.array_api` has: each holds those before it.

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from opwright.questions import hooks
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
 from opwright_core.arrays.formats import Layout
 from opwright_core.arrays.storage import Storage, storage_of
-from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE, META, TRACKED
 from opwright_core.tensors.tensor import Tensor, install_methods
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from opwright.namespaces import aten, ops
 from opwright.places import frames_of_ours
+from opwright.questions import hooks
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
 from opwright_core.arrays.sizes import guard_or_false, is_place
 from opwright_core.core import fast
-from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE, META, NONDENSE
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap, wrap_view
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from opwright.creation.construction import with_known_dtype
+from opwright.questions import hooks
 from opwright.view_layouts import as_strided
 from opwright_core.arrays.devices import backend_named, backend_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.storage import Extra, Storage, storage_of
-from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE
 from opwright_core.tensors.tensor import Tensor, wrap
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.questions import hooks
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
-from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE, META, TANGENT
 from opwright_core.tensors.tensor import Tensor, install_methods
 

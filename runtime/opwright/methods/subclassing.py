@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from opwright.guards.keys import exclude_keys
+from opwright.questions import hooks
 from opwright_core.arrays.formats import Layout
-from opwright_core.hooks import hooks
 from opwright_core.tensors.tensor import Tensor, install_methods
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 
 from opwright.creation.construction import tensor
 from opwright.namespaces import aten
+from opwright.questions import hooks
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import INEXACT, REDUCED
 from opwright_core.core import fast
-from opwright_core.hooks import hooks
 from opwright_core.keys import FRONT_MODE, GRAD, META, TANGENT, WATCHED
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor, install_methods

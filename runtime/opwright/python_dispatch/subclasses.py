@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from opwright.questions import hooks
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dense import nondense_bit
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import as_dtype, get_default_dtype
 from opwright_core.arrays.storage import Extra, storage_of
-from opwright_core.hooks import hooks
 from opwright_core.keys import GRAD, PYTHON, VIEW
 from opwright_core.tensors.tensor import Tensor
 

@@ -14,6 +14,7 @@ from opwright_core.dispatch.registry.kernel_kinds import (
     Composite,
     Fallthrough,
     Kernel,
+    Key,
     Lazy,
     LazyWrapper,
     Registration,
@@ -29,7 +30,7 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
 
-__all__ = ["Handle", "add", "as_kernel", "register"]
+__all__ = ["Handle", "add", "as_kernel", "register", "registered", "undefine"]
 
 
 _FORMS = (
@@ -51,12 +52,12 @@ class Handle:
         """Take the registration back. Doing so again has no effect."""
         registration = self.registration
         with registry.lock:
-            found = registry.registered(self.name, registration.key)
+            found = registered(self.name, registration.key)
             if registration in found:
                 found.remove(registration)
                 registry.forget_tables(self.name)
             if self.name is not None:
-                registry.drop_if_unused(self.name)
+                _drop_if_unused(self.name)
 
     def __repr__(self) -> str:
         return f"<Handle {self.name or 'fallback'} at {self.registration.key}>"
@@ -99,7 +100,7 @@ def add(name: str | None, registration: Registration, held: list[Removable] | No
     handle = Handle(name, registration)
     with registry.lock:
         try:
-            registry.registered(name, registration.key).append(registration)
+            registered(name, registration.key).append(registration)
             registry.forget_tables(name)
             if held is not None:
                 held.append(handle)
@@ -107,3 +108,35 @@ def add(name: str | None, registration: Registration, held: list[Removable] | No
             handle.remove()
             raise
     return handle
+
+
+def undefine(operator: Operator) -> None:
+    """Take an operator back. Its kernels stay registered for a later definition of the name."""
+    registry.check_held()
+    if registry.operators.get(operator.name) is operator:
+        del registry.operators[operator.name]
+        packet = registry.change_overloads(operator)
+        packet.operators.pop(operator.overload, None)  # not yet there, where the definition was interrupted
+        if not packet.operators:
+            registry.empty_overloads[operator.packet_name] = registry.overloads.pop(operator.packet_name)
+        _drop_if_unused(operator.name)
+        for table, rule in tuple(operator.rules.items()):
+            rule.remove()
+            del operator.rules[table]
+        operator.forget_table()
+
+
+def registered(name: str | None, key: Key) -> list[Registration]:
+    """Return what is registered at a key, to be changed: for an operator, or with None for all."""
+    registry.check_held()
+    if name is not None:
+        return registry.kernels.setdefault(name, {}).setdefault(key, [])
+    assert isinstance(key, DispatchKey)  # register_fallback takes no other
+    return registry.fallbacks.setdefault(key, [])
+
+
+def _drop_if_unused(name: str) -> None:
+    """Drop the entry of a name that is neither defined nor has kernels."""
+    registry.check_held()
+    if name not in registry.operators and not any(registry.kernels.get(name, {}).values()):
+        registry.kernels.pop(name, None)

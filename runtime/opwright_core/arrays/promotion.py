@@ -38,15 +38,6 @@ _SIGNED_ABOVE = {uint8: int16, uint16: int32, uint32: int64}
 _promoted: dict[tuple[DType, DType], DType] = {}
 
 
-def promote_types(first: object, second: object) -> DType:
-    """Return the smallest dtype that both promote to.
-
-    PyTorch refuses uint16, uint32 and uint64 with most others; NumPy and the Array API standard do not. Raises
-    RuntimeError for uint64 with a signed integer, which no integer dtype holds.
-    """
-    return promote(as_dtype(first), as_dtype(second))
-
-
 def promote(first: DType, second: DType) -> DType:
     """Return `promote_types` of dtypes that are already canonical."""
     known = _promoted.get((first, second))
@@ -80,11 +71,6 @@ def _promote(first: DType, second: DType) -> DType:
         names = f"{SCALAR_TYPE_NAME[first]} and {SCALAR_TYPE_NAME[second]}"
         raise RuntimeError(f"no integer dtype holds what uint64 and signed integers do: attempted to promote {names}")
     return _SIGNED_ABOVE[unsigned]
-
-
-def can_cast(source: object, target: object) -> bool:
-    """Whether `source` may be stored as `target`: not complex as real, floating as integer, numbers as bool."""
-    return castable(as_dtype(source), as_dtype(target))
 
 
 def castable(source: DType, target: DType) -> bool:

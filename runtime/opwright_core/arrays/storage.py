@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from opwright_core.arrays.layouts import Shape, span, surely_empty
 from opwright_core.arrays.sizes import guard_or_true
 from opwright_core.core import TensorBase
 from opwright_core.keys import META, NONDENSE
-
-_Tensor = TypeVar("_Tensor", bound=TensorBase)
 
 
 class PlainArrayError(RuntimeError):

@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 
 from opwright_core.locks.interrupts import HeldSignals, is_main_thread
 
-__all__ = ["ForkLock", "hold_over_forks", "wait_for_imports_of"]
+__all__ = ["hold_over_forks", "wait_for_imports_of"]
 
 _PATIENCE: Final = 30.0  # seconds
 _TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
@@ -59,29 +59,6 @@ _locks: Final[list[weakref.ref[Any]]] = []
 def hold_over_forks(lock: Lock) -> None:
     """Have forks take a lock."""
     _locks.append(weakref.ref(lock, _locks.remove))
-
-
-class ForkLock:
-    """A lock that no other thread holds in a child process: `with fork_lock.lock`, which no signal divides. Its holder
-    may take it again."""
-
-    __slots__ = ("__weakref__", "lock")
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        hold_over_forks(self)
-
-    def hold_for_fork(self, patience: float) -> bool:
-        """Take the lock, unless that takes longer than so many seconds: then return False."""
-        return self.lock.acquire(timeout=patience)
-
-    def release_after_fork(self) -> None:
-        """Let go of the lock again."""
-        self.lock.release()
-
-    def renew(self) -> None:
-        """Forget who holds the lock: in a child process, where that thread is not."""
-        self.lock = threading.RLock()
 
 
 def wait_for_imports_of(package: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from opwright_core.arrays.dtypes import DType, plain_dtypes
 
-__all__ = ["Alike", "alike", "alike_of"]
+__all__ = ["Alike", "alike"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,9 +34,3 @@ def alike(letters: str, kinds: str, *, is_truth: bool = False) -> Callable[[F], 
         return function
 
     return mark
-
-
-def alike_of(function: Callable[..., Any]) -> Alike | None:
-    """Return the mark of a function."""
-    found: Alike | None = getattr(function, "alike", None)
-    return found

@@ -87,12 +87,16 @@ def empty(
     key = (shape, dtype, memory_format, None if stride is None else tuple(stride))
     spec = _sized.get(key)
     if spec is None:
-        for length in shape:
-            if not holds(length >= 0):
-                raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
+        _check_sizes(shape)
         strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
         spec = _sized.keep(key, TensorSpec(shape, strides, get_default_dtype() if dtype is None else as_dtype(dtype)))
     return Plan(spec, device=_CPU if device is None else as_device(device))
+
+
+def _check_sizes(shape: Sequence[int]) -> None:
+    for length in shape:
+        if not holds(length >= 0):
+            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
 
 
 def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accepts: DtypeKinds | None = None) -> Plan:
@@ -111,9 +115,7 @@ def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accep
     )
     spec = _of_operands.get(key)
     if spec is None:
-        for length in shape:
-            if not holds(length >= 0):
-                raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
+        _check_sizes(shape)
         common = result_type(*operands) if operands else get_default_dtype()
         check_accepted(accepts, common)
         compute = opmath(common)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from opwright_core.core import TensorBase
 from opwright_core.hooks import hooks
 
-__all__ = ["NotInstalled", "TensorMethods", "expect_methods", "forget_expected"]
+__all__ = ["NotInstalled", "TensorMethods", "expect_methods"]
 
 TensorMethods = TensorBase
 # What Python looks for in the class: those above object's, and instead of object's.
@@ -49,11 +49,3 @@ def expect_methods(cls: type) -> None:
         if name not in cls.__dict__:
             setattr(cls, name, NotInstalled(name))
     cls.__getattr__ = _find  # type: ignore[attr-defined]
-
-
-def forget_expected(cls: type) -> None:
-    """Let a class have the methods that it has: to be called when all are installed."""
-    del cls.__getattr__  # type: ignore[attr-defined]
-    for name in map("__{}__".format, _SPECIAL):
-        if type(cls.__dict__[name]) is NotInstalled:
-            delattr(cls, name)

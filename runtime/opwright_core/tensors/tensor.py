@@ -221,8 +221,3 @@ def wrap_views(base: Tensor, arrays: Sequence[Array]) -> list[Tensor]:
     if not isinstance(arrays, tuple | list):
         raise wrong_result(f"must return a list of views, but returned {shown(arrays)}")
     return [wrap_view(base, array) for array in arrays]
-
-
-def is_tensor(value: object) -> bool:
-    """Whether the value is a Tensor."""
-    return isinstance(value, Tensor)

@@ -10,7 +10,7 @@ import pytest
 import seeds
 
 from opwright import dispatch
-from opwright.registering.kernels import Handle, register
+from opwright.registering.kernels import Handle, register, undefine
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.tables import registry
@@ -91,7 +91,7 @@ class Both:
         for handle in self.fallbacks:
             handle.remove()
         with registry.lock:
-            registry.undefine(self.operator)
+            undefine(self.operator)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from opwright.registering.kernels import registered, undefine
 from opwright.registering.rules import give_rule, put_rule
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.rule_table import RuleTable
@@ -39,7 +40,7 @@ def test_a_rule_goes_with_its_operator_or_stays_for_its_name(define: Any) -> Non
     give_rule(table, operator, "of the operator")
     assert table.find(operator.name) == "of the operator"
     with registry.lock:
-        registry.undefine(operator)
+        undefine(operator)
     assert table.find(operator.name) == "of the name"
 
 
@@ -74,8 +75,8 @@ def test_modules_are_imported_when_a_rule_is_needed(monkeypatch: pytest.MonkeyPa
 def test_what_needs_the_lock_says_so(define: Any) -> None:
     operator: Operator = define("f(Tensor x) -> Tensor")
     for change in (
-        lambda: registry.undefine(operator),
-        lambda: registry.registered(operator.name, "CPU"),
+        lambda: undefine(operator),
+        lambda: registered(operator.name, "CPU"),
         operator.forget_table,
     ):
         with pytest.raises(AssertionError, match="lock must be held"):

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from opwright_core.locks.forks import ForkLock
+from opwright.guards.fork_locks import ForkLock
 
 
 def main(forks: int) -> None:

@@ -25,7 +25,7 @@ import opwright_core.dispatch.registry.registering
 import opwright_core.dispatch.registry.rule_table
 from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library import Library
-from opwright.registering.kernels import Handle
+from opwright.registering.kernels import Handle, undefine
 from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.registry import forward_rules
 from opwright_core.dispatch.registry.tables import registry
@@ -115,7 +115,7 @@ def test_an_operator_that_no_library_holds_is_not_defined(is_defined: bool) -> N
             while len(library._contents.operators) > is_defined:
                 operator = library._contents.operators.pop()
                 with registry.lock:
-                    registry.undefine(operator)
+                    undefine(operator)
 
         for line in interruptions(define, clean):
             run(define, line)

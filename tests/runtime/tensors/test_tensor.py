@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from opwright.creation.construction import from_numpy, tensor
+from opwright.pytree import is_tensor
 from opwright.view_layouts import as_strided
 from opwright_core import keys
 from opwright_core.arrays.dtypes import bfloat16, float32
 from opwright_core.arrays.storage import resize, storage_of
-from opwright_core.tensors.tensor import Tensor, is_tensor, wrap, wrap_view, wrap_views
+from opwright_core.tensors.tensor import Tensor, wrap, wrap_view, wrap_views
 
 
 def test_attributes() -> None:

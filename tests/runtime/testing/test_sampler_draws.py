@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opwright.registering.kernels import register
+from opwright.registering.kernels import register, undefine
 from opwright.testing import arguments, sampler
 from opwright.testing.layouts import SITUATIONS
 from opwright_core.arrays.dtypes import float32, float64, int64
@@ -35,7 +35,7 @@ def operator() -> Iterator[Operator]:
     made = Operator("counted::f", "(Tensor self, Tensor other) -> Tensor")
     yield made
     with registry.lock:
-        registry.undefine(made)
+        undefine(made)
 
 
 def serve(operator: Operator, kernel: Any) -> None:

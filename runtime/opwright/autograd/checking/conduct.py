@@ -13,7 +13,7 @@ from opwright.autograd.checking.problem import Numbers, Problem, Table, is_compl
 from opwright.autograd.function import Function
 from opwright.errors import GradcheckError
 from opwright.namespaces import aten
-from opwright_core.hooks import hooks
+from opwright.questions import hooks
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from opwright.autograd.nodes import next_sequence
 from opwright.generators.generator import Generator
+from opwright.guards.blocks import reset_modes
 from opwright.inspection import schema as _schema
 from opwright.library.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.library.custom_ops.results import result_checker
@@ -26,7 +27,7 @@ from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_wit
 from opwright_core.dispatch.compiled import signature_keys
 from opwright_core.dispatch.registry.kernel_kinds import Lazy, Shim
 from opwright_core.keys import AUTOGRAD, GRAD, VIEW
-from opwright_core.state import Modes, active_modes, reset_modes, set_modes
+from opwright_core.state import Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["UNRECORDED", "FunctionKernel", "OperatorCode", "code_of", "takes_all_as_given"]

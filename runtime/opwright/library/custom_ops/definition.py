@@ -26,6 +26,7 @@ from opwright.library.custom_ops.wrappers import casting, no_fake, returning_wri
 from opwright.library.schema_inference import InferredSchema
 from opwright.places import caller
 from opwright.registering.effects import EFFECTS, EffectType
+from opwright.registering.kernels import undefine
 from opwright.registering.rules import put_rule
 from opwright.tags import Tag
 from opwright.user_kernels.returns import place_of
@@ -116,7 +117,7 @@ class CustomOpDef(Generic[P, R], Caller):
             self._registered = Registered(operator)
             registered.give_way(self._registered)
         else:
-            registry.undefine(operator)
+            undefine(operator)
             self._registered = Registered(Operator(self._qualname, schema.declaration, where=place_of(new), tags=tags))
             registered.give_way(self._registered)
         self._earlier = weakref.ref(earlier)

@@ -6,7 +6,8 @@ import functools
 from typing import Any, TypeVar
 
 from opwright.namespaces import forget
-from opwright.registering.kernels import register
+from opwright.registering.kernels import register, undefine
+from opwright.registering.lost import forget_lost, lost_definitions
 from opwright.registering.removing import Making, Removable, remove_all
 from opwright.registering.rules import put_rule
 from opwright_core.dispatch.call.operator import Operator
@@ -32,6 +33,7 @@ class Registered:
         self.operator = operator
         self.replacement: Registered | None = None
         self._held: dict[Any, Removable] = {}
+        forget_lost(operator)
         self._keep = registry.lock.watch(self, functools.partial(_collect, operator, self._held))
 
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
@@ -93,12 +95,12 @@ def _collect(operator: Operator, held: dict[Any, Removable]) -> None:
         is_defined = registry.operators.get(operator.name) is operator
         _take_back(operator, held)
         if is_defined:
-            registry.lost_definitions.note(operator.where, operator.packet_name, operator.name)
+            lost_definitions.note(operator.where, operator.packet_name, operator.name)
 
 
 def _take_back(operator: Operator, held: dict[Any, Removable]) -> None:
     with registry.lock:
         _remove_all(held)
-        registry.undefine(operator)
+        undefine(operator)
         operator.stub = None  # it holds the operator, which holds it
         forget(operator.namespace, operator.base)

@@ -68,7 +68,7 @@ def _of_row(row: Row, operands: list[Operand], seen: Seen) -> Callable[..., Any]
     if not _is_of_project(module):
         return general_shim(row)
     noting = _noting(f"{row.function.__module__}:{row.function.__name__}", row.function, operands, seen)
-    return general_shim(row.calling(noting))
+    return general_shim(row.variant(row.kinds, row.writes, is_inplace=row.is_inplace, function=noting))
 
 
 def _of_function(general: FunctionType, operands: list[Operand], seen: Seen) -> Callable[..., Any]:

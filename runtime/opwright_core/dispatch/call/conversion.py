@@ -103,7 +103,7 @@ def _list_of(convert: Convert, size: int | None) -> Convert:
             try:
                 result.append(convert(item))
             except Mismatch as error:
-                raise Mismatch(f"element {position} is {_type_name(item)} {item!r}") from error
+                raise Mismatch(f"element {position} is {type(item).__name__} {item!r}") from error
         return result
 
     return to_list
@@ -220,17 +220,15 @@ def _to_scalar(value: Any) -> Any:
         value = _without_dimensions(value)
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool | float | complex):
-        return value if type(value) in (bool, float, complex) else _builtin(value)
+    if isinstance(value, bool | float):
+        return value if type(value) in (bool, float) else float(value)
+    if isinstance(value, complex):
+        return complex(value)
     if not isinstance(value, int):
         raise Mismatch
     if not -(2**63) <= value < 2**64:
         raise Mismatch("it does not fit 64 bits")
     return int(value)
-
-
-def _builtin(value: complex) -> complex:
-    return float(value) if isinstance(value, float) else complex(value)
 
 
 def _to_dtype(value: Any) -> DType:
@@ -292,10 +290,6 @@ _CONVERTERS: Final[dict[str, Convert]] = {
     "MemoryFormat": _member_of(MemoryFormat),
     "Generator": _to_generator,
 }
-
-
-def _type_name(value: Any) -> str:
-    return type(value).__name__
 
 
 def is_dtype(value: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from opwright_core.keys import BACKENDS, DispatchKey
 from opwright_core.names.late_imports import import_late
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.packets import Packet
 
 __all__ = ["ShownDocstring", "ShownSignature", "described"]
-
-
-_BACKENDS: Final = frozenset([key.name for key in DispatchKey if key.bit & BACKENDS])
 
 
 def described(operators: Iterable[Operator]) -> str:
@@ -31,10 +28,10 @@ def described(operators: Iterable[Operator]) -> str:
 
 def _served(operator: Operator) -> str:
     """Return what handles an operator, and where it is declared."""
-    keys = [key.name for key in operator.registrations.copy() if isinstance(key, DispatchKey)]
-    backends = sorted([name for name in keys if name in _BACKENDS])
+    keys = [key for key in operator.registrations.copy() if isinstance(key, DispatchKey)]
+    backends = sorted([key.name for key in keys if key.bit & BACKENDS])
     lines = [f"Kernels for {', '.join(backends)}"] if backends else []
-    if any(name.startswith("Composite") for name in keys):
+    if any(key.name.startswith("Composite") for key in keys):
         lines.append("Written over other operators" if not lines else "written over other operators elsewhere")
     facts = ", ".join(lines) or "No kernel yet"
     return f"{facts}; declared at {shown(operator.where)}"

@@ -18,7 +18,7 @@ from opwright_core.dispatch.call.signature import Signature, argument_error
 from opwright_core.dispatch.package.declarations import Argument, Declaration, read
 from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
 from opwright_core.dispatch.registry.entries import Entries
-from opwright_core.dispatch.registry.tables import registry
+from opwright_core.dispatch.registry.tables import registry, why_lost
 from opwright_core.errors import DispatchError
 from opwright_core.hooks import hooks
 from opwright_core.keys import ARRAYS
@@ -279,6 +279,6 @@ def find_operator(name: str) -> Operator:
         plugins.load()
     found = registry.operators.get(name)
     if found is None:
-        why = registry.why_lost(name) or did_you_mean(name, registry.operators)
+        why = why_lost(name) or did_you_mean(name, registry.operators)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return found

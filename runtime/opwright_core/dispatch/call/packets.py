@@ -19,7 +19,7 @@ from opwright_core.dispatch.call.keywords import other_names, outs_by_name, tran
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error, element
 from opwright_core.dispatch.compiled import signature_keys
-from opwright_core.dispatch.registry.tables import registry
+from opwright_core.dispatch.registry.tables import registry, why_lost
 from opwright_core.errors import ArgumentError, DispatchError
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import did_you_mean, missing_attribute
@@ -78,7 +78,7 @@ class Packet(Caller):
         found = self.operators.get(overload)
         if found is None:
             listed = ", ".join(self.overloads())
-            why = registry.why_lost(f"{self.name}.{overload}" if overload else self.name)
+            why = why_lost(f"{self.name}.{overload}" if overload else self.name)
             message = f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}"
             raise missing_attribute(message, name, () if why else self.overloads())
         return found
@@ -283,7 +283,7 @@ def _is_tensor(value: Any, takes_scalars: bool) -> bool:
 
 def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
     if not reasons:
-        return ArgumentError(f"{packet.name} has no overloads left{registry.why_lost(packet.name)}")
+        return ArgumentError(f"{packet.name} has no overloads left{why_lost(packet.name)}")
     if len(reasons) == 1:
         return ArgumentError(reasons[0])
     listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
@@ -306,6 +306,6 @@ def find_packet(name: str) -> Packet:
         plugins.load()
         known = registry.overloads.get(name)
     if known is None or not known.operators:
-        why = registry.why_lost(name) or did_you_mean(name, registry.overloads)
+        why = why_lost(name) or did_you_mean(name, registry.overloads)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return packet(name)

@@ -68,12 +68,8 @@ def _planned(row: Row, general: Function) -> Function:
     if cache is None or not cache.runs_in_core:
         return general
     # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
-    note = None if cache.is_trusted else partial(_note, row)
+    note = None if cache.is_trusted else partial(name_error, row=row)
     return planned_in_c(general, row.kinds, row.function, row.positions, cache, note)
-
-
-def _note(row: Row, error: Exception) -> None:
-    name_error(error, row)
 
 
 def planned_in_c(

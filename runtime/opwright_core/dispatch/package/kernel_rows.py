@@ -103,17 +103,13 @@ class Row:
             return self.operands
         return tuple([position for position, kind in enumerate(self.kinds) if kind in "TOL"])
 
-    def calling(self, function: Function) -> Row:
-        """Return the row of another function that does the same, beside a cache of its own."""
-        return self._like(self.kinds, function, self.writes, self.is_inplace)
-
-    def variant(self, kinds: str, writes: tuple[int, ...], *, is_inplace: bool) -> Row:
-        """Return the row of what writes the results of this kernel."""
-        return self._like(kinds, self.function, writes, is_inplace)
-
-    def _like(self, kinds: str, function: Function, writes: tuple[int, ...], is_inplace: bool) -> Row:
+    def variant(
+        self, kinds: str, writes: tuple[int, ...], *, is_inplace: bool, function: Function | None = None
+    ) -> Row:
+        """Return the row of what writes the results of this kernel, or of another function that does the same, beside
+        a cache of its own."""
         facts: Any = {"operands": self.operands, "results": self.results, "writes": writes, "is_inplace": is_inplace}
-        return Row(self.key, self.xp, kinds, function, self.positions, self.meta, **facts)
+        return Row(self.key, self.xp, kinds, function or self.function, self.positions, self.meta, **facts)
 
 
 def _takes_out(function: Function) -> bool:

@@ -29,7 +29,6 @@ from opwright_core.places import shown
 
 __all__ = ["Part", "functions_of", "install"]
 
-Function = Callable[..., Any]
 # What handles an operator: `CPU+dense+arrays`, `-Autograd`; (key, module, function, dense, arrays) of a kernel, (key,
 # module, function) of a wrapper, ("metas", function) of what a fake kernel is made of; a ufunc of the kernel before.
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]

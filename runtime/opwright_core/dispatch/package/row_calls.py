@@ -62,6 +62,26 @@ def _caster(count: int) -> Function:
     return cast
 
 
+def _made(spec: Any, returned: Any, x: Any, y: Any = None, z: Any = None) -> Any:
+    """Return a new tensor of an answer of the kernel, which got these operands."""
+    if (
+        type(returned) is ndarray
+        and returned.dtype is spec.dtype
+        and returned.base is None
+        and returned is not x
+        and returned is not y
+        and returned is not z
+        and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
+    ):
+        made = Tensor()
+        made.array = returned
+        made.keys = spec.keys
+        made.edge = None
+        made.extra = None
+        return made
+    return planned_result(spec, returned, x, y, z)
+
+
 def _one(row: Row, general: Function, parts: Parts) -> Function:
     find, kernel, cast, _ = parts
 
@@ -73,21 +93,7 @@ def _one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 (x,) = cast(spec, x)
-            returned = kernel(x)
-            if (
-                type(returned) is ndarray
-                and returned.dtype is spec.dtype
-                and returned.base is None
-                and returned is not x
-                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
-            ):
-                made = Tensor()
-                made.array = returned
-                made.keys = spec.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return planned_result(spec, returned, x)
+            return _made(spec, kernel(x), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -106,21 +112,7 @@ def _one_and_one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, a = cast(spec, x, a)
-            returned = kernel(x, a)
-            if (
-                type(returned) is ndarray
-                and returned.dtype is spec.dtype
-                and returned.base is None
-                and returned is not x
-                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
-            ):
-                made = Tensor()
-                made.array = returned
-                made.keys = spec.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return planned_result(spec, returned, x)
+            return _made(spec, kernel(x, a), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -139,21 +131,7 @@ def _one_and_two(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, a, b = cast(spec, x, a, b)
-            returned = kernel(x, a, b)
-            if (
-                type(returned) is ndarray
-                and returned.dtype is spec.dtype
-                and returned.base is None
-                and returned is not x
-                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
-            ):
-                made = Tensor()
-                made.array = returned
-                made.keys = spec.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return planned_result(spec, returned, x)
+            return _made(spec, kernel(x, a, b), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -172,21 +150,7 @@ def _one_and_three(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, a, b, c = cast(spec, x, a, b, c)
-            returned = kernel(x, a, b, c)
-            if (
-                type(returned) is ndarray
-                and returned.dtype is spec.dtype
-                and returned.base is None
-                and returned is not x
-                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
-            ):
-                made = Tensor()
-                made.array = returned
-                made.keys = spec.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return planned_result(spec, returned, x)
+            return _made(spec, kernel(x, a, b, c), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -205,22 +169,7 @@ def _two(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, y = cast(spec, x, y)
-            returned = kernel(x, y)
-            if (
-                type(returned) is ndarray
-                and returned.dtype is spec.dtype
-                and returned.base is None
-                and returned is not x
-                and returned is not y
-                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
-            ):
-                made = Tensor()
-                made.array = returned
-                made.keys = spec.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return planned_result(spec, returned, x, y)
+            return _made(spec, kernel(x, y), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -239,7 +188,7 @@ def _two_and_one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, y, a = cast(spec, x, y, a)
-            return planned_result(spec, kernel(x, y, a), x, y)
+            return _made(spec, kernel(x, y, a), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -258,23 +207,7 @@ def _three(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, y, z = cast(spec, x, y, z)
-            returned = kernel(x, y, z)
-            if (
-                type(returned) is ndarray
-                and returned.dtype is spec.dtype
-                and returned.base is None
-                and returned is not x
-                and returned is not y
-                and returned is not z
-                and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
-            ):
-                made = Tensor()
-                made.array = returned
-                made.keys = spec.keys
-                made.edge = None
-                made.extra = None
-                return made
-            return planned_result(spec, returned, x, y, z)
+            return _made(spec, kernel(x, y, z), x, y, z)
         except Exception as error:
             name_error(error, row)
             raise
@@ -294,7 +227,7 @@ def _three_and_two(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, y, z, a, b = cast(spec, x, y, z, a, b)
-            return planned_result(spec, kernel(x, y, z, a, b), x, y, z)
+            return _made(spec, kernel(x, y, z, a, b), x, y, z)
         except Exception as error:
             name_error(error, row)
             raise

@@ -60,7 +60,7 @@ from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded", "find_unloaded_below"]
+__all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded"]
 
 Function = Callable[..., Any]
 _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
@@ -302,18 +302,6 @@ def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
         if not isinstance(kernel, Wrapper | LazyWrapper):
             return None
         keys = _below(operator, key, keys)
-
-
-def find_unloaded_below(
-    operator: Operator, key: DispatchKey, registration: Registration, keys: int
-) -> Callable[[], None] | None:
-    """Return a function that imports the first kernel not imported yet, beginning at the registration for `key`."""
-    kernel = registration.kernel
-    if keys & TANGENT and (load_rules := RULES.find_unloaded(operator.name)):
-        return load_rules
-    if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
-        return kernel.load
-    return find_unloaded(operator, _below(operator, key, keys)) if isinstance(kernel, Wrapper | LazyWrapper) else None
 
 
 def _select_backend(operator: Operator, position: int, mode: int) -> Function:

@@ -9,27 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright_core.dispatch.call.introspection import described
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_kinds import Key, Registration
-from opwright_core.dispatch.registry.lost import Lost
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
-from opwright_core.locks.forks import ForkLock
 from opwright_core.locks.registry_lock import RegistryLock
+from opwright_core.names.late_imports import import_late
 from opwright_core.places import shown
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
     from opwright_core.dispatch.call.packets import Packet
 
-__all__ = ["Overloads", "Registry", "registry"]
-
-_LIBRARY: Final = (
-    ": the Library that %s, made at {where}, was garbage-collected and took it along; keep a reference to a Library "
-    "for as long as what it holds is needed"
-)
-_DEFINITION: Final = (
-    ": what custom_op returned for it, defined by {where}, was garbage-collected, and the operator with it; keep a "
-    "reference to that for as long as the operator is needed"
-)
+__all__ = ["Overloads", "Registry", "registry", "why_lost"]
 
 
 class Overloads:
@@ -69,13 +59,10 @@ class Overloads:
         it `gives_tuples` of what they return as a list."""
         self.generated = function
         self.stub = None if gives_tuples else function
-        if not self.is_known(known):  # asked last: who defines one after this has the function forgotten
+        others = self.operators.keys() ^ {operator.overload for operator in known}
+        if others:  # asked last: who defines one after this has the function forgotten
             self.stub = None
         function.__doc__ = described(self.operators.copy().values())  # what `help` has to say beyond the signature
-
-    def is_known(self, known: Iterable[Operator]) -> bool:
-        """Whether these are the operators there are."""
-        return self.operators.keys() == {operator.overload for operator in known}
 
 
 class Registry:
@@ -86,20 +73,15 @@ class Registry:
 
     def __init__(self) -> None:
         self.lock = RegistryLock()
-        # For the parser and the templates, and to import them. Its holder never takes `lock`.
-        self.generating = ForkLock()
         self.operators: dict[str, Operator] = {}  # by qualified name, `aten::add.Tensor`
         # By the operator's name, whether it is defined or not. A name without either has no entry.
         self.kernels: dict[str, dict[Key, list[Registration]]] = {}
         self.fallbacks: dict[DispatchKey, list[Registration]] = default_fallbacks()
         self.overloads: dict[str, Overloads] = {}  # by packet name, `aten::add`
         # Those without operators, for the packets that are still held: they see what is defined under their name again.
-        self._empty: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
+        self.empty_overloads: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
         self.packets: weakref.WeakValueDictionary[str, Packet] = weakref.WeakValueDictionary()
         self.generated_namespaces: dict[str, str] = {}  # and where the first operator of each is declared
-        self.lost_operators = Lost(_LIBRARY % "defined it")  # by qualified name, with and without the overload's
-        self.lost_definitions = Lost(_DEFINITION)
-        self.lost_kernels = Lost(_LIBRARY % "registered one of its kernels")  # by the operator's qualified name
 
     def check_held(self) -> None:
         """Assert that this thread holds the lock."""
@@ -114,28 +96,11 @@ class Registry:
                     f"{operator.name} is defined multiple times with the same name and overload name: "
                     f"first at {shown(known.where)}, then at {shown(operator.where)}"
                 )
-            packet = self._change_overloads(operator)
+            packet = self.change_overloads(operator)
             packet.operators[operator.overload] = operator
-            for lost in (self.lost_operators, self.lost_definitions):
-                lost.forget(operator.name, operator.packet_name)
             return self.kernels.setdefault(operator.name, {})
 
-    def undefine(self, operator: Operator) -> None:
-        """Take an operator back. Its kernels stay registered for a later definition of the name."""
-        self.check_held()
-        if self.operators.get(operator.name) is operator:
-            del self.operators[operator.name]
-            packet = self._change_overloads(operator)
-            packet.operators.pop(operator.overload, None)  # not yet there, where the definition was interrupted
-            if not packet.operators:
-                self._empty[operator.packet_name] = self.overloads.pop(operator.packet_name)
-            self.drop_if_unused(operator.name)
-            for table, rule in tuple(operator.rules.items()):
-                rule.remove()
-                del operator.rules[table]
-            operator.forget_table()
-
-    def _change_overloads(self, operator: Operator) -> Overloads:
+    def change_overloads(self, operator: Operator) -> Overloads:
         """Forget what followed from the operators that a packet has, and return these to be changed."""
         found = self.shared_overloads(operator.packet_name)
         found.chosen.clear()
@@ -147,22 +112,8 @@ class Registry:
         self.check_held()
         found = self.overloads.get(name)
         if found is None:
-            found = self.overloads[name] = self._empty.get(name) or Overloads()
+            found = self.overloads[name] = self.empty_overloads.get(name) or Overloads()
         return found
-
-    def registered(self, name: str | None, key: Key) -> list[Registration]:
-        """Return the registrations at a key, to be changed: of an operator, or with None the fallbacks."""
-        self.check_held()
-        if name is not None:
-            return self.kernels.setdefault(name, {}).setdefault(key, [])
-        assert isinstance(key, DispatchKey)  # register_fallback takes no other
-        return self.fallbacks.setdefault(key, [])
-
-    def drop_if_unused(self, name: str) -> None:
-        """Drop the entry of a name that is neither defined nor has kernels."""
-        self.check_held()
-        if name not in self.operators and not any(self.kernels.get(name, {}).values()):
-            self.kernels.pop(name, None)
 
     def forget_tables(self, name: str | None) -> None:
         """Drop the dispatch table of the operator of that name; with None, those of all."""
@@ -170,9 +121,11 @@ class Registry:
         for operator in self.operators.copy().values() if name is None else filter(None, [self.operators.get(name)]):
             operator.forget_table()
 
-    def why_lost(self, name: str) -> str:
-        """Return how an operator was lost, to go on with after a message; empty if it was not."""
-        return self.lost_operators.why(name) or self.lost_definitions.why(name)
+
+def why_lost(name: str) -> str:
+    """Return how an operator was lost, to go on with after a message; empty if it was not."""
+    found: str = import_late("opwright.registering.lost").why_lost(name)
+    return found
 
 
 registry: Final = Registry()

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Lost"]
+from opwright_core.dispatch.call.operator import Operator
 
+__all__ = ["Lost", "forget_lost", "lost_definitions", "lost_kernels", "lost_operators", "why_lost"]
+
+_LIBRARY: Final = (
+    ": the Library that %s, made at {where}, was garbage-collected and took it along; keep a reference to a Library "
+    "for as long as what it holds is needed"
+)
+_DEFINITION: Final = (
+    ": what custom_op returned for it, defined by {where}, was garbage-collected, and the operator with it; keep a "
+    "reference to that for as long as the operator is needed"
+)
 _KEPT: Final = 1000  # the newest; a program may lose any number
 
 
@@ -38,3 +48,19 @@ class Lost:
         """Return how it was lost, to go on with after a message; empty if it was not."""
         where = self._where.get(name)
         return "" if where is None else self._told.format(where=where)
+
+
+lost_operators: Final = Lost(_LIBRARY % "defined it")  # by qualified name, with and without the overload's
+lost_definitions: Final = Lost(_DEFINITION)
+lost_kernels: Final = Lost(_LIBRARY % "registered one of its kernels")  # by the operator's qualified name
+
+
+def forget_lost(operator: Operator) -> None:
+    """Forget that an operator was lost: it is defined again."""
+    for lost in (lost_operators, lost_definitions):
+        lost.forget(operator.name, operator.packet_name)
+
+
+def why_lost(name: str) -> str:
+    """Return how an operator was lost, to go on with after a message; empty if it was not."""
+    return lost_operators.why(name) or lost_definitions.why(name)
