@@ -14,8 +14,8 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = [
     "GetAttrKey", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "is_tensor", "key_get",
     "keystr", "register_pytree_node", "tensors_of", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
-    "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
-    "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_pprint",
+    "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map",
+    "tree_map_", "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_pprint",
 ]  # fmt: skip
 
 PyTree = Any

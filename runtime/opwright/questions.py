@@ -85,7 +85,7 @@ class Transforms(Protocol):
 
 
 class Tools(core.Tools, Protocol):
-    """The answers of the rooms around the whole: what `library` and `autograd` show under PyTorch's names, and the
+    """The functions of packages around the whole: what `library` and `autograd` show under PyTorch's names, and the
     namespace that a Tensor names."""
 
     @property
@@ -95,7 +95,7 @@ class Tools(core.Tools, Protocol):
 
 
 class Hooks(Protocol):
-    """The table, as rooms of the library see it."""
+    """The table, as packages of the library see it."""
 
     operators: Callable[[], core.Operators]
     fakes: Callable[[], Fakes]

@@ -15,15 +15,8 @@ from opwright_core.plans.specs import TensorSpec
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = [
-    "new_result",
-    "new_results",
-    "plan_of",
-    "planned_result",
-    "plans_of",
-    "results_of",
-    "wrap_list",
-    "wrap_result",
-]
+    "new_result", "new_results", "plan_of", "planned_result", "plans_of", "results_of", "wrap_list", "wrap_result",
+]  # fmt: skip
 
 
 def new_result(plan: Plan, returned: Any) -> Tensor:

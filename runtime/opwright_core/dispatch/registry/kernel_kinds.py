@@ -21,23 +21,8 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
 __all__ = [
-    "ArrayKernel",
-    "BackendSelect",
-    "Boxed",
-    "Composite",
-    "Fallthrough",
-    "Kernel",
-    "Key",
-    "Lazy",
-    "LazyFake",
-    "LazyWrapper",
-    "Registration",
-    "Shim",
-    "Taking",
-    "Unbound",
-    "UserKernel",
-    "Wrapper",
-    "as_key",
+    "ArrayKernel", "BackendSelect", "Boxed", "Composite", "Fallthrough", "Kernel", "Key", "Lazy", "LazyFake",
+    "LazyWrapper", "Registration", "Shim", "Taking", "Unbound", "UserKernel", "Wrapper", "as_key",
     "fallthrough_kernel",
 ]  # fmt: skip
 
