@@ -99,8 +99,7 @@ class CustomOpDef(Generic[P, R], Caller):
         return registry.operators.get(operator.name) is operator
 
     def _replace(self, earlier: CustomOpDef[..., Any], schema: InferredSchema, tags: tuple[Tag, ...]) -> None:
-        """Replace a definition that was made in the same position: a cell that is run again, a module that is
-        reloaded."""
+        """Replace a definition that was made at the same location: a cell run again, a module that is reloaded."""
         old, new = earlier.__wrapped__, self.__wrapped__
         if _place(old) != _place(new):
             raise RegistrationError(
@@ -261,8 +260,7 @@ class CustomOpDef(Generic[P, R], Caller):
             registered.put("autograd", DispatchKey.Autograd, formula, place_of(backward))
 
     def register_vmap(self, func: Function | None = None, /) -> Any:
-        """Register the rule for `vmap`, `func(info, in_dims, *args, **kwargs)`, which returns `(output, out_dims)`; a
-        decorator where `func` is left out."""
+        """Register the rule for `vmap`, `func(info, in_dims, *args, **kwargs) -> (output, out_dims)`, or decorate it."""
 
         def register(function: Function) -> Function:
             with registry.lock:
