@@ -260,7 +260,7 @@ class CustomOpDef(Generic[P, R], Caller):
             registered.put("autograd", DispatchKey.Autograd, formula, place_of(backward))
 
     def register_vmap(self, func: Function | None = None, /) -> Any:
-        """Register the rule for `vmap`, `func(info, in_dims, *args, **kwargs)` for `(output, out_dims)`; or decorate it."""
+        """Register the rule for `vmap`, `func(info, in_dims, *args, **kwargs) -> (output, out_dims)`; or decorate."""
 
         def register(function: Function) -> Function:
             with registry.lock:
