@@ -28,7 +28,7 @@ PROGRAM = """
 import json, sys, warnings
 import numpy as np
 import opwright
-from opwright_core.dispatch.call import operator as dispatcher
+from opwright_core.dispatch.registry.tables import registry
 from opwright_aten import ops
 
 warnings.simplefilter("ignore")
@@ -50,7 +50,7 @@ def sample(text):
     return SAMPLES[text]
 
 outcomes = {}
-for name, operator in dispatcher.operators.items():
+for name, operator in registry.operators.items():
     values = [sample(argument[1].replace("(a!)", "")) for argument in operator.arguments]
     split = len(values) if operator.kwarg_only is None else operator.kwarg_only
     named = {argument[0]: value for argument, value in zip(operator.arguments[split:], values[split:])}
@@ -81,7 +81,7 @@ json.dump({"outcomes": outcomes, "by_name": by_name, "shadows": shadows, "packet
 # Before and after the same calls of a package beside opwright_aten.
 BEFORE = """
 from opwright_aten import methods as own_methods, ops as own
-first = set(dispatcher.operators)
+first = set(registry.operators)
 function, method, table = opwright.add, opwright.Tensor.add, dict(opwright.ops.aten.add.Tensor.registrations)
 """
 AFTER = """
@@ -96,7 +96,7 @@ beside = {
     "kernels": dict(opwright.ops.aten.add.Tensor.registrations) == table,
     "sums": [total.tolist(), (tensor + tensor).tolist(), ops.add(tensor, tensor).tolist(), ops.add(tensor, 2).tolist()],
     "bound": sum(any("opwright_aten" in repr(registration.kernel) for registrations in operator.registrations.values()
-        for registration in registrations) for operator in dispatcher.operators.values()),
+        for registration in registrations) for operator in registry.operators.values()),
 }
 json.dump({"outcomes": outcomes, "first": sorted(first), "beside": beside}, sys.stdout)
 """

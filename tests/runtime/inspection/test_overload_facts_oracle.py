@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from known_versions import is_not_there
 
 import opwright
 from opwright_core.dispatch.registry.tables import registry
@@ -34,7 +35,7 @@ def about(argument: Any) -> Any:
 def shared() -> list[tuple[Any, Any]]:
     found = []
     for op in list(registry.operators.values()):
-        if op.namespace == "aten":
+        if op.namespace == "aten" and not is_not_there(op.base):
             packet = getattr(torch.ops.aten, op.base)
             found.append((getattr(packet, op.overload or "default"), op))
     return found
