@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import builtins
-import importlib
-import pkgutil
 import random
 import signal
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,9 @@ from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Span, Text
+
+sys.path.append(str(Path(__file__).parents[1]))  # a program of its own
+from lazy_modules import load_what_is_lazy
 
 SCHEMA = FunctionSchema.parse("hostile::f(Tensor self, Tensor other, str text, int n) -> Tensor")
 OPERATORS = ("exp", "tofile", "dump", "numpy", "format", "set_", "__class__", "__getattribute__", "sum", "open", "data")
@@ -128,22 +130,6 @@ def run(code: str, names: dict[str, Any]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-LEFT_OUT = ("opwright.bindings", "opwright.__main__", "opwright.facade_stub", "opwright_aten.kernels_cuda")
-
-
-def _load_what_is_lazy() -> None:
-    """Import each module that a call could load late: its file is opened before anything is told."""
-    import opwright
-    import opwright_aten
-    import opwright_core
-    import opwright_kernels
-
-    for package in (opwright, opwright_core, opwright_kernels, opwright_aten):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.startswith(LEFT_OUT):
-                importlib.import_module(module.name)
-
-
 def main(count: int, seed: int) -> None:
     import resource
 
@@ -153,8 +139,7 @@ def main(count: int, seed: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     signal.signal(signal.SIGALRM, _stop)
     grammar, taken = Grammar(seed), 0
-    _load_what_is_lazy()
-    opwright.exp(np.ones((2, 3))), opwright.sum(opwright.ones(2, 2) @ opwright.ones(2, requires_grad=True)).backward()
+    load_what_is_lazy()
     sys.addaudithook(_tell)
     scopes = (Scope.for_kernel(SCHEMA), Scope.for_composite(SCHEMA, OPERATORS), Scope.for_meta(SCHEMA, ()))
     for _ in range(count):

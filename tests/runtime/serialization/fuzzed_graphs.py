@@ -9,11 +9,15 @@ import copy
 import json
 import random
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 import opwright
 from opwright.fx import JSONFormatError, from_json, make_fx
 from opwright.fx.json_allowed import FUNCTIONS
+
+sys.path.append(str(Path(__file__).parents[2]))  # a program of its own
+from lazy_modules import load_what_is_lazy
 
 TARGETS: Final = [
     *FUNCTIONS, "operator.attrgetter", "operator.methodcaller", "operator.call", "os.system", "builtins.eval",
@@ -129,6 +133,7 @@ def call(source: str) -> str:
 
 def watch() -> None:
     """Begin to watch what graphs reach. (A hook stays as long as the process.)"""
+    load_what_is_lazy()
     sys.addaudithook(_hook)
 
 
