@@ -114,7 +114,6 @@ VERBS = [
     "Say",
     "Scale",
     "Seed",
-    "Serve",
     "Set",
     "Show",
     "Simplify",

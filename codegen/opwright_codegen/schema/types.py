@@ -12,7 +12,7 @@ __all__ = [
 
 
 class _Facts:
-    """The questions that every type answers."""
+    """Properties that every type has."""
 
     __slots__ = ()
 

@@ -100,35 +100,35 @@ class NumpyFallback:
         if operator.name == "aten::as_strided":
             call.look_at_the_storage()
         with below_adinplaceorview():
-            answer = operator.call(*call.on_host)
+            result = operator.call(*call.on_host)
             call.write_back()
             is_single = len(operator.signature.returns) == 1
-            answers = (answer,) if is_single else answer
-            results = [self._result(call, index, each) for index, each in enumerate(answers or ())]
+            found = (result,) if is_single else result
+            results = [self._result(call, index, each) for index, each in enumerate(found or ())]
         return (results[0] if is_single else tuple(results)) if results else None
 
-    def _result(self, call: _Call, index: int, answer: Any) -> Any:
+    def _result(self, call: _Call, index: int, result: Any) -> Any:
         """Return one result on the device: the argument it is, a view of the one that it aliases, or a new tensor."""
-        if isinstance(answer, list | tuple):
-            return [self._result(call, index, each) for each in answer]
-        if not isinstance(answer, Tensor):
-            return answer
+        if isinstance(result, list | tuple):
+            return [self._result(call, index, each) for each in result]
+        if not isinstance(result, Tensor):
+            return result
         alias = call.operator.signature.aliases[index]
         if alias is None or not isinstance(call.args[alias], Tensor):
-            return call.to_device(answer.array)
+            return call.to_device(result.array)
         source: Tensor = call.args[alias]
-        if alias in call.operator.signature.written or answer is call.on_host[alias]:
+        if alias in call.operator.signature.written or result is call.on_host[alias]:
             return source
-        view = call.view(source, call.on_host[alias], answer)
-        return self._copy(call, answer) if view is None else view
+        view = call.view(source, call.on_host[alias], result)
+        return self._copy(call, result) if view is None else view
 
-    def _copy(self, call: _Call, answer: Tensor) -> Tensor:
+    def _copy(self, call: _Call, result: Tensor) -> Tensor:
         """Return a copy instead of a view. Raises RuntimeError with `error_on_views`."""
         name, backend = call.operator.name, self.backend.name
         if self.error_on_views:
             raise RuntimeError(_VIEW.format(name=name, backend=backend, instead=""))
         self._warn_once(call.operator, _VIEW.format(name=name, backend=backend, instead=_COPY))
-        made = call.to_device(answer.array)
+        made = call.to_device(result.array)
         made.extra = Extra(CopyOfView(made.array))
         made.keys |= VIEW
         return made
@@ -239,18 +239,18 @@ class _Call:
             known = found.registrations.get(DispatchKey(self.backend.key))
             return found if known and not isinstance(known[-1].kernel, Taking) else None
 
-    def view(self, source: Tensor, host: Tensor, answer: Tensor) -> Tensor | None:
-        """Return the view of `source` that `answer` is of `host`; None where the backend can make none."""
-        if answer.is_set_to(host) and answer.dtype == host.dtype:  # `detach`, and views that change nothing
+    def view(self, source: Tensor, host: Tensor, result: Tensor) -> Tensor | None:
+        """Return the view of `source` that `result` is of `host`; None where the backend can make none."""
+        if result.is_set_to(host) and result.dtype == host.dtype:  # `detach`, and views that change nothing
             return wrap_view(source, source.array)
         as_strided = self._kernel("aten::as_strided")
-        if as_strided is not None and answer.dtype == source.dtype:
-            first = (answer.data_ptr() - host.data_ptr()) // host.itemsize if answer.numel() else 0
+        if as_strided is not None and result.dtype == source.dtype:
+            first = (result.data_ptr() - host.data_ptr()) // host.itemsize if result.numel() else 0
             offset = source.storage_offset() + first
-            seen: Tensor = as_strided.call(source, list(answer.shape), list(answer.stride()), offset)
+            seen: Tensor = as_strided.call(source, list(result.shape), list(result.stride()), offset)
             return seen
-        made = self.backend.from_numpy(answer.array, self.index)
-        if answer.numel() and not np.may_share_memory(self.backend.to_numpy(made), host.array):
+        made = self.backend.from_numpy(result.array, self.index)
+        if result.numel() and not np.may_share_memory(self.backend.to_numpy(made), host.array):
             return None
         return wrap_view(source, made)
 

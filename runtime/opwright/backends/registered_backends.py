@@ -51,7 +51,7 @@ class RegisteredBackend(Backend):
         return register
 
     def fall_back_to_numpy(self, *, warn: bool = False, error_on_views: bool = False) -> Any:
-        """Serve every operator that the backend has no kernel for by the CPU's; the handle can `.remove()` it.
+        """Run every operator that the backend has no kernel for by the CPU's; the handle can `.remove()` it.
 
         Arrays go to NumPy and back by `to_numpy` and `from_numpy`. Writes to memory of several tensors need a kernel of
         `aten::copy_`, views one of `aten::as_strided`, unless `to_numpy` and `from_numpy` share memory. Without, views

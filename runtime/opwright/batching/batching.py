@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from opwright.levels.inside import InsideArray
-from opwright.levels.interpreter import Interpreter, Serve
+from opwright.levels.interpreter import Handler, Interpreter
 from opwright.levels.kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
@@ -47,11 +47,11 @@ class Batching(Interpreter):
         self._within: tuple[Modes | None, Modes | None] = (None, None)
 
     @classmethod
-    def serving(cls, operator: Operator) -> Serve:
+    def handler_of(cls, operator: Operator) -> Handler:
         """Return what handles an operator's calls by its rule."""
-        from opwright.batching.provider import serving
+        from opwright.batching.provider import handler_of
 
-        return serving(operator)
+        return handler_of(operator)
 
     def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an `autograd.Function` for all samples, by its own rule."""

@@ -10,7 +10,7 @@ from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample
 from opwright.batching.tables import BatchRule
 from opwright.levels.inside import InsideArray
-from opwright.levels.interpreter import Serve
+from opwright.levels.interpreter import Handler
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.promotion import result_type
@@ -52,7 +52,7 @@ class Elementwise:
 
         return rule
 
-    def serve_of(self, operator: Operator) -> Serve | None:
+    def handler_for(self, operator: Operator) -> Handler | None:
         """Return what handles the calls of most elementwise operators, with less around it than a rule has."""
         tensors = tuple([each.position for each in operator.signature.tensors])
         if operator.signature.returns != ("Tensor",) or self.onto_first:
@@ -60,8 +60,8 @@ class Elementwise:
         if tensors != self.operands or self.promoted != self.operands:
             return None
         if operator.signature.written:
-            return _serve_inplace(operator, self.rule_of(operator)) if len(tensors) <= 2 else None
-        return {(0,): _serve_unary, (0, 1): _serve_binary}.get(tensors, _none)(operator, self.rule_of(operator))
+            return _inplace_handler(operator, self.rule_of(operator)) if len(tensors) <= 2 else None
+        return {(0,): _unary_handler, (0, 1): _binary_handler}.get(tensors, _none)(operator, self.rule_of(operator))
 
     def _inplace_rule(self, operator: Operator) -> BatchRule:
         operands, call = self.operands, operator.call
@@ -82,7 +82,7 @@ def _none(operator: Operator, rule: BatchRule) -> None:
     return None
 
 
-def _serve_unary(operator: Operator, rule: BatchRule) -> Serve:
+def _unary_handler(operator: Operator, rule: BatchRule) -> Handler:
     def unary(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:
         array = first.array
         below = level.below(modes)
@@ -99,7 +99,7 @@ def _serve_unary(operator: Operator, rule: BatchRule) -> Serve:
     return unary
 
 
-def _serve_binary(operator: Operator, rule: BatchRule) -> Serve:
+def _binary_handler(operator: Operator, rule: BatchRule) -> Handler:
     def binary(level: Batching, modes: Modes, first: Any, second: Any, *rest: Any) -> Any:
         try:  # (Note [Interrupted blocks])
             set_modes(level.below(modes))
@@ -116,7 +116,7 @@ def _serve_binary(operator: Operator, rule: BatchRule) -> Serve:
     return binary
 
 
-def _serve_inplace(operator: Operator, rule: BatchRule) -> Serve:
+def _inplace_handler(operator: Operator, rule: BatchRule) -> Handler:
     is_unary = len(operator.signature.tensors) == 1
 
     def inplace(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:

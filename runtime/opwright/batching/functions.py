@@ -30,8 +30,8 @@ def call_batched(level: Batching, function: type[Function], args: tuple[Any, ...
     in_dims = tuple([dims_of(level, value) for value in args])
     values = [values_at(level, value) for value in args]
     if has_rule:
-        answer = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values, **kwargs)
-        return batched_results(level, function.__name__, answer)
+        returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values, **kwargs)
+        return batched_results(level, function.__name__, returned)
     if not function.generate_vmap_rule:
         raise RuntimeError(
             f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and "

@@ -15,7 +15,7 @@ from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
 from opwright.inspection.kernel_handles import KernelHandle
 from opwright.levels.inside import InsideArray
-from opwright.levels.interpreter import Serve
+from opwright.levels.interpreter import Handler
 from opwright_core.dispatch.registry.kernel_kinds import Composite, Lazy
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
@@ -24,7 +24,7 @@ from opwright_core.state import Modes, active_modes, set_modes
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["kind_of_rule", "serving"]
+__all__ = ["handler_of", "kind_of_rule"]
 
 _COMPOSITES = (
     DispatchKey.CompositeImplicitAutograd,
@@ -33,7 +33,7 @@ _COMPOSITES = (
 )
 
 
-def serving(operator: Operator) -> Serve:
+def handler_of(operator: Operator) -> Handler:
     """Return what handles an operator's calls: its rule where an argument is batched, else one call for all samples.
 
     Rules are, in this order: a kernel registered at the key Batched; the rule that a user registered; an error for out
@@ -55,7 +55,7 @@ def serving(operator: Operator) -> Serve:
     if "inplace_view" in operator.tags:
         return _by_rule(operator, inplace_view_rule(operator))
     if (family := _family_of(operator)) is not None:
-        quick = family.serve_of(operator) if isinstance(family, Elementwise) else None
+        quick = family.handler_for(operator) if isinstance(family, Elementwise) else None
         return quick or _by_rule(operator, family.rule_of(operator))
     if (refused := refusal(operator)) is not None:
         return _by_rule(operator, refused)
@@ -104,10 +104,10 @@ def _is_composite(kernel: Any) -> bool:
     return isinstance(kernel, Composite) or (isinstance(kernel, Lazy) and kernel.is_composite)
 
 
-def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) -> Serve:
+def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) -> Handler:
     tensors = operator.signature.tensors
 
-    def serve(level: Batching, modes: Modes, *args: Any) -> Any:
+    def handler(level: Batching, modes: Modes, *args: Any) -> Any:
         is_batched = is_always
         for position, is_list, *_ in tensors:
             value = args[position]
@@ -125,7 +125,7 @@ def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) ->
         finally:
             set_modes(modes)
 
-    return serve
+    return handler
 
 
 def _by_parts(decomposition: KernelHandle) -> BatchRule:

@@ -34,8 +34,8 @@ def registered_rule(operator: Operator, function: VmapRule) -> BatchRule:
         in_dims = tuple([dims_of(level, value) for value in positional])
         values = [values_at(level, value) for value in positional]
         named = {name: mapped(value, lambda each: _first(level, each)) for name, value in keywords.items()}
-        answer = function(VmapInfo(level.size, level.randomness), in_dims, *values, **named)
-        return batched_results(level, operator.name, answer)
+        returned = function(VmapInfo(level.size, level.randomness), in_dims, *values, **named)
+        return batched_results(level, operator.name, returned)
 
     return rule
 
@@ -52,14 +52,14 @@ def _first(level: Batching, tensor: Tensor) -> Any:
     return tensor if found is None else found
 
 
-def batched_results(level: Batching, name: str, answer: Any) -> Any:
+def batched_results(level: Batching, name: str, returned: Any) -> Any:
     """Return what a rule gave as batched tensors. Raises ContractError for what is no `(output, out_dims)`."""
-    if not isinstance(answer, tuple) or len(answer) != 2:
+    if not isinstance(returned, tuple) or len(returned) != 2:
         raise ContractError(
-            f"the vmap rule of {name} returned {answer!r:.80}: Expected it to return (output, out_dims), where "
+            f"the vmap rule of {name} returned {returned!r:.80}: Expected it to return (output, out_dims), where "
             "out_dims says which dimension of each output is the batch, None where there is none"
         )
-    output, dims = answer
+    output, dims = returned
     return _put(level, name, output, dims)
 
 

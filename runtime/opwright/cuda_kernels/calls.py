@@ -75,7 +75,7 @@ class DeviceKernel(FunctionKernel):
             return array
         return _whole(array) if self._convention == "strided" else dense(array, array.shape if shape is None else shape)
 
-    def _serve(self, values: Sequence[Any], results: Sequence[Any], dtype: DType) -> None:
+    def _compute(self, values: Sequence[Any], results: Sequence[Any], dtype: DType) -> None:
         """Call the function for the dtype: values for all arguments, as it takes them, and arrays for results."""
         raise NotImplementedError
 
@@ -117,7 +117,7 @@ class OnHost(DeviceKernel):
         super().__init__(operator, convention, functions, arguments, results)
         self._library = library
 
-    def _serve(self, values: Sequence[Any], results: Sequence[Any], dtype: DType) -> None:
+    def _compute(self, values: Sequence[Any], results: Sequence[Any], dtype: DType) -> None:
         import cupy
 
         if self._library.problem:
@@ -173,7 +173,7 @@ class OnDevice(DeviceKernel):
         self._positions = {dtype: position for position, dtype in enumerate(self._functions)}
         self._launch = launch or LaunchRule()
 
-    def _serve(self, values: Sequence[Any], results: Sequence[Any], dtype: DType) -> None:
+    def _compute(self, values: Sequence[Any], results: Sequence[Any], dtype: DType) -> None:
         launch = self.launch_plan(values, results, dtype)
         if not launch.is_empty:
             self._run(launch)

@@ -38,7 +38,7 @@ class _Maker(DeviceKernel):
             arrays = [value for _, value in self._arrays(values)]
             dtypes = [each.dtype or dtype for each in self._results]
             results = dense_out(cupy, out, shapes, dtypes, arrays)
-            self._serve(values, results, dtype)
+            self._compute(values, results, dtype)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _check_shapes(self, given: Sequence[Any], shapes: Sequence[Shape]) -> None:

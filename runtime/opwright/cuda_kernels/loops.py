@@ -81,9 +81,9 @@ class CudaLoop(CudaKernel):
         with cupy.cuda.Device(device):
             apart = [array for array in arrays if out is None or not _is_in_place(array, out)]
             results = dense_out(cupy, out, [shape], [self._truth or dtype], apart)
-            return results[0] if self._has_served([*arrays, *numbers], results, dtype) else NotImplemented
+            return results[0] if self._has_computed([*arrays, *numbers], results, dtype) else NotImplemented
 
-    def _has_served(self, operands: Sequence[Any], results: Sequence[Any], dtype: DType) -> bool:
+    def _has_computed(self, operands: Sequence[Any], results: Sequence[Any], dtype: DType) -> bool:
         try:
             launch = self.launch_plan(operands, results, dtype)
         except DispatchError:  # (more dimensions than travel by value)

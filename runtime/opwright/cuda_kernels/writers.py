@@ -32,7 +32,7 @@ class _Writer(WritingKernel, DeviceKernel):
         with cupy.cuda.Device(self._device_of(given)):
             self._check_written(given)
             passed, copied = self._prepared(given, dtype, shape)
-            self._serve(passed, (), dtype)
+            self._compute(passed, (), dtype)
             for value, copy in copied:
                 value[...] = copy
 

@@ -19,12 +19,12 @@ def rows_of_texts(rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> dict[str, li
     }
 
 
-def _words(served: str | tuple[str, ...]) -> Iterator[str | tuple[Any, ...]]:
-    for text in served.split("; ") if isinstance(served, str) else ():
+def _words(kernels: str | tuple[str, ...]) -> Iterator[str | tuple[Any, ...]]:
+    for text in kernels.split("; ") if isinstance(kernels, str) else ():
         found = _UFUNC.fullmatch(text)
         if found is None:
             yield text
         else:
             yield "ufunc", found[1], tuple(map(int, found[2].split(", "))), found[3], found[4] is not None
-    if isinstance(served, tuple):
-        yield served
+    if isinstance(kernels, tuple):
+        yield kernels

@@ -71,8 +71,8 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
 
         def rows(*cotangents: Any) -> Any:
             given = tree_unflatten(cotangents, out_spec)
-            answer = pullback(*given) if type(given) is tuple and len(given) > 1 else pullback(given)
-            return tree_flatten(answer)[0]
+            returned = pullback(*given) if type(given) is tuple and len(given) > 1 else pullback(given)
+            return tree_flatten(returned)[0]
 
         columns = vmap(rows, chunk_size=chunk_size)(*_basis(outputs))
         made = []
@@ -219,5 +219,5 @@ def _basis(values: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _by_argument(parts: list[Any], spec: Any, argnums: Argnums) -> Any:
-    answer = tree_unflatten(parts, spec)
-    return answer[0] if isinstance(argnums, int) else answer
+    returned = tree_unflatten(parts, spec)
+    return returned[0] if isinstance(argnums, int) else returned

@@ -14,7 +14,7 @@ from opwright.autograd.function import check_setup_context
 from opwright.autograd.tangents import Level, current_level
 from opwright.guards.blocks import modes_or_none
 from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
-from opwright.levels.interpreter import Interpreter, Serve
+from opwright.levels.interpreter import Handler, Interpreter
 from opwright.levels.kernels import mapped, tensor_positions, values_at
 from opwright_core.keys import (
     ADINPLACEORVIEW,
@@ -57,12 +57,12 @@ class Differentiation(Interpreter):
         self._at: tuple[Modes | None, Modes | None] = (None, None)
 
     @classmethod
-    def serving(cls, operator: Operator) -> Serve:
+    def handler_of(cls, operator: Operator) -> Handler:
         """Return what runs the kernels of Autograd on the arguments, as tensors of the level."""
         written, table = operator.signature.written, operator.table
         plain, lists = tensor_positions(operator)
 
-        def serve(self: Differentiation, modes: Modes, *args: Any) -> Any:
+        def handler(self: Differentiation, modes: Modes, *args: Any) -> Any:
             for position in written:
                 mapped(args[position], lambda tensor: self._check_is_own(tensor, operator))
             lifted = list(args)
@@ -87,7 +87,7 @@ class Differentiation(Interpreter):
             finally:
                 set_modes(modes)
 
-        return serve
+        return handler
 
     def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an `autograd.Function` on tensors of the level: it is recorded here, and called below in turn."""

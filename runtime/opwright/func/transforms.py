@@ -100,8 +100,8 @@ def _grad_and_value(
         _check_scalar(output)
         found = _gradients([output], [None], leaves)
         trees = tree_unflatten([level.out_of(each) for each in found], spec)
-        answer = tree_map(lambda each: level.out_of(each), result)
-    return (trees[0] if isinstance(argnums, int) else tuple(trees)), answer
+        results = tree_map(lambda each: level.out_of(each), result)
+    return (trees[0] if isinstance(argnums, int) else tuple(trees)), results
 
 
 def positions_of(argnums: Any, count: int) -> list[int]:
@@ -213,10 +213,10 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:  # type: i
                     f"{type(each).__name__}"
                 )
         leaves, structure = tree_flatten(tracked)
-        answer = tree_map(lambda each: level.out_of(each), output)
+        results = tree_map(lambda each: level.out_of(each), output)
         shown_aux = tree_map(lambda each: level.out_of(each), aux)
     pullback = _Pullback(level, outputs, spec, leaves, structure)
-    return (answer, pullback, shown_aux) if has_aux else (answer, pullback)
+    return (results, pullback, shown_aux) if has_aux else (results, pullback)
 
 
 class _Pullback:
@@ -293,8 +293,8 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
         leaves, outputs = tree_flatten(output)
         parts = [_parts(each, level, strict) for each in leaves]
         shown_aux = tree_map(lambda each: level.out_of(each), aux)
-    answer = tuple(tree_unflatten([part[position] for part in parts], outputs) for position in (0, 1))
-    return (*answer, shown_aux) if has_aux else answer
+    results = tuple(tree_unflatten([part[position] for part in parts], outputs) for position in (0, 1))
+    return (*results, shown_aux) if has_aux else results
 
 
 def _dual(primal: Any, tangent: Any) -> Tensor:

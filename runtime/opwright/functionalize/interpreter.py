@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from opwright.functionalize.memory import FunctionalArray, Layout, Memory, array_of, new_shadow, on_memory
 from opwright.functionalize.views import Step, Strided
-from opwright.levels.interpreter import Interpreter, Serve
+from opwright.levels.interpreter import Handler, Interpreter
 from opwright.levels.kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.arrays.layouts import is_dense, span, surely_empty
@@ -43,11 +43,11 @@ class Functionalization(Interpreter):
         self._adopted: dict[int, _Adopted] = {}
 
     @classmethod
-    def serving(cls, operator: Operator) -> Serve:
+    def handler_of(cls, operator: Operator) -> Handler:
         """Return what handles an operator's calls: the way of its kind."""
         from opwright.functionalize.ways import way_of
 
-        return way_of(operator).serve
+        return way_of(operator).handler
 
     def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an `autograd.Function` on values: its forward is run below this level, where autograd is."""

@@ -18,7 +18,7 @@ __all__ = ["follow", "resize", "room_of"]
 
 
 def resize(level: Functionalization, modes: Modes, tensor: Tensor, size: Any, memory_format: Any) -> Tensor:
-    """Serve `resize_`. As the eager tensor, one whose memory grows leaves its views behind."""
+    """Run `resize_`. As the eager tensor, one whose memory grows leaves its views behind."""
     shadow = level.shadow(level.inner(tensor))
     room = room_of(shadow)
     on_shadows(find_operator("aten::resize_").call, shadow, size, memory_format)

@@ -13,7 +13,7 @@ from opwright.functionalize.viewing import call_view, shadows_of
 from opwright.functionalize.views import has_strides
 from opwright.functionalize.writes import Writing
 from opwright.inspection.kernel_handles import KernelHandle
-from opwright.levels.interpreter import Serve
+from opwright.levels.interpreter import Handler
 from opwright.levels.kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.dispatch.call.operator import Operator, find_operator
@@ -29,7 +29,7 @@ class Way(NamedTuple):
     """The way of an operator: a word for it, and what handles its calls."""
 
     word: str
-    serve: Serve
+    handler: Handler
 
 
 def way_of(operator: Operator) -> Way:
@@ -78,20 +78,20 @@ def _parts(operator: Operator) -> KernelHandle | None:
     return _handle(operator, implicit, DispatchKey.AutogradCPU) if is_composed else None
 
 
-def _composed(kernel: KernelHandle) -> Serve:
+def _composed(kernel: KernelHandle) -> Handler:
     return lambda level, modes, *args: kernel.call(*args)
 
 
-def _on_values(operator: Operator) -> Serve:
+def _on_values(operator: Operator) -> Handler:
     tensors = [each.position for each in operator.signature.tensors]
 
-    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
         values = [mapped(value, level.value) for value in args]
         result = level.call(operator.call, *values)
         is_known = not any(_is_drifted(level, each) for position in tensors for each in tensors_in(args[position]))
         return level.results(result, args, values, None if is_known else shadows_of(level, operator, args))
 
-    return serve
+    return handler
 
 
 def _is_drifted(level: Functionalization, tensor: Tensor) -> bool:
@@ -102,11 +102,11 @@ def _is_drifted(level: Functionalization, tensor: Tensor) -> bool:
     return not has_strides(array.held, array.shadow.stride())
 
 
-def _by_variant(operator: Operator, variant: Variant) -> Serve:
+def _by_variant(operator: Operator, variant: Variant) -> Handler:
     signature = operator.signature
     out = min(signature.written)
 
-    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
         writing = Writing(level, operator, args)
         writing.check()
         found = variant.operator.call(*variant.arguments(args, out))
@@ -116,7 +116,7 @@ def _by_variant(operator: Operator, variant: Variant) -> Serve:
                 _write_all(level, writing, args, args[position], result)
         return _answer(operator, args, results)
 
-    return serve
+    return handler
 
 
 def _write_all(level: Functionalization, writing: Writing, args: Any, written: Any, new: Any) -> None:
@@ -138,12 +138,12 @@ def _answer(operator: Operator, args: Any, results: Any) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _on_clones(operator: Operator) -> Serve:
+def _on_clones(operator: Operator) -> Handler:
     """Handle an operator without functional variant: it writes to clones, and these are the new values. Of a memory
     that several operands have, the whole is cloned, and the operands are views of that."""
     written = sorted(operator.signature.written)
 
-    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
         writing = Writing(level, operator, args)
         writing.check()
         wholes = {id(each): (each, level.call(aten["clone.default"], each.value)) for each in writing.shared()}
@@ -162,7 +162,7 @@ def _on_clones(operator: Operator) -> Serve:
         results = result if isinstance(result, tuple) else [result]
         return _answer(operator, args, [level.results(each, args, values) for each in results])
 
-    return serve
+    return handler
 
 
 _Wholes = dict[int, tuple[Memory, Tensor]]
@@ -199,17 +199,17 @@ def _clone_rest(
     return found
 
 
-def _views(operator: Operator) -> Serve:
+def _views(operator: Operator) -> Handler:
     return lambda level, modes, *args: call_view(level, operator, args)
 
 
-def _in_place(operator: Operator) -> Serve:
+def _in_place(operator: Operator) -> Handler:
     """Handle an operator that gives a tensor another shape, `t_`: the tensor becomes the view that `t` makes."""
     view = view_of(operator)
     if view is None:
         return _refused(operator, f"there is no operator {operator.base.removesuffix('_')} that makes a view")
 
-    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
         inner = level.inner(args[0])
         shadow = level.shadow(inner)
         made = array_of(call_view(level, view, args))
@@ -218,26 +218,26 @@ def _in_place(operator: Operator) -> Serve:
         array.steps, array.held, array.seen = made.steps, made.held, made.seen
         return args[0]
 
-    return serve
+    return handler
 
 
-def _refused(operator: Operator, reason: str) -> Serve:
-    def serve(level: Functionalization, modes: Modes, *args: Any) -> Any:
+def _refused(operator: Operator, reason: str) -> Handler:
+    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
         raise RuntimeError(f"functionalize: {operator.name} has no functional form: {reason}")
 
-    return serve
+    return handler
 
 
 def _lift_fresh(level: Functionalization, modes: Modes, *args: Any) -> Any:
     return level.fresh(level.call(aten["clone.default"], level.value(args[0])))
 
 
-def _as_view(name: str) -> Serve:
+def _as_view(name: str) -> Handler:
     """Handle an operator that shares memory although its schema does not say so: as the view that it is."""
     return lambda level, modes, *args: call_view(level, find_operator(name), args)
 
 
-_SPECIAL: Final[dict[str, Serve]] = {
+_SPECIAL: Final[dict[str, Handler]] = {
     "aten::resize_": resize,
     "aten::lift_fresh": _lift_fresh,
     "aten::_unsafe_view": _as_view("aten::view"),

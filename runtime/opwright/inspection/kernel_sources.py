@@ -30,7 +30,7 @@ from opwright_core.errors import ContractError
 __all__ = ["gradient_text", "name_backward", "name_kernel", "name_row", "recorded_by", "wrong_result"]
 
 
-class Served(NamedTuple):
+class HandledBy(NamedTuple):
     """The operator and key that a kernel handles, and whether its package says that results are as declared."""
 
     operator: Any
@@ -54,10 +54,10 @@ def wrong_result(problem: str, what: str) -> ContractError:
             break
         row = frame.f_locals.get("row")
         if isinstance(row, Row):
-            found = served_by_row(row)
+            found = handled_by_row(row)
         else:
             is_ours = frame.f_globals.get("__name__", "").startswith(OURS)
-            found = None if is_ours else _served_by(frame.f_code)
+            found = None if is_ours else _handler_of_code(frame.f_code)
         if found is not None:
             operator, key = found.operator, found.key
             where = f", declared at {operator.where}" if operator.where else ""
@@ -82,7 +82,7 @@ def name_kernel(error: Exception, name: str, key: str) -> None:
 
 def name_row(error: Exception, row: Row) -> None:
     """Do as `name_kernel` for the operator of a row, but for errors of functions that say what is wrong themselves."""
-    found = served_by_row(row)
+    found = handled_by_row(row)
     if found is not None and (is_expression(row) or not found.is_trusted):
         name_kernel(error, found.operator.name, found.key)
 
@@ -150,19 +150,19 @@ def gradient_text(kind: type) -> str:
     return ""
 
 
-def _served_by(code: CodeType) -> Served | None:
+def _handler_of_code(code: CodeType) -> HandledBy | None:
     """Return what a generated function handles."""
     for shim, name, registration in _shims():
         functions = (shim.general, shim.dense, shim.arrays) if isinstance(shim, Shim) else (shim.function,)
         if any(getattr(inspect.unwrap(each), "__code__", None) is code for each in functions if each):
-            return _served(name, registration)
+            return _handled_by(name, registration)
     return None
 
 
 _names_of_rows: Final[dict[int, str]] = {}  # by `id`: looked at again before they count
 
 
-def served_by_row(row: Row) -> Served | None:
+def handled_by_row(row: Row) -> HandledBy | None:
     """Return what a row serves."""
     found = _registered(row, _names_of_rows.get(id(row)))
     if found is None:
@@ -173,11 +173,11 @@ def served_by_row(row: Row) -> Served | None:
     return found
 
 
-def _registered(row: Row, name: str | None) -> Served | None:
+def _registered(row: Row, name: str | None) -> HandledBy | None:
     by_key = registry.kernels.get(name or "", {})
     for shim, registration in _loaded(by_key):
         if isinstance(shim, Shim) and shim.row is row:
-            return _served(name or "", registration)
+            return _handled_by(name or "", registration)
     return None
 
 
@@ -198,10 +198,10 @@ def _loaded(by_key: Mapping[Any, Iterable[Registration]]) -> Iterator[tuple[Shim
                 yield shim, registration
 
 
-def _served(name: str, registration: Registration) -> Served | None:
+def _handled_by(name: str, registration: Registration) -> HandledBy | None:
     operator, kernel = registry.operators.get(name), registration.kernel
     is_trusted = isinstance(kernel, Lazy) and kernel.is_trusted
-    return None if operator is None else Served(operator, registration.key_name, is_trusted)
+    return None if operator is None else HandledBy(operator, registration.key_name, is_trusted)
 
 
 @functools.lru_cache(maxsize=64)  # what draws arguments blindly meets the same error many times

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
     from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["Interpreter", "Serve"]
+__all__ = ["Handler", "Interpreter"]
 
 # What handles an operator for one kind of interpreter: (the interpreter, the modes of the call, the arguments).
-Serve = Callable[..., Any]
+Handler = Callable[..., Any]
 
 
 class Interpreter(Block):
@@ -55,7 +55,7 @@ class Interpreter(Block):
         self._memo: tuple[Modes | None, Modes | None] = (None, None)
 
     @classmethod
-    def serving(cls, operator: Operator) -> Serve:
+    def handler_of(cls, operator: Operator) -> Handler:
         """Return what handles an operator's calls: a function of the interpreter, the modes, and all arguments."""
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opwright.levels.inside import InsideArray, is_inside, put_inside
-from opwright.levels.interpreter import Interpreter, Serve
+from opwright.levels.interpreter import Handler, Interpreter
 from opwright_core.keys import BACK_MODE, FRONT_MODE
 from opwright_core.state import Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor, wrap_view
@@ -21,17 +21,17 @@ Function = Callable[..., Any]
 
 def front_of(operator: Operator) -> Function:
     """Return the kernel of FrontMode: the innermost interpreter handles the call."""
-    known: dict[type[Interpreter], Serve] = {}  # gone with the operator's table, so with what they were made of
+    known: dict[type[Interpreter], Handler] = {}  # gone with the operator's table, so with what they were made of
 
     def front(*args: Any) -> Any:
         modes = active_modes()
         if modes is None or modes.top is None:
             return _call_outside(operator, modes, args)
         top = modes.top
-        serve = known.get(type(top))
-        if serve is None:
-            serve = known[type(top)] = top.serving(operator)
-        return serve(top, modes, *args)
+        handler = known.get(type(top))
+        if handler is None:
+            handler = known[type(top)] = top.handler_of(operator)
+        return handler(top, modes, *args)
 
     return front
 

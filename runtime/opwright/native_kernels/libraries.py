@@ -142,7 +142,7 @@ class _Native(FunctionKernel):
             array = array.copy()
         return array if array.dtype.num == dtype.num else array.view(dtype)  # `long long` beside `long`
 
-    def _unserved(self, passed: Sequence[Any]) -> DispatchError:
+    def _no_kernel(self, passed: Sequence[Any]) -> DispatchError:
         return DispatchError(f"{self._operator}: the C kernel does not take {_shown(passed)}")
 
 
@@ -175,7 +175,7 @@ class NativeKernel(_Native):
             return out
         outs = [np.empty(each.shape, own or dtype) for each, own in zip(plans, self._results, strict=True)]
         if self.fast(*passed, *outs) is NotImplemented:
-            raise self._unserved(passed)
+            raise self._no_kernel(passed)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
 
@@ -195,7 +195,7 @@ class NativeWriter(_Native, WritingKernel):
         self._check_written(given)
         passed, copied = self._prepared(given, dtype, shape)
         if self.fast(*passed) is NotImplemented:
-            raise self._unserved(passed)
+            raise self._no_kernel(passed)
         for value, copy in copied:
             value[...] = copy
 

@@ -56,30 +56,30 @@ def _served(operator: Operator, key: DispatchKey) -> str | None:
 def report(name: str, needed: Sequence[str]) -> str:
     """Return the report on a backend, which says of the `needed` operators what handles each. Raises DispatchError."""
     backend = find_backend_named(name)
-    served = served_by(backend)
+    handled = served_by(backend)
     kind = backend.array_type
     has_fallback = bool(registry.fallbacks.get(DispatchKey(backend.key)))
     lines = [
         f"backend {backend.name}: dispatch key {DispatchKey(backend.key).name}, arrays of "
         f"{kind.__module__}.{kind.__qualname__}",
         f"fallback by way of NumPy: {'on' if has_fallback else 'off; backend.fall_back_to_numpy() switches it on'}",
-        *_listed(served, served, (OWN, FALLBACK, LACKING)),
+        *_listed(handled, handled, (OWN, FALLBACK, LACKING)),
         "",
-        f"{COMPOSED}: {sum(what == COMPOSED for what in served.values())}",
+        f"{COMPOSED}: {sum(what == COMPOSED for what in handled.values())}",
         "",
         f"a training step (two linear layers, cross entropy, gradients, momentum) asks for {len(needed)} operators:",
-        *(f"  {line}" for line in _listed(needed, served) if line),
+        *(f"  {line}" for line in _listed(needed, handled) if line),
     ]
     return "\n".join(lines)
 
 
 def _listed(
-    names: Iterable[str], served: Mapping[str, str], kinds: Sequence[str] = (OWN, COMPOSED, FALLBACK, LACKING)
+    names: Iterable[str], handled: Mapping[str, str], kinds: Sequence[str] = (OWN, COMPOSED, FALLBACK, LACKING)
 ) -> Iterator[str]:
     """Yield a paragraph of names for each of these kinds that handles some of them."""
     names = list(names)
     for what in kinds:
-        found = [name.removeprefix("aten::") for name in names if served.get(name, LACKING) == what]
+        found = [name.removeprefix("aten::") for name in names if handled.get(name, LACKING) == what]
         if found:
             yield ""
             yield f"{what} ({len(found)}):"

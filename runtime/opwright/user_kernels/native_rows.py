@@ -84,8 +84,8 @@ def native_shims(row: Row) -> tuple[Function, Function | None, Function | None]:
         return general, None, None
     if fast is None or row.cache is None:
         return general, *_native_calls(row, general)
-    served = planned_in_c(general, row.kinds, row.fast, (*row.positions, -1), row.cache, xp=None)
-    return served, None, _native_calls(row, served)[1]
+    shim = planned_in_c(general, row.kinds, row.fast, (*row.positions, -1), row.cache, xp=None)
+    return shim, None, _native_calls(row, shim)[1]
 
 
 def native_kernel(

@@ -75,19 +75,19 @@ class _Returns:
         )
 
 
-def number_of(answer: Any, declared: str) -> Any:
+def number_of(value: Any, declared: str) -> Any:
     """Return a kernel's result as the type that is declared, which holds no tensors.
 
     Raises ContractError for what does not convert to it.
     """
-    if type(answer) is _EXACT.get(declared):
-        return answer
+    if type(value) is _EXACT.get(declared):
+        return value
     convert = _converters.get(declared) or _converters.setdefault(declared, converter(declared))
-    if isinstance(answer, np.ndarray | np.generic) and answer.ndim == 0:
-        answer = answer.item()
+    if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+        value = value.item()
     with suppress(Mismatch):
-        return convert(answer)
-    raise wrong_result(f"must return {declared}, but returned {shown(answer)}")
+        return convert(value)
+    raise wrong_result(f"must return {declared}, but returned {shown(value)}")
 
 
 _converters: Final[dict[str, Check]] = {}

@@ -1,4 +1,4 @@
-"""The way from a kernel's answer to what an operator returns, or to an error; the tensors among values."""
+"""Results: from what a kernel returned to what an operator returns, or to an error. The tensors among values."""
 
 from __future__ import annotations
 

@@ -68,9 +68,9 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
 def _block(package: Package, name: str, variable: str, operators: Sequence[OperatorView]) -> _Block:
     named = {str(each.schema.name).partition(".")[2] or "default": each for each in operators}
     items = [quoted(name), *map(quoted, named)]
-    served = [f"{quoted(overload)}: {call}" for overload, each in named.items() if (call := _native(package, each))]
-    if served:
-        items.append(bracketed("native={", served, "}", 4, 1))
+    calls = [f"{quoted(overload)}: {call}" for overload, each in named.items() if (call := _native(package, each))]
+    if calls:
+        items.append(bracketed("native={", calls, "}", 4, 1))
     constant = [quoted(overload) for overload, each in named.items() if _is_constant(package, each)]
     if constant:
         items.append(f"constant={tuple_text(constant)}")

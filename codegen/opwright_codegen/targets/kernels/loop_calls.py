@@ -1,6 +1,6 @@
 """Kernel shims of expressions: their loops in C where these are built, or in CUDA, else in NumPy or CuPy.
 
-`native.NAME` takes a plan, operands and numbers, and answers NotImplemented to what its loops do not handle. The fast
+`native.NAME` takes a plan, operands and numbers, and returns NotImplemented for what its loops do not handle. The fast
 companions call `native.NAME.fast`, in C or of the runtime, with the arrays as they are.
 """
 

@@ -4,7 +4,7 @@ Note [Native shims]
 The general shim plans as any other, and hands the plan with its operands to `native.KERNEL`, which allocates results by
 it, brings operands into the form of the convention, calls the C function, and words what is wrong; one that writes
 arguments plans nothing, and hands them over. The fast companions call the C shim, `native.KERNEL.fast`, with the arrays
-as they are. It answers NotImplemented to whatever is not exactly as the C function takes it, and the general shim
+as they are. It returns NotImplemented for whatever is not exactly as the C function takes it, and the general shim
 handles the call.
 """
 

@@ -2,7 +2,7 @@
 
 Note [C shims]
 A shim handles calls that need no plan: exact arrays of one listed dtype, behaved, in the form of the convention, and
-exact numbers. To all else it answers NotImplemented, and the Python shim plans, casts, words errors, and calls it again
+exact numbers. For all else it returns NotImplemented; the Python shim plans, casts, words errors, and calls it again
 with prepared operands. So errors stay in one position, and what C checks is a few flags. It gets the arguments by
 position, and behind them an array for each result; None has the shim allocate it, where `meta` says that it is like an
 operand. What is written shares no memory with anything else. Names of schemas are no names here: arguments are `a0`,
@@ -219,7 +219,7 @@ class _ShimWriter:
         return "".join(f"{each.name} && " for each in (first, second) if each.is_optional) + test
 
     def _called(self) -> Iterator[str]:
-        """Yield what calls the function of the dtype, and answers."""
+        """Yield the call of the function of the dtype, and the return."""
         if self._native.convention != "elementwise":
             for array in (*self._operands, *self._outs):
                 if array is not self._shaped:
@@ -231,7 +231,7 @@ class _ShimWriter:
             yield f"case {function.type_number}:\n    status = {self._call(function)};\n    break;"
         yield "}"
         yield "if (thread)\n    PyEval_RestoreThread(thread);"
-        yield f"return finished({c_literal(self._native.operator)}, status, {self._answer()});"
+        yield f"return finished({c_literal(self._native.operator)}, status, {self._returned()});"
 
     def _call(self, function: CFunction) -> str:
         """Return the call of a C function."""
@@ -250,8 +250,8 @@ class _ShimWriter:
         told = [f"{word}{array.place}" for _, word in geometry(self._native.convention)]
         return [f"{array.name} ? {data} : NULL" if array.is_optional else data, *told]
 
-    def _answer(self) -> str:
-        """Return what the shim answers: the one result, else None. It owns a reference already."""
+    def _returned(self) -> str:
+        """Return what the shim returns: the one result, else None. The caller gets the reference."""
         if self._kernel.like:
             return f"(PyObject *){self._outs[0].name}"
         return f"Py_NewRef({self._outs[0].given})" if len(self._outs) == 1 else "Py_NewRef(Py_None)"

@@ -26,28 +26,28 @@ def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
     """Return what the template shows: the rows of each schema module. `skipped`: what autograd has nothing to do
     for."""
     views = {name: view for part in parts for name, view in part.view.operators.items()}
-    served: dict[str, list[str]] = {name: [] for name in views}
+    words: dict[str, list[str]] = {name: [] for name in views}
     homes = {name: part.name for part in parts for name in part.view.operators}
     for part in parts:
         for binding, *texts in _kernels(part):
-            served[binding.view.name] += filter(None, texts)
+            words[binding.view.name] += filter(None, texts)
     for part in parts:
         for each in part.recordings:
             own = part.name == homes[each.view.name]
-            served[each.view.name].append(_wrapper(each.key, autograd.FOLDER, part.name, each.function, each.view, own))
+            words[each.view.name].append(_wrapper(each.key, autograd.FOLDER, part.name, each.function, each.view, own))
     for name in skipped:
-        served[name].append(quoted("-Autograd"))
+        words[name].append(quoted("-Autograd"))
     for part in parts:
         for name in _inplace_or_view(part.bindings):
-            served[name].append(quoted("ADInplaceOrView"))
+            words[name].append(quoted("ADInplaceOrView"))
         for name, function in autocast.wrapper_names(part.view).items():
             written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
-            served[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
+            words[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
         for rule in part.rules:
             for view in rule.views:
                 is_own = part.name == homes[view.name]
-                served[view.name].append(quoted("forward") if is_own else _tuple("forward", f".forward.{part.name}"))
-    rows = [(part.name, [_row(view, served[name]) for name, view in _grouped(part)]) for part in parts]
+                words[view.name].append(quoted("forward") if is_own else _tuple("forward", f".forward.{part.name}"))
+    rows = [(part.name, [_row(view, words[name]) for name, view in _grouped(part)]) for part in parts]
     return {"parts": rows, "batching": _batching(parts)}
 
 
@@ -125,9 +125,9 @@ def _ufunc(text: str) -> str:
     return f'("ufunc", {quoted(name)}, {numbers!r}, {quoted(kinds.removesuffix(" in place"))}, {" in place" in kinds})'
 
 
-def _row(view: OperatorView, served: Sequence[str]) -> str:
+def _row(view: OperatorView, words: Sequence[str]) -> str:
     short = view.name.partition("::")[2]
-    return filled("(", [quoted(short), quoted(view.stub), *served], "),", 8)
+    return filled("(", [quoted(short), quoted(view.stub), *words], "),", 8)
 
 
 def _batching(parts: Sequence[Part]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opwright.bindings.fakes import fake
-from opwright.bindings.jax.native import Kernel, Library, Loop, serve
+from opwright.bindings.jax.native import Kernel, Library, Loop, offer
 from opwright.bindings.jax.primitive import bind
 from opwright.bindings.jax.programs import Call, Slot, refuse_derivatives, tensors_of
 from opwright.bindings.jax.values import is_operand, kept_dtype, operand_of
@@ -59,7 +59,7 @@ class Binding:
         full = f"{self.namespace}::{name}"
         for overload, each in native.items():
             assert self.library is not None
-            serve(_full(full, overload), each, self.library)
+            offer(_full(full, overload), each, self.library)
         refuse_derivatives([_full(full, overload) for overload in constant])
         return Function(find_packet(full), overloads)
 

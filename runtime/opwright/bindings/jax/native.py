@@ -17,7 +17,7 @@ import numpy as np
 from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot
 from opwright.native_kernels.arguments import NativeArgument
 
-__all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "serve"]
+__all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "offer"]
 
 
 class Library:
@@ -153,20 +153,20 @@ class Kernel:
         return found.pop() if fixed and len(found) == 1 and found <= set(self._dtypes) else None
 
 
-_served: dict[str, tuple[Loop | Kernel, Library]] = {}
+_offered: dict[str, tuple[Loop | Kernel, Library]] = {}
 
 
-def serve(operator: str, native: Loop | Kernel, library: Library) -> None:
+def offer(operator: str, native: Loop | Kernel, library: Library) -> None:
     """Have the library handle an operator."""
     if not library.problem:
-        _served[operator] = native, library
+        _offered[operator] = native, library
 
 
 def is_native(program: Program) -> bool:
     """Whether C may handle a program."""
     while isinstance(program, Batch):
         program = program.base
-    return isinstance(program, Call) and program.operator in _served
+    return isinstance(program, Call) and program.operator in _offered
 
 
 def native_call(program: Program, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
@@ -178,7 +178,7 @@ def native_call(program: Program, operands: Sequence[Any], results: Sequence[For
         levels.append(program.dims)
         program = program.base
     assert isinstance(program, Call)
-    native, library = _served[program.operator]
+    native, library = _offered[program.operator]
     if levels and not native.broadcasts:
         return None
     rank = len(results[0][0]) - len(levels)

@@ -102,11 +102,11 @@ def _noting(kernel: str, function: Callable[..., Any], operands: list[Operand], 
     """Return the function, noting which operands its results lie in."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        answer = function(*args, **kwargs)
-        for array in answer if isinstance(answer, tuple | list) else (answer,):
+        result = function(*args, **kwargs)
+        for array in result if isinstance(result, tuple | list) else (result,):
             for operand in operands if isinstance(array, np.ndarray) else ():
                 if array is operand.tensor.array or may_share(array, operand.tensor.array):
                     seen.append((kernel, operand, array is operand.tensor.array))
-        return answer
+        return result
 
     return called

@@ -76,12 +76,14 @@ def _check_batch(
     kwargs = dict(zip(operator.signature.names[split:], batched.arguments[split:], strict=True))
     info = VmapInfo(len(samples), "error")
     names = ", ".join(batched.operands[position].name for position in positions)
-    answer = rule(info, _in_dims(batched, dims), *batched.arguments[:split], **kwargs)
-    if not isinstance(answer, tuple) or len(answer) != 2:
-        raise ContractError(f"the vmap rule of {operator.name} returned {answer!r:.80}: it returns (output, out_dims)")
+    returned = rule(info, _in_dims(batched, dims), *batched.arguments[:split], **kwargs)
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise ContractError(
+            f"the vmap rule of {operator.name} returned {returned!r:.80}: it returns (output, out_dims)"
+        )
     for number, sample in enumerate(wanted):
         try:
-            found = _taken(answer[0], answer[1], number, len(samples))
+            found = _taken(returned[0], returned[1], number, len(samples))
             assert_close(found, sample, atol=atol, rtol=rtol, equal_nan=True)
         except (AssertionError, ContractError) as error:
             raise ContractError(

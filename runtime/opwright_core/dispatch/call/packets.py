@@ -90,7 +90,7 @@ class Packet(Caller):
         return iter(self.overloads())
 
     def _call_uncommon(self, /, *args: Any, **kwargs: Any) -> Any:
-        stub = self._shared.serving
+        stub = self._shared.current_stub
         if kwargs:
             if stub is None or not other_names.isdisjoint(kwargs):
                 return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
@@ -125,7 +125,7 @@ class Packet(Caller):
             operator = self._chosen.get(key) if key is not None else None
         stub = None if operator is None else operator.straight_stub or operator.warm_stub()
         if operator is not None and stub is not None:
-            if fast is not None and operator.renderer is not None and self._shared.serving is None:
+            if fast is not None and operator.renderer is not None and self._shared.current_stub is None:
                 self._make_stub()
             return stub(*args, **kwargs)
         bound = None

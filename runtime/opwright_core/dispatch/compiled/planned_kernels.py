@@ -47,13 +47,13 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
         shims = import_late("opwright.user_kernels.native_rows").native_shims(row)
         return shims
     general = general_shim(row)
-    served = _quick_call(row, general) if fast is None else _planned(row, general)
+    shim = _quick_call(row, general) if fast is None else _planned(row, general)
     if row.ufunc is None:
-        return served, None, None
+        return shim, None, None
     ufuncs = import_late("opwright_core.dispatch.compiled.ufunc_shims")
     if row.key == "CPU":
-        return served, *ufuncs.ufunc_shims(served, *row.ufunc)
-    return served, ufuncs.ufunc_shim(served, *row.ufunc, row.keys), None
+        return shim, *ufuncs.ufunc_shims(shim, *row.ufunc)
+    return shim, ufuncs.ufunc_shim(shim, *row.ufunc, row.keys), None
 
 
 def _quick_call(row: Row, general: Function) -> Function:
@@ -89,8 +89,8 @@ def planned_in_c(
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)
-    served: Function = made
-    return served
+    shim: Function = made
+    return shim
 
 
 def with_plans(general: Function, cache: Any) -> Function:

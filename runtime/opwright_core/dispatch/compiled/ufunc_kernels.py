@@ -39,7 +39,7 @@ def with_ufunc(
         return shims
     _, positions, kinds, is_written = found
 
-    def served(function: Function | None, takes: str, otherwise: Function | None = None) -> Function | None:
+    def with_loop(function: Function | None, takes: str, otherwise: Function | None = None) -> Function | None:
         if function is None:
             return None
         count = _count(function) if row is None else len(row.kinds)
@@ -47,12 +47,12 @@ def with_ufunc(
         return made
 
     whole, dense, arrays = shims
-    widened = (served(whole, "reduced") or whole) if "e" in kinds else whole
+    widened = (with_loop(whole, "reduced") or whole) if "e" in kinds else whole
     dense = whole if dense is None and row is not None else dense
     planned = (
         None if type(whole) is FunctionType or min(positions) < 0 else whole
     )  # (numbers may overflow, which is told)
-    return widened, served(dense, "tensors", planned), served(arrays, "arrays")
+    return widened, with_loop(dense, "tensors", planned), with_loop(arrays, "arrays")
 
 
 def _count(function: Function) -> int:

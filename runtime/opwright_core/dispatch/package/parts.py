@@ -123,9 +123,9 @@ class _Expanded:
         self.forward: dict[str, list[str]] = {}
         self._package = package
         for part, of_part in rows.items():
-            for short, function, *served in of_part:
+            for short, function, *kernels in of_part:
                 name = f"{namespace}::{short}"
-                for each in served:
+                for each in kernels:
                     if isinstance(each, tuple):
                         self._add(name, part, each)
                     else:
@@ -151,11 +151,11 @@ class _Expanded:
             arrays = f"{function}_arrays" if "arrays" in shims else ""
             self.kernels.append((name, key, module, function, dense, arrays))
 
-    def _add(self, name: str, part: str, served: tuple[Any, ...]) -> None:
-        if served[0] == _UFUNC:
-            note_ufunc(*self.kernels[-1][2:4], served[1:])
+    def _add(self, name: str, part: str, kernels: tuple[Any, ...]) -> None:
+        if kernels[0] == _UFUNC:
+            note_ufunc(*self.kernels[-1][2:4], kernels[1:])
             return
-        key, module, *functions = served
+        key, module, *functions = kernels
         if key == _METAS:
             self.fakes.append((name, f"{self._package}.{_METAS}.{part}", module))
             return

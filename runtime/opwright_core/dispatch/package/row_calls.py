@@ -63,7 +63,7 @@ def _caster(count: int) -> Function:
 
 
 def _made(spec: Any, returned: Any, x: Any, y: Any = None, z: Any = None) -> Any:
-    """Return a new tensor of an answer of the kernel, which got these operands."""
+    """Return a new tensor of the array that the kernel returned for these operands."""
     if (
         type(returned) is ndarray
         and returned.dtype is spec.dtype

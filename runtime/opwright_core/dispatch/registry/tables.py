@@ -29,23 +29,23 @@ class Overloads:
     nothing of.
     """
 
-    __slots__ = ("__weakref__", "chosen", "generated", "operators", "pass_calls_to", "serving")
+    __slots__ = ("__weakref__", "chosen", "current_stub", "generated", "operators", "pass_calls_to")
 
     def __init__(self) -> None:
         self.pass_calls_to: Callable[..., None] | None = None  # of the packet, where the compiled core calls it
         self.operators: dict[str, Operator] = {}
         self.chosen: dict[Any, Operator] = {}
         self.generated: Callable[..., Any] | None = None
-        self.serving: Callable[..., Any] | None = None  # `stub`, for calls to read
+        self.current_stub: Callable[..., Any] | None = None  # `stub`, for calls to read
 
     @property
     def stub(self) -> Callable[..., Any] | None:
         """Return the function that handles calls; None where there is none, or not yet."""
-        return self.serving
+        return self.current_stub
 
     @stub.setter
     def stub(self, function: Callable[..., Any] | None) -> None:
-        self.serving = function
+        self.current_stub = function
         if self.pass_calls_to is not None:
             self.pass_calls_to(function, False)  # calls with names are looked at first
 
