@@ -47,7 +47,7 @@ BASE = (
     "limits",
     "namespaces",
     "numpy_names",
-    "part_methods",
+    "late_methods",
     "pytree",
     "tags",
     "tree_keys",

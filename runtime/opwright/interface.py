@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, new_fake, place_of, place_of_first
     from opwright.generators.generator import Generator
+    from opwright.late_methods import install_methods
     from opwright.native_kernels.libraries import NativeLibrary
-    from opwright.part_methods import install_methods
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
     from opwright.user_kernels.native_rows import cuda_kernel, native_kernel
     from opwright.user_kernels.returns import as_tuple, number_of
@@ -91,7 +91,7 @@ _CURRENT: Final = {
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
     "opwright.generators.generator": ("Generator",),
     "opwright.native_kernels.libraries": ("NativeLibrary",),
-    "opwright.part_methods": ("install_methods",),
+    "opwright.late_methods": ("install_methods",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
     "opwright.user_kernels.native_rows": ("cuda_kernel", "native_kernel"),
     "opwright.user_kernels.returns": ("as_tuple", "number_of"),

@@ -23,8 +23,8 @@ from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet
 from opwright_core.dispatch.package.generated import Declarations, Overloaded, function_of, result_class, stub_of
 from opwright_core.dispatch.package.kernel_rows import inplace_variant, kernel, out_variant
-from opwright_core.dispatch.package.parts import functions_of
-from opwright_core.dispatch.package.parts import install as _install
+from opwright_core.dispatch.package.schema_modules import functions_of
+from opwright_core.dispatch.package.schema_modules import install as _install
 from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula
 from opwright_core.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
 from opwright_core.names.late_imports import import_late

@@ -39,7 +39,7 @@ from opwright_codegen.targets.native import jax as native_jax
 from opwright_codegen.targets.native import loops as native_loops
 from opwright_codegen.targets.native import shims as native_shims
 from opwright_codegen.targets.ops import batching, calls, custom_op, methods, register, stubs, typing, where
-from opwright_codegen.targets.ops.part import Part, parts_of
+from opwright_codegen.targets.ops.schema_module import SchemaModule, schema_modules
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
 
@@ -81,14 +81,14 @@ def render(
     bindings = bind(view, operators, kernels, rules, strict=strict)
     recordings, skipped, rules_found = _recorded(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
-    parts = parts_of(view, bindings, recordings, rules_found, found_families)
+    modules = schema_modules(view, bindings, recordings, rules_found, found_families)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
     known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
-        *_of_package(view, parts, skipped, call_types),
-        *_of_parts(parts, gradients or KernelModules(()), call_types),
+        *_of_package(view, modules, skipped, call_types),
+        *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
         *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
@@ -161,7 +161,10 @@ _File = tuple[str, str, NamespaceView, _Context]  # its name, its template, what
 
 
 def _of_package(
-    view: NamespaceView, parts: Sequence[Part], skipped: Sequence[str], call_types: Callable[[], calls.CallTypes]
+    view: NamespaceView,
+    modules: Sequence[SchemaModule],
+    skipped: Sequence[str],
+    call_types: Callable[[], calls.CallTypes],
 ) -> Iterator[_File]:
     """Yield the files that a package has once."""
     yield "__init__.py", package.TEMPLATE, view, lambda: package.context(view)
@@ -171,43 +174,45 @@ def _of_package(
     yield where.FILE, where.TEMPLATE, view, lambda: where.context(view)
     yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
-    yield "register.py", register.TEMPLATE, view, lambda: register.context(parts, skipped)
+    yield "register.py", register.TEMPLATE, view, lambda: register.context(modules, skipped)
 
 
-def _of_parts(
-    parts: Sequence[Part], gradients: KernelModules, call_types: Callable[[], calls.CallTypes]
+def _of_modules(
+    modules: Sequence[SchemaModule], gradients: KernelModules, call_types: Callable[[], calls.CallTypes]
 ) -> Iterator[_File]:
     """Yield the files of each schema module."""
-    for part in parts:
-        view, bindings = part.view, part.bindings
+    for module in modules:
+        view, bindings = module.view, module.bindings
         contexts: tuple[tuple[str, str, _Context], ...] = (
             (f"{stubs.FOLDER}/*.py", stubs.TEMPLATE, partial(stubs.context, view)),
             (f"{stubs.FOLDER}/*.pyi", typing.OPS, partial(typing.ops_context, view, call_types)),
             (
                 f"{fakes.FOLDER}/*.py",
                 fakes.TEMPLATE,
-                partial(fakes.context, view, bindings, part.shims["Meta"], part.name),
+                partial(fakes.context, view, bindings, module.shims["Meta"], module.name),
             ),
-            (f"{metas.FOLDER}/*.py", metas.TEMPLATE, partial(metas.context, bindings, part.metas)),
-            (f"{batching.FOLDER}/*.py", batching.TEMPLATE, partial(batching.context, part)),
+            (f"{metas.FOLDER}/*.py", metas.TEMPLATE, partial(metas.context, bindings, module.metas)),
+            (f"{batching.FOLDER}/*.py", batching.TEMPLATE, partial(batching.context, module)),
             (f"{composites.FOLDER}/*.py", composites.TEMPLATE, partial(composites.context, view, bindings)),
             (
                 f"{autograd.FOLDER}/*.py",
                 autograd.TEMPLATE,
-                partial(autograd.context, view, part.recordings, gradients),
+                partial(autograd.context, view, module.recordings, gradients),
             ),
             (f"{autocast.FOLDER}/*.py", autocast.TEMPLATE, partial(autocast.context, view)),
-            (f"{forward.FOLDER}/*.py", forward.TEMPLATE, partial(forward.context, view, part.rules, gradients)),
+            (f"{forward.FOLDER}/*.py", forward.TEMPLATE, partial(forward.context, view, module.rules, gradients)),
             *[
                 (
-                    f"{module.FOLDER}/*.py",
+                    f"{target.FOLDER}/*.py",
                     backend.TEMPLATE,
-                    partial(backend.context, view, bindings, module.BACKEND, part.shims[module.BACKEND.key], part.name),
+                    partial(
+                        backend.context, view, bindings, target.BACKEND, module.shims[target.BACKEND.key], module.name
+                    ),
                 )
-                for module in (cpu, cuda)
+                for target in (cpu, cuda)
             ],
         )
-        yield from ((name.replace("*", part.name), template, view, context) for name, template, context in contexts)
+        yield from ((name.replace("*", module.name), template, view, context) for name, template, context in contexts)
 
 
 def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:

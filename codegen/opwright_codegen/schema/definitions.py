@@ -7,8 +7,8 @@ from typing import Final
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.schema.defaults import EnumName
+from opwright_codegen.schema.element_rules import SchemaProblem
 from opwright_codegen.schema.model import Argument, FunctionSchema
-from opwright_codegen.schema.part_rules import SchemaProblem
 from opwright_codegen.schema.rules import as_errors, find_problems
 from opwright_codegen.schema.types import BaseType, ListType, OptionalType
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opwright_codegen.errors import SchemaError
+from opwright_codegen.schema.element_rules import SchemaProblem, problems_of_argument, problems_of_type
 from opwright_codegen.schema.model import Argument, FunctionSchema, Return, SchemaKind
-from opwright_codegen.schema.part_rules import SchemaProblem, problems_of_argument, problems_of_type
 from opwright_codegen.schema.types import BaseType
 from opwright_codegen.source import Span
 

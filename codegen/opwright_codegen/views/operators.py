@@ -19,7 +19,7 @@ from opwright_codegen.source import Span
 from opwright_codegen.views.annotations import Tensors, annotation, tensors_in
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word, returns_list
-from opwright_codegen.views.parts import parts_of
+from opwright_codegen.views.schema_modules import modules_of_files
 
 __all__ = [
     "NamespaceView", "OperatorView", "Parameter", "Parameters", "is_public", "namespace_view", "parameter_list",
@@ -73,11 +73,12 @@ class OperatorView:
 
 @dataclass(frozen=True)
 class NamespaceView:
-    """The operators of one namespace, for the modules of one package, or those of one part of it (Note [Parts] in
-    `parts`). `sources`: schema files as the package names them, by their paths. `used`: packages that it builds upon,
-    by the names that its modules import them under. `calls`: what formulas may call, by base name, as generated modules
-    spell it: operators of this namespace, then those of the packages that it builds upon. `homes`: the part of each
-    operator. `is_trusted`: results of its kernels are as declared, and errors of functions say what is wrong."""
+    """The operators of one namespace, for the modules of one package, or those of one schema module of it (Note [Schema
+    modules] in `schema_modules`). `sources`: schema files as the package names them, by their paths. `used`: packages
+    that it builds upon, by the names that its modules import them under. `calls`: what formulas may call, by base name,
+    as generated modules spell it: operators of this namespace, then those of the packages that it builds upon. `homes`:
+    the schema module of each operator. `is_trusted`: results of its kernels are as declared, and errors of functions
+    say what is wrong."""
 
     namespace: str
     package: str
@@ -88,13 +89,13 @@ class NamespaceView:
     builtins: BuiltinNames
     used: Mapping[str, UsedPackage]
     calls: Mapping[str, str]
-    parts: Mapping[str, str]
+    schema_modules: Mapping[str, str]
     homes: Mapping[str, str]
     is_trusted: bool = False
 
-    def part(self, name: str) -> NamespaceView:
-        """Return the operators of one part."""
-        own = {path: shown for path, shown in self.sources.items() if path == self.parts[name]}
+    def of_module(self, name: str) -> NamespaceView:
+        """Return the operators of one schema module."""
+        own = {path: shown for path, shown in self.sources.items() if path == self.schema_modules[name]}
         return replace(
             self,
             sources=own,
@@ -161,11 +162,11 @@ def namespace_view(
         packets.setdefault(schema.name.base, []).append(view)
     sources = {source.path: _source_path(source.path, project) for source in operators.sources}
     grouped = {base: tuple(sorted(group, key=attrgetter("operator.generated"))) for base, group in packets.items()}
-    parts, homes = parts_of(grouped, sources, names.of_module)
+    schema_modules, homes = modules_of_files(grouped, sources, names.of_module)
     aliases = _aliases(used, views, names)
     calls = _calls(grouped, names, homes, aliases)
     return NamespaceView(
-        namespace, package, sources, views, grouped, names, builtins, aliases, calls, parts, homes, is_trusted
+        namespace, package, sources, views, grouped, names, builtins, aliases, calls, schema_modules, homes, is_trusted
     )
 
 

@@ -448,8 +448,8 @@ NAMES: dict[str, str] = {
         "uniform"
     ),
 }
-FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
-_PARTS = [
+FUNCTIONS: dict[str, str] = {name: module for module, names in NAMES.items() for name in names.split()}
+_MODULES = [
     "pointwise",
     "unary",
     "comparisons",
@@ -476,7 +476,7 @@ _PARTS = [
     "random_ops",
 ]
 __all__ = [*FUNCTIONS]
-__getattr__ = functions_of(__name__, FUNCTIONS, _PARTS)
+__getattr__ = functions_of(__name__, FUNCTIONS, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -78,7 +78,8 @@ _ON: Final = {
     "dispatch.aten": "namespaces",
     "dispatch.former_rows": "former.rows",
     "dispatch.namespaces": "namespaces",
-    "dispatch.part_methods": "part_methods",
+    "dispatch.part_methods": "late_methods",
+    "part_methods": "late_methods",
     "dispatch.variants": "variants",
     "names.numpy_names": "numpy_names",
     "arrays.simple": "arrays.dense",
@@ -93,7 +94,7 @@ _CORE: Final = (
 _DISPATCH: Final = {
     "call": "conversion introspection keywords lookup operator packets plain_arrays signature",
     "compiled": "planned_kernels signature_keys=forms ufunc_kernels ufunc_shims",
-    "package": "declarations generated kernel_rows out_calls parts "
+    "package": "declarations generated kernel_rows out_calls schema_modules=parts "
     "row_arrays row_calls row_shims row_writes stub_rows stub_shapes",
     "registry": "compose entries fallbacks forward_rules kernel_kinds=kernel_forms precedence registering "
     "tables=registry rule_table",
@@ -118,6 +119,7 @@ _LATELY: Final = {
     "opwright_core.dispatch.call.overload_facts": "opwright.inspection.overload_facts",
     "opwright_core.dispatch.call.wrapped_numbers": "opwright.backends.wrapped_numbers",
     "opwright_core.dispatch.compiled.forms": "opwright_core.dispatch.compiled.signature_keys",
+    "opwright_core.dispatch.package.parts": "opwright_core.dispatch.package.schema_modules",
     "opwright_core.dispatch.package.row_native": "opwright.user_kernels.native_rows",
     "opwright_core.dispatch.package.variants": "opwright.variants",
     "opwright_core.dispatch.registry.kernel_forms": "opwright_core.dispatch.registry.kernel_kinds",

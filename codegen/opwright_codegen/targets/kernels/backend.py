@@ -85,7 +85,7 @@ def context(
     bindings: Sequence[Binding],
     backend: Backend,
     names: Mapping[str, ShimNames],
-    part: str,
+    schema_module: str,
     builder: type[ShimBuilder] = ShimBuilder,
 ) -> dict[str, object] | None:
     """Return what the template shows; None where the backend handles no operator."""
@@ -123,7 +123,7 @@ def context(
     words = words_in(text for shim in shims for text in shim.texts())
     if not any(isinstance(binding.kernel, Native | CudaKernel | Looped) for binding in own):
         words -= {MODULE, DEVICE_MODULE}
-    return {"backend": backend, "shims": shims, "imports": _imports(words, backend, modules, part)}
+    return {"backend": backend, "shims": shims, "imports": _imports(words, backend, modules, schema_module)}
 
 
 def _gap(above: Sequence[Shim], row: KernelRow) -> str:
@@ -211,11 +211,11 @@ def _functions(names: Mapping[str, ShimNames]) -> set[str]:
     return {name for found in names.values() for name in (found.general, found.dense, found.arrays, found.cache)}
 
 
-def _imports(words: Collection[str], backend: Backend, modules: dict[str, str], part: str) -> str:
+def _imports(words: Collection[str], backend: Backend, modules: dict[str, str], schema_module: str) -> str:
     whole = [f"{backend.library} as {backend.xp}"] if backend.library and backend.xp in words else []
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
-    extra += [(f"..{METAS}", part, ALIAS)] if ALIAS in words else []
+    extra += [(f"..{METAS}", schema_module, ALIAS)] if ALIAS in words else []
     extra += [("opwright.bindings.called", "call_torch", "call_torch")] if "call_torch" in words else []
     extra += [backend.native] if MODULE in words else []
     extra += [(f"..{MODULE}", "cuda", DEVICE_MODULE)] if DEVICE_MODULE in words else []

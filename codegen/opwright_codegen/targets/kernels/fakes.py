@@ -131,8 +131,8 @@ class _FakeBuilder(ShimBuilder):
 
 
 def context(
-    view: NamespaceView, bindings: Sequence[Binding], names: Mapping[str, ShimNames], part: str
+    view: NamespaceView, bindings: Sequence[Binding], names: Mapping[str, ShimNames], schema_module: str
 ) -> dict[str, object] | None:
     """Return what the template shows; None where no operator has a fake of its own."""
     own = [binding for binding in bindings if not has_fake(binding)]
-    return backend.context(view, own, BACKEND, names, part, _FakeBuilder)
+    return backend.context(view, own, BACKEND, names, schema_module, _FakeBuilder)

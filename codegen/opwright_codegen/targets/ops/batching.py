@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright_codegen.bindings.family_calls import Family, Value
-from opwright_codegen.targets.ops.part import Part
+from opwright_codegen.targets.ops.schema_module import SchemaModule
 from opwright_codegen.views.imports import import_lines
 from opwright_codegen.views.layout import hugged, quoted
 from opwright_codegen.views.operators import tuple_text
@@ -16,12 +16,12 @@ FOLDER = "batching"
 TEMPLATE = "batching.py.j2"
 
 
-def context(part: Part) -> dict[str, object] | None:
+def context(module: SchemaModule) -> dict[str, object] | None:
     """Return what the template shows; None where no operator has a family."""
-    if not part.families:
+    if not module.families:
         return None
-    used = {family.name for family in part.families.values()} | {"Family"}
-    rows = [_row(name, family) for name, family in part.families.items()]
+    used = {family.name for family in module.families.values()} | {"Family"}
+    rows = [_row(name, family) for name, family in module.families.items()]
     return {"imports": import_lines(used, (), ()), "rows": rows}
 
 

@@ -10,7 +10,7 @@ from opwright_codegen.targets.kernels import autocast, composites, metas
 from opwright_codegen.targets.kernels.composites import composite_names
 from opwright_codegen.targets.kernels.metas import has_fake
 from opwright_codegen.targets.kernels.ufunc_rows import ufunc_text
-from opwright_codegen.targets.ops.part import FOLDERS, Part
+from opwright_codegen.targets.ops.schema_module import FOLDERS, SchemaModule
 from opwright_codegen.views.layout import bracketed, filled, quoted
 from opwright_codegen.views.operators import OperatorView, tuple_text
 
@@ -22,61 +22,63 @@ TEMPLATE = "register.py.j2"
 _NEITHER = frozenset(("aten::detach_", "aten::lift_fresh", "aten::detach", "aten::view.dtype"))
 
 
-def context(parts: Sequence[Part], skipped: Sequence[str]) -> dict[str, object]:
+def context(modules: Sequence[SchemaModule], skipped: Sequence[str]) -> dict[str, object]:
     """Return what the template shows: the rows of each schema module. `skipped`: what autograd has nothing to do
     for."""
-    views = {name: view for part in parts for name, view in part.view.operators.items()}
+    views = {name: view for module in modules for name, view in module.view.operators.items()}
     words: dict[str, list[str]] = {name: [] for name in views}
-    homes = {name: part.name for part in parts for name in part.view.operators}
-    for part in parts:
-        for binding, *texts in _kernels(part):
+    homes = {name: module.name for module in modules for name in module.view.operators}
+    for module in modules:
+        for binding, *texts in _kernels(module):
             words[binding.view.name] += filter(None, texts)
-    for part in parts:
-        for each in part.recordings:
-            own = part.name == homes[each.view.name]
-            words[each.view.name].append(_wrapper(each.key, autograd.FOLDER, part.name, each.function, each.view, own))
+    for module in modules:
+        for each in module.recordings:
+            own = module.name == homes[each.view.name]
+            words[each.view.name].append(
+                _wrapper(each.key, autograd.FOLDER, module.name, each.function, each.view, own)
+            )
     for name in skipped:
         words[name].append(quoted("-Autograd"))
-    for part in parts:
-        for name in _inplace_or_view(part.bindings):
+    for module in modules:
+        for name in _inplace_or_view(module.bindings):
             words[name].append(quoted("ADInplaceOrView"))
-        for name, function in autocast.wrapper_names(part.view).items():
-            written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{part.name}", function)
+        for name, function in autocast.wrapper_names(module.view).items():
+            written_out = _tuple(autocast.KEY, f".{autocast.FOLDER}.{module.name}", function)
             words[name].append(quoted(autocast.FOLDER) if function == views[name].stub else written_out)
-        for rule in part.rules:
+        for rule in module.rules:
             for view in rule.views:
-                is_own = part.name == homes[view.name]
-                words[view.name].append(quoted("forward") if is_own else _tuple("forward", f".forward.{part.name}"))
-    rows = [(part.name, [_row(view, words[name]) for name, view in _grouped(part)]) for part in parts]
-    return {"parts": rows, "batching": _batching(parts)}
+                is_own = module.name == homes[view.name]
+                words[view.name].append(quoted("forward") if is_own else _tuple("forward", f".forward.{module.name}"))
+    rows = [(module.name, [_row(view, words[name]) for name, view in _grouped(module)]) for module in modules]
+    return {"modules": rows, "batching": _batching(modules)}
 
 
-def _grouped(part: Part) -> Iterator[tuple[str, OperatorView]]:
-    for group in part.view.packets.values():
+def _grouped(module: SchemaModule) -> Iterator[tuple[str, OperatorView]]:
+    for group in module.view.packets.values():
         yield from ((view.name, view) for view in group)
 
 
-def _kernels(part: Part) -> Iterator[tuple[Binding, str, str]]:
-    names = composite_names(composite_bindings(part.bindings))
-    for binding in part.bindings:
+def _kernels(module: SchemaModule) -> Iterator[tuple[Binding, str, str]]:
+    names = composite_names(composite_bindings(module.bindings))
+    for binding in module.bindings:
         stub, key = binding.view.stub, binding.key
         ufunc = ""
         match binding.kernel:
             case Unbound(name):
                 text = _tuple(key, "", name, "", "")
             case _ if key == "Meta" and has_fake(binding):
-                text = _fake(binding, part)
+                text = _fake(binding, module)
             case _ if key in BACKENDS:
-                found = part.shims[key][binding.view.name]
+                found = module.shims[key][binding.view.name]
                 functions = (found.general, found.dense, found.arrays)
-                text = _kernel(key, FOLDERS[key], part.name, functions, stub)
+                text = _kernel(key, FOLDERS[key], module.name, functions, stub)
                 if key == "CPU" and (of_ufunc := ufunc_text(binding, found.facts)):
                     ufunc = _ufunc(of_ufunc)
             case Named(function):
                 text = _tuple(key, function.module, function.name, "", "")
             case _:
                 function_name = names[binding.view.name, key]
-                text = _kernel(key, composites.FOLDER, part.name, (function_name, "", ""), stub)
+                text = _kernel(key, composites.FOLDER, module.name, (function_name, "", ""), stub)
         yield binding, text, ufunc
 
 
@@ -92,24 +94,24 @@ def _inplace_or_view(bindings: Sequence[Binding]) -> list[str]:
     ]
 
 
-def _kernel(key: str, folder: str, part: str, functions: tuple[str, str, str], stub: str) -> str:
+def _kernel(key: str, folder: str, module: str, functions: tuple[str, str, str], stub: str) -> str:
     """Return a generated kernel: its key, where the functions have the names that the runtime expects."""
     general, dense, arrays = functions
     if general == stub and dense in ("", f"{stub}_dense") and arrays in ("", f"{stub}_arrays"):
         return quoted("+".join((key, *(["dense"] if dense else []), *(["arrays"] if arrays else []))))
-    return _tuple(key, f".{folder}.{part}", general, dense, arrays)
+    return _tuple(key, f".{folder}.{module}", general, dense, arrays)
 
 
-def _fake(binding: Binding, part: Part) -> str:
+def _fake(binding: Binding, module: SchemaModule) -> str:
     """Return a fake kernel that the runtime makes of a function of `metas`."""
-    function = part.metas[binding.view.name].function
+    function = module.metas[binding.view.name].function
     return quoted(metas.FOLDER) if function == binding.view.stub else _tuple(metas.FOLDER, function)
 
 
-def _wrapper(key: str, folder: str, part: str, function: str, view: OperatorView, is_own: bool) -> str:
+def _wrapper(key: str, folder: str, module: str, function: str, view: OperatorView, is_own: bool) -> str:
     if is_own and function == view.stub:
         return quoted(key)
-    return _tuple(key, f".{folder}.{part}", function)
+    return _tuple(key, f".{folder}.{module}", function)
 
 
 def _tuple(*values: str) -> str:
@@ -130,6 +132,6 @@ def _row(view: OperatorView, words: Sequence[str]) -> str:
     return filled("(", [quoted(short), quoted(view.stub), *words], "),", 8)
 
 
-def _batching(parts: Sequence[Part]) -> str:
-    names = [quoted(part.name) for part in parts if part.families]
+def _batching(modules: Sequence[SchemaModule]) -> str:
+    names = [quoted(module.name) for module in modules if module.families]
     return bracketed("(", names, ")", 0, len("BATCHING: tuple[str, ...] = ")) if len(names) > 1 else tuple_text(names)

@@ -202,24 +202,24 @@ def index_context(view: NamespaceView) -> dict[str, object]:
         if is_public(function, group):
             names.setdefault(view.homes[group[0].name], []).append(function)
     return {
-        "functions": [_names(part, found) for part, found in names.items()],
-        "parts": list(view.parts),
+        "functions": [_names(module, found) for module, found in names.items()],
+        "modules": list(view.schema_modules),
         "imports": import_lines({"functions_of"}),
     }
 
 
-def _names(part: str, names: Sequence[str]) -> str:
+def _names(module: str, names: Sequence[str]) -> str:
     """Return the item of a schema module's functions. What is too long for a line has a line for the names whose first
     two words begin alike: a name that is added changes that line alone."""
     ordered = sorted(names, key=lambda name: (_initials(name), name))
     whole = quoted(" ".join(ordered))
-    if len(item := f"{quoted(part)}: {whole},") + 4 <= LINE:
+    if len(item := f"{quoted(module)}: {whole},") + 4 <= LINE:
         return item
     lines = [whole]
     if len(whole) + 8 > LINE:
         *first, last = [line for _, found in groupby(ordered, _initials) for line in fill(" ".join(found), LINE - 11)]
         lines = [*(quoted(f"{line.rstrip()} ") for line in first), quoted(last)]
-    return "\n        ".join((f"{quoted(part)}: (", *lines)) + "\n    ),"
+    return "\n        ".join((f"{quoted(module)}: (", *lines)) + "\n    ),"
 
 
 def _initials(name: str) -> str:

@@ -118,11 +118,19 @@ def index_context(view: NamespaceView) -> dict[str, object]:
         if is_public(function, group):
             homes[function] = view.homes[group[0].name]
     public = sorted(homes, key=_natural)
-    private = {part: [name for name in public if name.startswith("_") and homes[name] == part] for part in view.parts}
-    imports = [(part, [_imported(part, name) for name in names]) for part, names in sorted(private.items())]
+    private = {
+        module: [name for name in public if name.startswith("_") and homes[name] == module]
+        for module in view.schema_modules
+    }
+    imports = [(module, [_imported(module, name) for name in names]) for module, names in sorted(private.items())]
     is_long = any(len(line) > LINE for _, lines in imports for text in lines for line in text.splitlines())
     rules = ("E501", "F403", "F405") if is_long else ("F403", "F405")
-    return {"listed": list(_listed(public)), "parts": imports, "kinds": list(view.parts), "noqa": ", ".join(rules)}
+    return {
+        "listed": list(_listed(public)),
+        "modules": imports,
+        "kinds": list(view.schema_modules),
+        "noqa": ", ".join(rules),
+    }
 
 
 def _listed(names: Sequence[str]) -> Iterator[str]:
@@ -131,10 +139,10 @@ def _listed(names: Sequence[str]) -> Iterator[str]:
         yield filled("", [quoted(name) for name in alike], ",", 4)
 
 
-def _imported(part: str, name: str) -> str:
+def _imported(module: str, name: str) -> str:
     """Return the import of a name that `*` leaves out, on as many lines as a formatter gives it."""
-    line = f"from .{part} import {name} as {name}"
-    return line if len(line) <= LINE else f"from .{part} import (\n    {name} as {name},\n)"
+    line = f"from .{module} import {name} as {name}"
+    return line if len(line) <= LINE else f"from .{module} import (\n    {name} as {name},\n)"
 
 
 def methods_context(view: NamespaceView) -> dict[str, object] | None:

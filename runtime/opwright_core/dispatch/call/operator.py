@@ -28,7 +28,7 @@ from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opwright_core.dispatch.package.parts import Part
+    from opwright_core.dispatch.package.schema_modules import SchemaModule
     from opwright_core.dispatch.registry.rule_table import RuleTable
 
 __all__ = ["Operator", "find_operator"]
@@ -65,7 +65,7 @@ class Operator(Entries):
         self.stub = None
         self._define(name, where, None)
 
-    def _define(self, name: str, where: str, home: Part | None) -> None:
+    def _define(self, name: str, where: str, home: SchemaModule | None) -> None:
         super().__init__(name, where)
         self.home = home  # which declares it when it is loaded
         self.table: dict[int, Kernel] = {}
@@ -77,7 +77,7 @@ class Operator(Entries):
         self.registrations = registry.define(self)
 
     @classmethod
-    def named(cls, name: str, where: str, home: Part) -> Operator:
+    def named(cls, name: str, where: str, home: SchemaModule) -> Operator:
         """Define an operator of a generated package, which declares it when it is first asked what it is."""
         made = cls.__new__(cls)
         made._define(name, where, home)
@@ -93,7 +93,8 @@ class Operator(Entries):
         return True
 
     def declare(self, declaration: str, tags: tuple[str, ...], doc: str, dtypes: str = "") -> None:
-        """Take what a generated module declares. Without the lock: Note [Parts and the lock] in `parts`."""
+        """Take what a generated module declares. Without the lock: Note [Schema modules and the
+        lock] in `schema_modules`."""
         self.tags = tags
         self.doc = doc
         self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them

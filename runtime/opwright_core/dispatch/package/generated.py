@@ -101,7 +101,7 @@ class Declarations:
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
         where = self._places[name]
-        known = registry.operators[name]  # without the lock: Note [Parts and the lock]
+        known = registry.operators[name]  # without the lock: Note [Schema modules and the lock]
         if not known.is_declared:
             known.declare(declaration, tuple(sorted(self._tags.union(tags.split()))), doc, dtypes)
         elif known.declaration != declaration:

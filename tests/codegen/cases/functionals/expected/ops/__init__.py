@@ -10,12 +10,12 @@ from opwright_core.abi import functions_of
 NAMES: dict[str, str] = {
     "ops": "add_each add_each_ normalize normalize_functional push push_functional scale scale_ shift shift_functional",
 }
-FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
-_PARTS = [
+FUNCTIONS: dict[str, str] = {name: module for module, names in NAMES.items() for name in names.split()}
+_MODULES = [
     "ops",
 ]
 __all__ = [*FUNCTIONS]
-__getattr__ = functions_of(__name__, FUNCTIONS, _PARTS)
+__getattr__ = functions_of(__name__, FUNCTIONS, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -16,14 +16,14 @@ from opwright_codegen.targets.kernels.metas import MetaNames, meta_names
 from opwright_codegen.targets.kernels.names import ShimNames
 from opwright_codegen.views.operators import NamespaceView
 
-__all__ = ["FOLDERS", "Part", "parts_of"]
+__all__ = ["FOLDERS", "SchemaModule", "schema_modules"]
 
 _BACKENDS = {module.BACKEND.key: module.BACKEND for module in (cpu, cuda, fakes)}
 FOLDERS = {"CPU": cpu.FOLDER, "CUDA": cuda.FOLDER, "Meta": fakes.FOLDER}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SchemaModule:
     """One schema module. What records calls of a variant, or takes tangents through it, stands with its operator:
     `recordings` and `rules` may be of operators of other schema modules."""
 
@@ -37,22 +37,22 @@ class Part:
     families: Mapping[str, Family]
 
 
-def parts_of(
+def schema_modules(
     view: NamespaceView,
     bindings: Sequence[Binding],
     recordings: Sequence[Recording],
     rules: Sequence[Rule],
     families: Mapping[str, Family],
-) -> list[Part]:
+) -> list[SchemaModule]:
     """Return the schema modules of a package, in the order of the schema files."""
     found = []
-    for name in view.parts:
+    for name in view.schema_modules:
         own = [binding for binding in bindings if view.homes[binding.view.name] == name]
         metas = meta_names(own)
         found.append(
-            Part(
+            SchemaModule(
                 name,
-                view.part(name),
+                view.of_module(name),
                 own,
                 {
                     key: shim_names(own, backend, metas, is_trusted=view.is_trusted)

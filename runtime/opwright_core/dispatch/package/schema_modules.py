@@ -1,11 +1,11 @@
 """Generated packages, whose modules are imported when something of them is first needed.
 
-A package has one module of operators for each schema file: a part. Importing the package names the operators of all
-parts; what a part declares of them is imported when it is first asked for.
+A package has one module of operators for each schema file: a schema module. Importing the package names the operators
+of all of them; what a schema module declares is imported when it is first asked for.
 
-Note [Parts and the lock]
-Somebody may ask while the registry's lock is held. So the import of a part takes no lock of ours: a thread that is
-importing it could wait for the lock, and who holds the lock for that import.
+Note [Schema modules and the lock]
+Somebody may ask while the registry's lock is held. So the import of a schema module takes no lock of ours: a thread
+that is importing it could wait for the lock, and who holds the lock for that import.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from opwright_core.locks.forks import wait_for_imports_of
 from opwright_core.names.late_imports import import_late
 from opwright_core.places import shown
 
-__all__ = ["Part", "functions_of", "install"]
+__all__ = ["SchemaModule", "functions_of", "install"]
 
 # What handles an operator: `CPU+dense+arrays`, `-Autograd`; (key, module, function, dense, arrays) of a kernel, (key,
 # module, function) of a wrapper, ("metas", function) of what a fake kernel is made of; a ufunc of the kernel before.
@@ -40,7 +40,7 @@ _METAS: Final = "metas"  # the functions that fake kernels are made of
 _UFUNC: Final = "ufunc"
 
 
-class Part:
+class SchemaModule:
     """A module of operators of a generated package."""
 
     __slots__ = ("module",)
@@ -64,19 +64,18 @@ def install(
     trusted: bool = False,
 ) -> None:
     """Define the operators of a generated package, and register what handles them. `batching` names the schema modules
-    that have batching rules. Nothing of the parts is imported, but where another package has named an operator, too:
-    then the two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have
-    them."""
+    that have batching rules. None of them is imported, but where another package has named an operator, too: then the
+    two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have them."""
     expanded = _Expanded(package, namespace, rows)
     _check_not_taken(package, expanded.kernels, places)
-    shared = [operator for part in rows for operator in _named(f"{package}.ops.{part}", namespace, rows[part], places)]
+    shared = [operator for home in rows for operator in _named(f"{package}.ops.{home}", namespace, rows[home], places)]
     for operator in shared:
         operator.load()
     register(namespace, expanded.kernels, expanded.wrappers, expanded.fakes, trusted=trusted)
     for module, names in expanded.forward.items():
         name_rules(module, names)
-    for part in batching:
-        BATCHING.name_module(f"{package}.{_BATCHING}.{part}", [f"{namespace}::{row[0]}" for row in rows[part]])
+    for home in batching:
+        BATCHING.name_module(f"{package}.{_BATCHING}.{home}", [f"{namespace}::{row[0]}" for row in rows[home]])
 
 
 def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, str]) -> None:
@@ -99,18 +98,18 @@ def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, 
 
 def _named(
     module: str, namespace: str, rows: Sequence[tuple[Any, ...]], places: Mapping[str, str]
-) -> Iterator[Operator | Part]:
+) -> Iterator[Operator | SchemaModule]:
     """Define the operators of one schema module; yield what has to be loaded at once."""
-    part = Part(module)
+    schema_module = SchemaModule(module)
     for row in rows:
         name = f"{namespace}::{row[0]}"
         with registry.lock:
             known = registry.operators.get(name)
             if known is None:
-                Operator.named(name, places[name], part)
+                Operator.named(name, places[name], schema_module)
         if known is not None and (known.home is None or known.home.module != module):
             yield known
-            yield part
+            yield schema_module
 
 
 class _Expanded:
@@ -122,42 +121,42 @@ class _Expanded:
         self.fakes: list[FakeRow] = []
         self.forward: dict[str, list[str]] = {}
         self._package = package
-        for part, of_part in rows.items():
-            for short, function, *kernels in of_part:
+        for home, operators in rows.items():
+            for short, function, *kernels in operators:
                 name = f"{namespace}::{short}"
                 for each in kernels:
                     if isinstance(each, tuple):
-                        self._add(name, part, each)
+                        self._add(name, home, each)
                     else:
-                        self._add_regular(name, part, function, each)
+                        self._add_regular(name, home, function, each)
 
-    def _add_regular(self, name: str, part: str, function: str, text: str) -> None:
+    def _add_regular(self, name: str, home: str, function: str, text: str) -> None:
         if text.startswith("-"):
             self.wrappers.append((name, text[1:], "", ""))
             return
         key, *shims = text.split("+")
         if key == _METAS:
-            self.fakes.append((name, f"{self._package}.{_METAS}.{part}", function))
+            self.fakes.append((name, f"{self._package}.{_METAS}.{home}", function))
         elif key == _FORWARD:
-            self.forward.setdefault(f"{self._package}.{_FORWARD}.{part}", []).append(name)
+            self.forward.setdefault(f"{self._package}.{_FORWARD}.{home}", []).append(name)
         elif key == _AUTOCAST:
-            self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{part}", function))
+            self.wrappers.append((name, "Autocast", f"{self._package}.{_AUTOCAST}.{home}", function))
         elif key.startswith("Autograd") or key == "ADInplaceOrView":
             folder = _FOLDERS.get(key, "autograd")
-            self.wrappers.append((name, key, f"{self._package}.{folder}.{part}", function))
+            self.wrappers.append((name, key, f"{self._package}.{folder}.{home}", function))
         else:
-            module = f"{self._package}.{_FOLDERS.get(key, 'composites')}.{part}"
+            module = f"{self._package}.{_FOLDERS.get(key, 'composites')}.{home}"
             dense = f"{function}_dense" if "dense" in shims else ""
             arrays = f"{function}_arrays" if "arrays" in shims else ""
             self.kernels.append((name, key, module, function, dense, arrays))
 
-    def _add(self, name: str, part: str, kernels: tuple[Any, ...]) -> None:
+    def _add(self, name: str, home: str, kernels: tuple[Any, ...]) -> None:
         if kernels[0] == _UFUNC:
             note_ufunc(*self.kernels[-1][2:4], kernels[1:])
             return
         key, module, *functions = kernels
         if key == _METAS:
-            self.fakes.append((name, f"{self._package}.{_METAS}.{part}", module))
+            self.fakes.append((name, f"{self._package}.{_METAS}.{home}", module))
             return
         if module.startswith("."):
             module = f"{self._package}{module}"
@@ -170,17 +169,17 @@ class _Expanded:
             self.kernels.append((name, key, module, general, dense, arrays))
 
 
-def functions_of(package: str, homes: Mapping[str, str], parts: Sequence[str]) -> Callable[[str], Any]:
+def functions_of(package: str, homes: Mapping[str, str], modules: Sequence[str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package of schema modules: `homes` says which module has a function, other names
     are looked for in all of them."""
 
     def __getattr__(name: str) -> Any:
-        if name in parts:
+        if name in modules:
             return import_late(f"{package}.{name}")
         is_special = name.startswith("__") and name.endswith("__")
-        candidates = (homes[name],) if name in homes else () if is_special else parts
-        for part in candidates:
-            module = import_late(f"{package}.{part}")
+        candidates = (homes[name],) if name in homes else () if is_special else modules
+        for home in candidates:
+            module = import_late(f"{package}.{home}")
             if name in module.__dict__:
                 found = module.__dict__[name]
                 setattr(sys.modules[package], name, found)

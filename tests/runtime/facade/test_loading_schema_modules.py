@@ -66,7 +66,7 @@ print(json.dumps([len(names), missing, where, before, declaration, loaded()]))
 
 
 def test_a_part_is_imported_while_another_thread_holds_the_lock() -> None:
-    """Note [Parts and the lock]: else who holds it, and asks what an operator is, could wait for ever."""
+    """Note [Schema modules and the lock]: else who holds it, and asks what an operator is, could wait for ever."""
     assert told("""
 from opwright_core.dispatch.registry.tables import registry
 with registry.lock:
