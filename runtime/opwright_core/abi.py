@@ -79,8 +79,8 @@ def install(
     *,
     trusted: bool = False,
 ) -> None:
-    """Define the operators of a generated package, and register what handles them (`parts.install`). Kernels that are
-    `trusted` return what is declared, and raise errors that say what is wrong.
+    """Define the operators of a generated package, and register what handles them (`schema_modules.install`). Kernels
+    that are `trusted` return what is declared, and raise errors that say what is wrong.
 
     Raises ImportError where the package was generated for a version of this module that it does not support.
     """

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from opwright_codegen.schema.defaults import Default, EnumName, default_of
@@ -148,7 +149,7 @@ class Return:
         return f"{text} {self.name}" if self.name is not None else text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FunctionSchema:
     """An operator's name, arguments (those after `*` have `kwarg_only`) and returns. `span` is where it was read."""
 
@@ -230,7 +231,7 @@ class FunctionSchema:
         """Return the keyword-only arguments that the operator writes its results to."""
         return tuple([a for a in self.arguments if a.kwarg_only and a.is_write])
 
-    @property
+    @cached_property
     def mutated_arguments(self) -> tuple[Argument, ...]:
         """Return every argument that the operator writes to."""
         return tuple([a for a in self.arguments if a.is_write])
@@ -242,14 +243,14 @@ class FunctionSchema:
         mutated, own = [a for a in self.mutated_arguments if a.type.is_tensor_like], self.self_argument
         return tuple(sorted(mutated, key=lambda a: 0 if a is own else 1 if a.kwarg_only else 2)) if mutated else ()
 
-    @property
+    @cached_property
     def self_argument(self) -> Argument | None:
         """Return the positional argument called `self`; for an in-place operator without one, the first."""
         positional = self.positional
         named = next((a for a in positional if a.name == "self"), None)
         return named or (positional[0] if positional and self.name.inplace else None)
 
-    @property
+    @cached_property
     def kind(self) -> SchemaKind:
         """Return what variant the schema is, from its text alone: an in-place name whose self is written to and
         returned, else out arguments that are returned, else any written argument, else functional."""
@@ -273,7 +274,7 @@ class FunctionSchema:
         is_plain = all(a.type == _TENSOR for a in outs)
         return self.returned_arguments == (tuple([a for a in outs if not a.is_scratch]) if is_plain else ())
 
-    @property
+    @cached_property
     def returned_arguments(self) -> tuple[Argument | None, ...]:
         """Return for each result the written argument that it is, by its alias set; None where it is new."""
         known: dict[tuple[Annotation, ...], Argument] = {}

@@ -69,14 +69,15 @@ def filled(head: str, items: Sequence[str], tail: str, indent: int = 0) -> str:
     line as fit."""
     first, last = [f"{item}," for item in items[:-1]], items[-1]
     is_short = indent + 4 + len(last) + len(tail) <= LINE  # else the tail has a line of its own
-    lines = [head]
+    lines, line, inner, room = [], head, "    " if head else "", LINE - indent
     for item in [*first, f"{last}{tail}" if is_short else last]:
-        between = " " if lines[-1].endswith(",") else ""
-        if indent + len(lines[-1]) + len(between) + len(item) <= LINE:
-            lines[-1] += f"{between}{item}"
+        longer = f"{line} {item}" if line.endswith(",") else f"{line}{item}"
+        if len(longer) <= room:
+            line = longer
         else:
-            lines.append(f"{'    ' if head else ''}{item}")
-    return f"\n{' ' * indent}".join(lines if is_short else [*lines, tail])
+            lines.append(line)
+            line = f"{inner}{item}"
+    return f"\n{' ' * indent}".join([*lines, line] if is_short else [*lines, line, tail])
 
 
 def _broken(head: str, items: Sequence[str], tail: str, indent: int) -> str:

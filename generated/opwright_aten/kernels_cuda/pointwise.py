@@ -106,7 +106,7 @@ def rsub_Scalar_of_arrays(self: Any, other: Any, alpha: Any, out: Any = None) ->
     )
 
 
-rsub_Scalar = cuda_kernel("TNN", rsub_Scalar_of_arrays, (0, 1, 2), metas.rsub_Scalar, operands=(1, 0))
+rsub_Scalar = cuda_kernel("TNN", rsub_Scalar_of_arrays, (0, 1, 2), metas.rsub_Scalar, operands=(0, 1))
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 rsub_Scalar_out = out_variant(rsub_Scalar)
 

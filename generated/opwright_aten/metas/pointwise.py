@@ -41,7 +41,7 @@ def rsub_Tensor(self: Any, other: Any, alpha: Any) -> Any:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 @alike("TN1", "fc")
 def rsub_Scalar(self: Any, other: Any, alpha: Any) -> Any:
-    return rules.pointwise(other, self, alpha=alpha, accepts_operands="integer floating complex")
+    return rules.pointwise(self, other, alpha=alpha, accepts_operands="integer floating complex")
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor

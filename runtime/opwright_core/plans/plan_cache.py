@@ -39,10 +39,10 @@ class CachedSpec(TensorSpec):
         return found
 
     def is_that_of(self, target: Any) -> bool:
-        """Whether the result is what an array is that is written in place, row-major, and nothing is cast: remembered,
+        """Whether the result is what an array is that is written in place, row-major, and no array is cast: remembered,
         since the key has all of it."""
         is_alike = target.dtype is self.dtype and target.strides == self.steps and target.shape == self.shape
-        self.is_laid_out = is_alike and not self.casts and not self.nondense
+        self.is_laid_out = is_alike and (not self.casts or self.numbers is not None) and not self.nondense
         return self.is_laid_out
 
 

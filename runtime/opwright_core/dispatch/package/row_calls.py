@@ -12,7 +12,7 @@ from typing import Any, Final
 from numpy import ndarray
 
 from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_shims import bound_kernel, name_error
+from opwright_core.dispatch.package.row_shims import bound_kernel, name_error, picker
 from opwright_core.dispatch.package.row_writes import written_call
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_keys import leading_tensors, rest_key
@@ -23,24 +23,24 @@ __all__ = ["quick_call"]
 
 Function = Callable[..., Any]
 Parts = tuple[Function, Function, Function, Function]
+_TENSORS: Final = frozenset("TOLtolPpQq")  # letters of tensors and lists of them
 
 
 def quick_call(row: Row, general: Function) -> Function:
     """Return the shim of a row in Python: `general` itself where there is no faster one."""
     count = leading_tensors(row.kinds)
-    operands = row.operand_positions()
-    if row.cache is None or row.is_native or row.results != 1 or count == 0 or operands != tuple(range(len(operands))):
+    if row.cache is None or row.is_native or row.results != 1 or (count == 0 and _TENSORS.intersection(row.kinds)):
         return general
     if row.writes:
         return written_call(row, general)
-    made = _MAKERS.get((count, len(row.kinds) - count))
+    made = _MAKERS.get((count, len(row.kinds) - count)) or _MORE.get(count)
     return general if made is None else made(row, general, _parts(row, count))
 
 
 def _parts(row: Row, count: int) -> Parts:
     """Return four functions: look-up of a cached spec, kernel, cast of operands, key of the last arguments."""
     assert row.cache is not None
-    return row.cache.get, _of_all(row), _caster(len(row.operand_positions())), rest_key(row.kinds[count:])
+    return row.cache.get, _of_all(row), _caster(row.operand_positions()), rest_key(row.kinds[count:])
 
 
 def _of_all(row: Row) -> Function:
@@ -48,16 +48,19 @@ def _of_all(row: Row) -> Function:
     kernel, passed = bound_kernel(row), row.passed_positions()
     if passed == tuple(range(len(row.kinds))):
         return kernel
-    if passed == (0,):
-        return lambda first, *others: kernel(first)
-    return lambda *values: kernel(*[values[position] for position in passed])
+    pick = picker(passed)
+    return (lambda first, *others: kernel(first)) if passed == (0,) else lambda *values: kernel(*pick(values))
 
 
-def _caster(count: int) -> Function:
-    """Return a function that casts the first arguments, the operands, as a spec says."""
+def _caster(operands: tuple[int, ...]) -> Function:
+    """Return a function that casts the operands among the arguments, as a spec says."""
+    pick = picker(operands)
 
     def cast(spec: Any, *values: Any) -> Sequence[Any]:
-        return (*cast_operands(spec, values[:count]), *values[count:])
+        found = list(values)
+        for position, value in zip(operands, cast_operands(spec, pick(values)), strict=True):
+            found[position] = value
+        return found
 
     return cast
 
@@ -120,37 +123,18 @@ def _one_and_one(row: Row, general: Function, parts: Parts) -> Function:
     return shim
 
 
-def _one_and_two(row: Row, general: Function, parts: Parts) -> Function:
+def _one_and_more(row: Row, general: Function, parts: Parts) -> Function:
     find, kernel, cast, rest_of = parts
 
-    def shim(self: Tensor, a: Any, b: Any) -> Any:
+    def shim(self: Tensor, *rest: Any) -> Any:
         x = self.array
-        spec = find((x.shape, x.strides, x.dtype, rest_of(a, b)))
+        spec = find((x.shape, x.strides, x.dtype, rest_of(*rest)))
         if spec is None:
-            return general(self, a, b)
+            return general(self, *rest)
         try:
             if spec.casts:
-                x, a, b = cast(spec, x, a, b)
-            return _made(spec, kernel(x, a, b), x)
-        except Exception as error:
-            name_error(error, row)
-            raise
-
-    return shim
-
-
-def _one_and_three(row: Row, general: Function, parts: Parts) -> Function:
-    find, kernel, cast, rest_of = parts
-
-    def shim(self: Tensor, a: Any, b: Any, c: Any) -> Any:
-        x = self.array
-        spec = find((x.shape, x.strides, x.dtype, rest_of(a, b, c)))
-        if spec is None:
-            return general(self, a, b, c)
-        try:
-            if spec.casts:
-                x, a, b, c = cast(spec, x, a, b, c)
-            return _made(spec, kernel(x, a, b, c), x)
+                x, *rest = cast(spec, x, *rest)
+            return _made(spec, kernel(x, *rest), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -215,19 +199,35 @@ def _three(row: Row, general: Function, parts: Parts) -> Function:
     return shim
 
 
-def _three_and_two(row: Row, general: Function, parts: Parts) -> Function:
+def _three_and_more(row: Row, general: Function, parts: Parts) -> Function:
     find, kernel, cast, rest_of = parts
 
-    def shim(self: Tensor, other: Tensor, third: Tensor, a: Any, b: Any) -> Any:
+    def shim(self: Tensor, other: Tensor, third: Tensor, *rest: Any) -> Any:
         x, y, z = self.array, other.array, third.array
         seen = x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, z.shape, z.strides, z.dtype
-        spec = find((*seen, rest_of(a, b)))
+        spec = find((*seen, rest_of(*rest)))
         if spec is None:
-            return general(self, other, third, a, b)
+            return general(self, other, third, *rest)
         try:
             if spec.casts:
-                x, y, z, a, b = cast(spec, x, y, z, a, b)
-            return _made(spec, kernel(x, y, z, a, b), x, y, z)
+                x, y, z, *rest = cast(spec, x, y, z, *rest)
+            return _made(spec, kernel(x, y, z, *rest), x, y, z)
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _of_no_tensor(row: Row, general: Function, parts: Parts) -> Function:
+    find, kernel, _, key_of = parts
+
+    def shim(*args: Any) -> Any:
+        spec = find(key_of(*args))
+        if spec is None:
+            return general(*args)
+        try:
+            return _made(spec, kernel(*args), None)
         except Exception as error:
             name_error(error, row)
             raise
@@ -239,10 +239,9 @@ def _three_and_two(row: Row, general: Function, parts: Parts) -> Function:
 _MAKERS: Final[dict[tuple[int, int], Callable[[Row, Function, Parts], Function]]] = {
     (1, 0): _one,
     (1, 1): _one_and_one,
-    (1, 2): _one_and_two,
-    (1, 3): _one_and_three,
     (2, 0): _two,
     (2, 1): _two_and_one,
     (3, 0): _three,
-    (3, 2): _three_and_two,
 }
+# For other numbers of arguments, by how many tensors there are.
+_MORE: Final = {0: _of_no_tensor, 1: _one_and_more, 3: _three_and_more}

@@ -64,6 +64,8 @@ def _one_and_one(row: Row, general: Function) -> Function:
         if spec is None or not (spec.is_laid_out or spec.is_that_of(x)):
             return general(self, a)
         try:
+            if spec.numbers is not None:
+                (a,) = spec.numbers
             if (returned := kernel(x, a, out=x)) is not x:
                 Plan(spec).store(returned, x)
             return self

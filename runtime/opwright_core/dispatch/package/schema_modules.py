@@ -80,7 +80,7 @@ def install(
 
 def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, str]) -> None:
     """Raise RegistrationError for a kernel of an operator that another package, or a Library, has one of at that key:
-    which is handled would depend on the order of imports."""
+    which one runs would depend on the order of imports."""
     with registry.lock:
         for name, key, module, *_ in kernels:
             known = registry.operators.get(name)
