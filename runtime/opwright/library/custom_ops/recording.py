@@ -23,6 +23,7 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["OperatorContext", "by_position", "context_of", "counting", "finish", "keep", "new_node", "refuse_keyword"]
 Function = Callable[..., Any]
 new_node: Final = object.__new__
+_PLAIN: Final = frozenset((bool, int, float, str))
 
 
 class _NeedsInputGrad:
@@ -214,8 +215,21 @@ def counting(operator: Operator, setup_context: Function | None) -> Function | N
     if signature.fewest >= signature.positional:
         return setup_context
 
-    def call(ctx: OperatorContext, inputs: tuple[Any, ...], *rest: Any) -> None:
-        ctx.count = len(signature.split(tuple(inputs))[0])
+    fewest = signature.fewest
+    defaults = [(n, signature.defaults[n]) for n in range(signature.positional - 1, fewest - 1, -1)]
+
+    def call(ctx: OperatorContext, inputs: Sequence[Any], *rest: Any) -> None:
+        for position, default in defaults:
+            value = inputs[position]
+            if value is not default:
+                if type(value) not in _PLAIN or not value:  # 0.0 and -0.0 differ
+                    ctx.count = len(signature.split(tuple(inputs))[0])
+                    break
+                if type(value) is not type(default) or value != default:
+                    ctx.count = position + 1
+                    break
+        else:
+            ctx.count = fewest
         if setup_context is not None:
             setup_context(ctx, inputs, *rest)
 
