@@ -61,6 +61,11 @@ class Errors:
     def __len__(self) -> int:
         return len(self._found)
 
+    @property
+    def found(self) -> tuple[SchemaError, ...]:
+        """Return the problems, in the order in which they were found."""
+        return tuple(self._found)
+
     def add(self, error: SchemaError) -> None:
         """Record a problem that is not known yet; a group adds its members.
 
@@ -69,6 +74,11 @@ class Errors:
         for member in error.errors if isinstance(error, SchemaErrors) else (error,):
             if self._is_new(member):
                 self._found.append(member)
+
+    def extend(self, others: Errors) -> None:
+        """Record the problems of another collection that are not known yet."""
+        for each in others.found:
+            self.add(each)
 
     def advise(self, error: SchemaError) -> None:
         """Record a piece of advice that is not known yet."""

@@ -81,8 +81,8 @@ _HOMES = {
 # The modules that are names here.
 _MODULES = (
     "_subclasses", "amp", "array_api", "autograd", "cuda", "dispatch", "fake", "fake_profile", "fft", "func", "fx",
-    "library", "linalg", "masked", "nn", "plugins", "python_dispatch", "random", "signal", "special", "symbolic",
-    "testing", "utils",
+    "library", "linalg", "masked", "nn", "overrides", "plugins", "python_dispatch", "random", "signal", "special",
+    "symbolic", "testing", "utils",
 )  # fmt: skip
 __getattr__, __dir__ = _of_package(_HOMES, _MODULES)
 _former_names.install()

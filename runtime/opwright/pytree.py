@@ -138,6 +138,11 @@ def register_pytree_node(
     _kinds[cls] = _Kind(flatten_fn, unflatten_fn, None if found is None else lambda value: found(value)[0])
 
 
+def is_registered(cls: type) -> bool:
+    """Whether values of a class are taken apart, by itself and not as of a class that it derives from."""
+    return cls in _kinds
+
+
 def _kind_of(tree: Any, is_leaf: IsLeaf) -> tuple[Any, _Kind | None]:
     if is_leaf is not None and is_leaf(tree):
         return None, None

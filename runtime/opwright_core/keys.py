@@ -50,11 +50,12 @@ AUTOGRAD_PRIVATEUSE1: Final = 1 << 26
 AUTOGRAD_META: Final = 1 << 27
 AUTOGRAD_CUDA: Final = 1 << 28
 AUTOGRAD_CPU: Final = 1 << 29
-# (30 to 39 are for Autograd of more backends, 44 to 59 free)
+# (30 to 39 are for Autograd of more backends, 45 to 59 free)
 TRACER: Final = 1 << 40
 AUTOCAST: Final = 1 << 41
 BATCHED: Final = 1 << 42
 FRONT_MODE: Final = 1 << 43
+PRE_DISPATCH: Final = 1 << 44  # a class with `__torch_function__`
 
 PRIVATE: Final = GRAD | VIEW | NONDENSE | TANGENT | NO_GRAD | INFERENCE | ANOMALY | PYTHON_DISPATCHER
 BACKENDS: Final = CPU | CUDA | PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3 | META
@@ -111,6 +112,7 @@ class DispatchKey(enum.Enum):
     Autocast = AUTOCAST
     Batched = BATCHED
     FrontMode = FRONT_MODE
+    PreDispatch = PRE_DISPATCH
     Autograd = "Autograd"
     CompositeImplicitAutograd = "CompositeImplicitAutograd"
     CompositeExplicitAutograd = "CompositeExplicitAutograd"

@@ -16,6 +16,7 @@ from opwright_codegen.output.editor_schema import editor_schemas
 from opwright_codegen.output.freshness import kernel_files, named_files, named_modules
 
 if TYPE_CHECKING:
+    from opwright_codegen.errors import SchemaError
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
 __all__ = ["Job", "job_of"]
@@ -26,7 +27,8 @@ class Job:
     """The data of one run of the generator. `project` is the folder of the configuration that names its schemas,
     `namespace` that of operators which are declared without one; `named` are the modules that schemas name by path,
     `files` the CUDA sources, as far as they were read; `left_out` the operators that a framework of `bindings` cannot
-    take, and `targets` all files, as far as they were rendered."""
+    take, `derivatives_left_out` why entries of a file of PyTorch are, and `targets` all files, as far as they were
+    rendered."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -46,6 +48,7 @@ class Job:
     named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
+    derivatives_left_out: list[SchemaError] = field(default_factory=list)
     targets: set[str] = field(default_factory=set)
 
     @property

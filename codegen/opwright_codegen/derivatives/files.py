@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from opwright_codegen.derivatives.checks import (
@@ -14,11 +15,18 @@ from opwright_codegen.derivatives.checks import (
     gradient_problems,
     has_mixed_outputs,
 )
+from opwright_codegen.derivatives.counterparts import is_pytorchs
 from opwright_codegen.derivatives.entries import Block, Entry, Line, read_derivative_entries
 from opwright_codegen.derivatives.foreign import ForeignFormulas
-from opwright_codegen.derivatives.formulas import Formulas
+from opwright_codegen.derivatives.formulas import Foreign, Formulas
 from opwright_codegen.derivatives.made import made_derivatives
-from opwright_codegen.derivatives.model import Derivative, DerivativeSet, Differentiability, ForwardDerivative
+from opwright_codegen.derivatives.model import (
+    DEFAULT_KEY,
+    Derivative,
+    DerivativeSet,
+    Differentiability,
+    ForwardDerivative,
+)
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
@@ -29,6 +37,9 @@ from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Text
 
 __all__ = ["Language", "derivatives_of_expressions", "read_derivatives", "read_derivatives_text"]
+
+
+_SHIPPED = "opwright_kernels"  # its functions have names of PyTorch's now and then, and arguments in another order
 
 
 class Language(Protocol):
@@ -50,15 +61,18 @@ def read_derivatives(
     operators: OperatorSet,
     functions: KernelModules | None = None,
     used: Sequence[UsedPackage] = (),
+    *,
+    is_lax: bool = False,
 ) -> DerivativeSet:
     """Return the derivatives that the file declares, for these operators.
 
     With `functions`, the modules of backward functions, formulas are in our language and every name in them is
     resolved, to operators of the same namespace or of the packages `used` too. Without, the file is one of PyTorch:
-    formulas in C++ stay the text that they are.
+    formulas in C++ stay the text that they are. A file of PyTorch that is read with `functions` has its formulas in C++
+    read as far as there are counterparts; with `is_lax` entries of others are left out, else they are errors.
     Raises SchemaErrors with everything that is wrong.
     """
-    return _read(read_source(path), operators, functions, used)
+    return _read(read_source(path), operators, functions, used, is_lax)
 
 
 def derivatives_of_expressions(
@@ -75,19 +89,28 @@ def read_derivatives_text(
     functions: KernelModules | None = None,
     path: str = "<text>",
     used: Sequence[UsedPackage] = (),
+    *,
+    is_lax: bool = False,
 ) -> DerivativeSet:
     """Read the derivatives of a file that holds `text`."""
-    return _read(Source(path, text), operators, functions, used)
+    return _read(Source(path, text), operators, functions, used, is_lax)
 
 
 def _read(
-    source: Source, operators: OperatorSet, functions: KernelModules | None, used: Sequence[UsedPackage]
+    source: Source,
+    operators: OperatorSet,
+    functions: KernelModules | None,
+    used: Sequence[UsedPackage],
+    is_lax: bool = False,
 ) -> DerivativeSet:
     errors = Errors()
     formulas = None if functions is None else _formulas(operators, functions, used)
+    if formulas is not None and is_pytorchs(source.text):
+        formulas = replace(formulas, foreign=_foreign(formulas, functions, used, is_lax))
     language: Language = formulas or ForeignFormulas()
     found: dict[str, dict[str, Differentiability]] = {}
     first: dict[str, Entry] = {}
+    left_out: list[SchemaError] = []
     for entry in read_derivative_entries(source, errors, operators.namespace):
         try:
             operator = _find_operator(entry, operators)
@@ -98,11 +121,13 @@ def _read(
             first[operator.name] = entry
             check_arguments(entry, operator.schema)
             check_outputs(entry, operator.schema)
-            for condition in entry.conditions:
-                language.check_condition(operator.schema, condition)
-            found[operator.name] = {
-                block.key: _read_block(block, entry, operator, language, errors) for block in entry.blocks
-            }
+            blocks, wrong = _read_blocks(entry, operator, language)
+            if is_lax and formulas is not None and formulas.foreign is not None:
+                left_out += wrong.found
+            else:
+                errors.extend(wrong)
+            if blocks or not wrong:
+                found[operator.name] = blocks
         except SchemaError as error:
             errors.add(error)
         if len(errors) >= MAX_ERRORS:
@@ -110,7 +135,16 @@ def _read(
     errors.raise_if_any()
     if formulas is not None:
         found |= made_derivatives(operators, formulas, first)
-    return DerivativeSet(found, (source,))
+    return DerivativeSet(found, (source,), tuple(left_out))
+
+
+def _foreign(formulas: Formulas, functions: KernelModules | None, used: Sequence[UsedPackage], is_lax: bool) -> Foreign:
+    """Return what formulas in C++ call by their own names. Where kernels are not known, neither is what has one, but
+    operators of other packages."""
+    own = {name for name, found in formulas.functions.items() if not found.module.startswith(_SHIPPED)}
+    others = {name for package in used for name in (*package.functions, *package.methods)}
+    every = others.union(*formulas.operators.values())
+    return Foreign(own, others if is_lax else every)
 
 
 def _formulas(operators: OperatorSet, functions: KernelModules, used: Sequence[UsedPackage]) -> Formulas:
@@ -158,6 +192,27 @@ def _elsewhere(entry: Entry, operators: OperatorSet) -> SchemaError:
 
 def _stem(schema: FunctionSchema) -> tuple[str, str]:
     return schema.name.namespace, schema.name.stem
+
+
+def _read_blocks(entry: Entry, operator: Operator, language: Language) -> tuple[dict[str, Differentiability], Errors]:
+    """Return what the entry says by key, without the keys whose formulas are wrong, and what is wrong with these. There
+    is nothing for a key where the default is wrong."""
+    errors = Errors()
+    for condition in entry.conditions:
+        try:
+            language.check_condition(operator.schema, condition)
+        except SchemaError as error:
+            errors.add(error)
+    is_wrong = bool(errors)
+    blocks = {}
+    for block in entry.blocks:
+        own = Errors()
+        blocks[block.key] = _read_block(block, entry, operator, language, own)
+        errors.extend(own)
+        if own:
+            del blocks[block.key]
+            is_wrong = is_wrong or block.key == DEFAULT_KEY
+    return {} if is_wrong else blocks, errors
 
 
 def _read_block(

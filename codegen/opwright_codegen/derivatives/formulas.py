@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from opwright_codegen.derivatives.counterparts import translated
 from opwright_codegen.derivatives.foreign import refuse_sizes
 from opwright_codegen.derivatives.model import Derivative, ForwardDerivative, ForwardKind, Saved
 from opwright_codegen.errors import Errors, SchemaError, nearest
@@ -30,7 +31,7 @@ from opwright_codegen.kernels.modules import KernelFunction
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Text
 
-__all__ = ["Formulas"]
+__all__ = ["Foreign", "Formulas"]
 
 # What is known of a tensor without its data: read when the operator is called, so that the tensor need not be kept.
 _FACTS = frozenset(("shape", "dtype", "device", "ndim", "layout"))
@@ -43,6 +44,15 @@ _OTHER_ATTRIBUTES = frozenset(("T", "mT", "H", "mH", "real", "imag", "conjugate"
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign:
+    """A file of PyTorch's, with formulas in C++: the user's own `functions`, by which those of C++ are called, and the
+    `operators` that have a kernel here."""
+
+    functions: Collection[str]
+    operators: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Formulas:
     """The reader of formulas over `operators` (names of packets, by the namespace of the entry), the `methods` of
     tensors, and backward `functions`."""
@@ -50,6 +60,14 @@ class Formulas:
     operators: Mapping[str, Collection[str]]
     methods: Collection[str]
     functions: Mapping[str, KernelFunction]
+    foreign: Foreign | None = None
+
+    def read(self, text: Text, schema: FunctionSchema) -> Formula:
+        """Return the formula `text`, its names not resolved yet."""
+        refuse_sizes(text, is_ours=self.foreign is None)
+        if self.foreign is None:
+            return parse(text)
+        return translated(text, schema, self.foreign.functions, self.foreign.operators)
 
     def callable(self, schema: FunctionSchema) -> Collection[str]:
         """Return the operators that formulas of an entry with this schema may call."""
@@ -59,8 +77,7 @@ class Formulas:
         self, schema: FunctionSchema, inputs: tuple[str, ...], text: Text, outputs: tuple[int, ...]
     ) -> Derivative:
         """Return the gradients of `inputs` by the formula `text`; `outputs` are positions of those with a gradient."""
-        refuse_sizes(text, is_ours=True)
-        formula = parse(text)
+        formula = self.read(text, schema)
         reason = _reason(formula)
         if reason is not None:
             return Derivative(inputs, text, formula, reason=reason)
@@ -96,15 +113,14 @@ class Formulas:
             case "auto_element_wise":
                 return self._element_wise(schema, outputs, text, derivatives[0])
             case _:
-                refuse_sizes(text, is_ours=True)
-                formula = _resolve_forward(parse(text), schema, inputs, self)
+                formula = _resolve_forward(self.read(text, schema), schema, inputs, self)
                 self._check(formula)
                 check_sorts(formula, schema, inputs=inputs)
                 return _forward(outputs, text, ForwardKind.WRITTEN, formula)
 
     def check_condition(self, schema: FunctionSchema, text: Text) -> None:
         """Raise SchemaErrors for a condition of `output_differentiability` that is no formula over the arguments."""
-        resolve(parse(text), Scope.for_composite(schema, self.callable(schema)))
+        resolve(self.read(text, schema), Scope.for_composite(schema, self.callable(schema)))
 
     def _element_wise(
         self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivative: Derivative
@@ -114,7 +130,8 @@ class Formulas:
             message = "auto_element_wise needs the formula of the input's gradient"
             raise SchemaError("auto-element-wise", message, text.span)
         (name,) = derivative.inputs
-        written = resolve(parse(derivative.text), Scope.for_derivative(schema, self.callable(schema), self.functions))
+        scope = Scope.for_derivative(schema, self.callable(schema), self.functions)
+        written = resolve(self.read(derivative.text, schema), scope)
 
         def change(part: Formula) -> Formula | None:
             match part:

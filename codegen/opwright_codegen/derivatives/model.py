@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula.ast import Formula
 from opwright_codegen.read.model import Operator
 from opwright_codegen.source import Source, Span, Text
@@ -109,10 +110,12 @@ class Differentiability:
 
 @dataclass(frozen=True, slots=True)
 class DerivativeSet:
-    """The derivatives of all operators: by qualified name, and there by key (`Default` for all others)."""
+    """The derivatives of all operators: by qualified name, and there by key (`Default` for all others). Entries of a
+    file of PyTorch may be `left_out`, each for a reason."""
 
     entries: Mapping[str, Mapping[str, Differentiability]]
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
+    left_out: tuple[SchemaError, ...] = field(default=(), compare=False, repr=False)
 
     def find(self, operator: str, key: str = DEFAULT_KEY) -> Differentiability | None:
         """Return what is declared for the operator under `key`, else by default; None where there is nothing."""

@@ -3,6 +3,7 @@ manners. The further rules for schema files (how out and in-place variants look)
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from opwright_codegen.errors import SchemaError
@@ -25,11 +26,17 @@ _CONSTANTS: Final = frozenset(
 )
 
 
-def definition_problems(schema: FunctionSchema) -> tuple[list[SchemaError], list[SchemaError]]:
-    """Return what PyTorch refuses in the definition of an operator, and what it takes though it is bad manners."""
+def definition_problems(
+    schema: FunctionSchema, classes: Collection[str] = ()
+) -> tuple[list[SchemaError], list[SchemaError]]:
+    """Return what PyTorch refuses in the definition of an operator, and what it takes though it is bad manners.
+    `classes` are the names of classes that are registered as types."""
+    known = {f"unknown type specifier '{name}'" for name in classes}
     refused: list[SchemaProblem] = []
     taken: list[SchemaProblem] = []
     for problem in find_problems(schema):
+        if problem.message in known:
+            continue
         if problem.code in _REFUSED:
             refused.append(problem)
         elif (is_taken := _is_taken(problem, schema)) is not None:

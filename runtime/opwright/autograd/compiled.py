@@ -12,7 +12,7 @@ from opwright.autograd.accumulate import accumulate
 from opwright.autograd.engine import compiled_pass, error_of_circle, running
 from opwright.autograd.formulas import gradients_for
 from opwright.autograd.gradients import fit
-from opwright.autograd.modes import without_recording
+from opwright.autograd.modes import below_classes, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded
 from opwright.autograd.recorders import configure_recording
 from opwright.autograd.recording import refresh
@@ -47,7 +47,7 @@ def _configure() -> None:
     adding = ops.aten.add.Tensor
     fast.configure(
         accumulate=accumulate, np_add=np.add, add=(adding.table, adding.call), fit=fit, Recorded=Recorded,
-        pass_modes=without_recording(None), running_pass=running, run_uncommon=_run_uncommon,
+        pass_modes=below_classes(without_recording(None)), running_pass=running, run_uncommon=_run_uncommon,
         finish_uncommon=_finish_uncommon, gradients_for=gradients_for, error_of_circle=error_of_circle,
         AccumulateGrad=AccumulateGrad,
     )  # fmt: skip

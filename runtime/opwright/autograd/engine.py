@@ -22,7 +22,7 @@ from opwright.autograd import anomaly
 from opwright.autograd.accumulate import accumulate
 from opwright.autograd.gradients import add, fit
 from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
-from opwright.autograd.modes import with_recording, without_recording
+from opwright.autograd.modes import below_classes, with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
 from opwright.autograd.reach import count_uses, leading_to, reachable
 from opwright.inspection.kernel_sources import name_backward
@@ -56,7 +56,7 @@ def run(
     outer, outer_pass = active_modes(), running.get()
     try:  # (Note [Interrupted blocks])
         running.set(current)
-        set_modes(with_recording(outer) if create_graph else without_recording(outer))
+        set_modes(below_classes(with_recording(outer) if create_graph else without_recording(outer)))
         current.begin(roots)
         del roots
         current.run()

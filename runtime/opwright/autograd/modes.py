@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
 from opwright.guards.blocks import modes_or_none
-from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, TANGENT, VIEW
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, PRE_DISPATCH, TANGENT, VIEW
 from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 
 __all__ = [
@@ -27,6 +27,7 @@ _Outer = tuple[Modes | None, Any]  # the modes before a switch was entered, and 
 _RECORDED: Final = GRAD | VIEW
 _DIFFERENTIATED: Final = _RECORDED | AUTOGRAD | TANGENT
 _NOT_RECORDED: Final = Modes(NO_GRAD, ~_RECORDED)
+_BELOW_CLASSES: Final = Modes(0, ~PRE_DISPATCH)
 
 
 def is_grad_enabled() -> bool:
@@ -53,6 +54,11 @@ def with_recording(modes: Modes | None) -> Modes | None:
     mask = modes.mask | _RECORDED
     include = modes.include & ~NO_GRAD
     return modes_or_none(include, mask, modes.top)
+
+
+def below_classes(modes: Modes | None) -> Modes:
+    """Return the modes given, but that no class is asked about functions: in a backward pass."""
+    return _BELOW_CLASSES if modes is None else Modes(modes.include, modes.mask & ~PRE_DISPATCH, modes.top)
 
 
 class Switch:

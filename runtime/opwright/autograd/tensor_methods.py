@@ -13,7 +13,18 @@ from opwright.autograd.tangents import current_tangent
 from opwright.creation.checks import check_differentiable
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, set_array, storage_of
-from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BATCHED, FRONT_MODE, GRAD, META, PYTHON, TANGENT, VIEW
+from opwright_core.keys import (
+    ADINPLACEORVIEW,
+    AUTOGRAD,
+    BATCHED,
+    FRONT_MODE,
+    GRAD,
+    META,
+    PRE_DISPATCH,
+    PYTHON,
+    TANGENT,
+    VIEW,
+)
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap
 
@@ -22,7 +33,7 @@ if TYPE_CHECKING:
     from opwright.autograd.nodes import Node
 
 
-_OWN_KEYS = GRAD | VIEW | PYTHON | TANGENT  # of the tensor, whatever its memory is
+_OWN_KEYS = GRAD | VIEW | PYTHON | PRE_DISPATCH | TANGENT  # of the tensor, whatever its memory is
 
 
 @install_methods
@@ -168,7 +179,7 @@ class Differentiable:
             made.extra = Extra(storage_of(self).apart())
         if self.is_inference():
             made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
-        return made
+        return made.as_subclass(type(self)) if self.keys & PRE_DISPATCH else made
 
     @data.setter
     def data(self: Any, value: Tensor) -> None:

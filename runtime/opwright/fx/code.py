@@ -17,6 +17,7 @@ import numpy as np
 from opwright.fx.naming import TAKEN
 from opwright.fx.node import Node
 from opwright.fx.printing import annotation_of
+from opwright.registering.custom_classes import find_custom_class, represented
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.formats import Layout, MemoryFormat
@@ -224,6 +225,11 @@ class _Writer:
         """Return what names a value that Python has no notation for."""
         if callable(value) and hasattr(value, "__name__"):
             return self.function(value)
+        custom = find_custom_class(type(value))
+        if custom is not None and not custom.is_symbolic:
+            text, classes = represented(value)
+            if all(self.object(name, cls) == name for name, cls in classes.items()):
+                return text
         return self.object(f"_{type(value).__name__.lower()}", value)
 
 

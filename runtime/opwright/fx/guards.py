@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,7 +53,7 @@ def evaluate(expression: Expression, values: Mapping[str, Any]) -> Any:
 @dataclass(frozen=True, slots=True)
 class InputGuard:
     """An input as it was traced: a tensor of this dtype, device and layout, whose sizes may be expressions; a number
-    that is a symbol; or a constant."""
+    that is a symbol; a constant; or an instance of a custom class, with what its `guard_fn` listed."""
 
     name: str
     dtype: str | None = None
@@ -61,11 +61,15 @@ class InputGuard:
     shape: tuple[Expression, ...] = ()
     strides: tuple[Expression, ...] = ()
     value: Any = None
+    guard_fn: Callable[[Any], list[Any]] | None = None
+    is_any: bool = False  # nothing is asked of it
 
     def facts(self, given: Any) -> Iterator[tuple[str, Expression, Any]]:
         """Yield what is asked of an input: how it is written, what it was, and what it is here."""
         if self.dtype is None:
-            yield self.name, self.value, given
+            if not self.is_any:
+                asked = given if self.guard_fn is None else list(self.guard_fn(given))
+                yield self.name if self.guard_fn is None else f"guards of {self.name}", self.value, asked
             return
         for dim, (expression, size) in enumerate(zip(self.shape, given.shape, strict=True)):
             yield f"{self.name}.size({dim})", expression, size
@@ -139,6 +143,7 @@ class Guards:
             if guard.dtype is not None
             else f"{guard.name} == {guard.value!r}"
             for guard in self.inputs
+            if not guard.is_any
         ]
         lines += [f"{self.inputs[two].name} is {self.inputs[one].name}" for one, two in self.same]
         return "\n".join([*lines, *map(str, self.conditions)])

@@ -16,6 +16,7 @@ from opwright.fx.recording import ProxyTorchDispatchMode, Recorder
 from opwright.fx.sizes import SYMBOLIC
 from opwright.fx.trees import TreeInfo
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
+from opwright.registering.custom_classes import find_custom_class
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.size import Size
 from opwright_core.dispatch.call.operator import Operator
@@ -160,7 +161,7 @@ class _Inputs:
         sizes = self._recorder.sizes
         names = [] if env is None or sizes is None else [name for name in sizes.origins if name in env.symbols]
         branches = [] if env is None else list(env.guards)
-        inputs = [(node.name, node.meta["val"]) for node in self.nodes]
+        inputs = [(node.name, node.meta["val"], _guarded(node.meta["val"])) for node in self.nodes]
         same, spec = tuple(self.same), self.spec
 
         def worded() -> Guards:
@@ -177,7 +178,16 @@ class _Inputs:
         return worded
 
 
-def _input_guard(name: str, value: Any) -> InputGuard:
+def _guarded(value: Any) -> list[Any]:
+    """Return what the graph relies on of an instance of a custom class, as it is now."""
+    custom = find_custom_class(type(value))
+    return [] if custom is None or custom.guard_fn is None else list(custom.guard_fn(value))
+
+
+def _input_guard(name: str, value: Any, kept: list[Any]) -> InputGuard:
+    custom = find_custom_class(type(value))
+    if custom is not None and custom.is_symbolic:
+        return InputGuard(name, value=kept, guard_fn=custom.guard_fn, is_any=custom.guard_fn is None)
     if not isinstance(value, Tensor):
         return InputGuard(name, value=_expression(value))
     return InputGuard(

@@ -18,6 +18,7 @@ from opwright.generators.generator import Generator
 from opwright.namespaces import ops
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.pytree import tensors_of
+from opwright.registering.custom_classes import CustomClass, find_custom_class
 from opwright.symbolic.locations import users_line
 from opwright.view_layouts import share_memory
 from opwright_core.dispatch.call.operator import Operator
@@ -41,6 +42,7 @@ class Recorder:
         self.sizes = Sizes(self.graph) if fakes is not None and fakes.shape_env is not None else None
         self.has_lines = has_lines
         self._attributes: dict[int, tuple[Any, Node]] = {}  # by the object that a constant is
+        self._instances: dict[int, tuple[Any, Node]] = {}  # of custom classes, given as inputs or returned
         self._values: dict[Node, Any] = {}  # nodes that depend on constants alone, with real values
 
     # From values to nodes
@@ -58,7 +60,27 @@ class Recorder:
             return self._number(value)
         if kind is dict:
             return {name: self.argument(item) for name, item in value.items()}
-        return self.constant(value, "_generator") if isinstance(value, Generator) else value
+        if isinstance(value, Generator):
+            return self.constant(value, "_generator")
+        custom = find_custom_class(kind)
+        return value if custom is None else self._instance(value, custom)
+
+    def _instance(self, value: Any, custom: CustomClass) -> Any:
+        """Return the node that an instance of a custom class came from; itself for a constant."""
+        known = self._instance_node(value)
+        if known is not None:
+            return known
+        if not custom.is_symbolic:
+            return value
+        made = None if custom.reconstruct_fn is None else custom.reconstruct_fn(value, self._instance_node, self)
+        if made is None:
+            return self.constant(value, "_custom_object")
+        self._instances[id(value)] = value, made
+        return made
+
+    def _instance_node(self, value: Any) -> Node | None:
+        found = self._instances.get(id(value))
+        return None if found is None else found[1]
 
     def _number(self, value: Any) -> Any:
         assert self.sizes is not None
@@ -136,6 +158,9 @@ class Recorder:
                 self.sizes.given_by(value, node)
         else:
             node.meta["val"] = value
+            custom = find_custom_class(type(value))
+            if custom is not None and custom.is_input:
+                self._instances[id(value)] = value, node
 
     def input(self, name: str, value: Any) -> Node:
         """Add an input of this value."""

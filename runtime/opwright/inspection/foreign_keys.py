@@ -35,7 +35,7 @@ _FOREIGN: Final = _SHARE_AUTOGRAD_OTHER | frozenset(
         *("Autocast" + backend for backend in (*_FOREIGN_BACKENDS, "PrivateUse1")),
         "AutogradFunctionality", "AutogradNestedTensor", "BatchedNestedTensor", "CompositeImplicitAutogradNestedTensor",
         "Conjugate", "Dense", "FuncTorchBatchedDecomposition", "FuncTorchGradWrapper", "FuncTorchVmapMode", "IDEEP",
-        "MKLDNN", "Named", "Negative", "NestedTensor", "OpenCL", "OpenGL", "PreDispatch", "PythonDispatcher",
+        "MKLDNN", "Named", "Negative", "NestedTensor", "OpenCL", "OpenGL", "PythonDispatcher",
         "PythonTLSSnapshot", "Quantized", "Sparse", "SparseCsr", "TESTING_ONLY_GenericMode",
         "TESTING_ONLY_GenericWrapper", "VmapMode", "ZeroTensor",
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.guards.fork_locks import ForkLock
 from opwright.inspection.meta_formulas import Expression, MetaFormula, RuleCall
+from opwright.registering.custom_classes import declared_classes, is_declared
 from opwright_core.arrays import dtypes
 from opwright_core.errors import RegistrationError
 
@@ -49,12 +50,12 @@ def parse_definition(text: str, manners: list[str] | None = None) -> FunctionSch
     two arguments of one name, a list without default after a default, a default that is none of its type.
 
     Raises RegistrationError for that, if there is no such list, and for what PyTorch refuses: unknown types, a default
-    before `...`, a device without quotes, custom classes (there are none to register).
+    before `...`, a device without quotes, classes that are not registered.
     """
     with _generating.lock:
         from opwright_codegen.schema.definitions import definition_problems
     schema: FunctionSchema = parse(text)
-    refused, taken = definition_problems(schema)
+    refused, taken = definition_problems(schema, declared_classes())
     for problem in refused if manners is not None else (*refused, *taken):
         raise RegistrationError(str(problem))
     for declared in (*(argument.type for argument in schema.arguments), *(result.type for result in schema.returns)):
@@ -68,9 +69,10 @@ def _refuse_classes(declared: Type) -> None:
     from opwright_codegen.schema.types import ClassType, GenericType
 
     base = declared.base()
-    if isinstance(base, ClassType) and base.path != "enum.Enum":
+    if isinstance(base, ClassType) and not is_declared(base.path):
         raise RegistrationError(
-            f"Unknown custom class type {base.class_name} ({base}): no custom classes are registered"
+            f"Unknown custom class type {base.class_name} ({base}): register the class by "
+            "opwright.library.register_custom_class first"
         )
     for inner in base.args if isinstance(base, GenericType) else ():
         _refuse_classes(inner)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
+from opwright.library.custom_classes import register_custom_class
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
 from opwright.questions import hooks
+from opwright.registering.custom_classes import CustomClassBase, MemberType
 from opwright.registering.effects import EffectType
 from opwright.user_kernels.registering import key_of_device, register_array_kernel
 from opwright_core.dispatch.call.operator import Operator
@@ -40,9 +42,11 @@ if TYPE_CHECKING:
     from opwright.testing.checking import opcheck
 
 __all__ = [
+    "CustomClassBase",
     "CustomOpDef",
     "EffectType",
     "Library",
+    "MemberType",
     "check_out_variant",
     "custom_op",
     "define",
@@ -56,6 +60,7 @@ __all__ = [
     "register_array_kernel",
     "register_autocast",
     "register_autograd",
+    "register_custom_class",
     "register_effect",
     "register_fake",
     "register_kernel",

@@ -32,6 +32,14 @@ class Subclassable:
             return func(*args, **(kwargs or {}))
 
     @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Call a function without asking classes, and return its tensors as instances of this one; NotImplemented where
+        instances of another class that this one does not derive from are among the arguments."""
+        return hooks.handlers().preserved(cls, func, types, args, kwargs)
+
+    @classmethod
     def has_dispatch_handler(cls) -> bool:
         """Whether the class has a `__torch_dispatch__` of its own, to be asked for operators on its instances."""
         handler: Any = cls.__torch_dispatch__

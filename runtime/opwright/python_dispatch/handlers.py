@@ -1,4 +1,5 @@
-"""Kernels of the key `Python`: the innermost mode is asked, then the subclasses among the arguments."""
+"""Kernels of the key `Python`: the innermost mode is asked, then the subclasses among the arguments. At PreDispatch
+classes are asked about functions (`overrides`)."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from opwright.guards.keysets import KeySet
 from opwright.namespaces import aten
 from opwright.python_dispatch.aliasing import link_views, written_arguments
 from opwright.python_dispatch.modes import ENTERED, WATCHER, Entered, current_modes, entered, leave
+from opwright.python_dispatch.overrides import call_overrides
 from opwright.python_dispatch.rules import RULES
-from opwright_core.keys import PYTHON, RUNTIME
+from opwright_core.keys import PRE_DISPATCH, PYTHON, RUNTIME
 from opwright_core.state import Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 
@@ -28,6 +30,8 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
 
     Raises TypeError where every handler returns NotImplemented.
     """
+    if keyset.bits & PRE_DISPATCH:
+        return call_overrides(operator, keyset, args, kwargs)
     tensors = overloaded((*args, *kwargs.values()))
     innermost = entered()
     if innermost is None and not tensors:  # the key was included by hand

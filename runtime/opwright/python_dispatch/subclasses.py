@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from opwright.python_dispatch.overrides import ask_of_members, handles_functions
 from opwright.questions import hooks
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dense import nondense_bit
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import as_dtype, get_default_dtype
 from opwright_core.arrays.storage import Extra, storage_of
-from opwright_core.keys import GRAD, PYTHON, VIEW
+from opwright_core.keys import GRAD, PRE_DISPATCH, PYTHON, VIEW
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["attributes_of", "instance_like", "make_subclass", "make_wrapper", "same_history"]
@@ -23,7 +24,9 @@ def make_subclass(cls: type[Sub], data: Tensor, require_grad: bool) -> Sub:
     """Return an instance over the memory of a tensor, without its history."""
     if not isinstance(data, Tensor):
         raise TypeError(f"{cls.__name__} is made from a Tensor, got {type(data).__name__}")
-    made = _bare(cls, data.array, data.keys & ~(GRAD | VIEW | PYTHON) | _bit(cls), Extra(storage_of(data)))
+    made = _bare(
+        cls, data.array, data.keys & ~(GRAD | VIEW | PYTHON | PRE_DISPATCH) | _bit(cls), Extra(storage_of(data))
+    )
     if require_grad:
         made.requires_grad_()
     return made
@@ -49,7 +52,7 @@ def make_wrapper(
     """Return an instance without data that looks like a tensor of this size, dtype and device."""
     fakes = hooks.fakes()
     handled = _bit(cls)
-    if not handled:
+    if not handled & PYTHON:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__: without data, nothing else can serve it")
     shape = tuple(size)
     steps = layouts.contiguous_strides(shape) if strides is None else tuple(strides)
@@ -82,8 +85,12 @@ def instance_like(cls: type[Sub], attributes: dict[str, Any], tensor: Tensor) ->
 
 
 def _bit(cls: type[Tensor]) -> int:
-    """Return the key that instances dispatch by, where their class has a handler."""
-    return PYTHON if cls.has_dispatch_handler() else 0
+    """Return the keys that instances dispatch by, where their class has a handler of operators or of functions."""
+    own = PYTHON if cls.has_dispatch_handler() else 0
+    if not handles_functions(cls):
+        return own
+    ask_of_members(cls)
+    return own | PRE_DISPATCH
 
 
 def _bare(cls: type[Sub], array: Any, keys: int, extra: Extra | None) -> Sub:

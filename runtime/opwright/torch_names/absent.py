@@ -1,4 +1,4 @@
-"""Answers about what is not here: TorchScript, compilers, other processes, cuDNN, overrides by `__torch_function__`."""
+"""Answers about what is not here: TorchScript, compilers, other processes, cuDNN."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 __all__ = [
-    "Nothing", "always", "annotate", "decorator", "disabled_torch_function", "ignored", "no_recording", "notes",
+    "Nothing", "always", "annotate", "decorator", "ignored", "no_recording", "notes",
 ]  # fmt: skip
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -43,11 +43,6 @@ def annotate(kind: object, value: Any) -> Any:
 def no_recording(*args: object, **kwargs: object) -> Any:
     """Return a block that does nothing."""
     return contextlib.nullcontext()
-
-
-def disabled_torch_function(*args: Any, **kwargs: Any) -> Any:
-    """Return that nothing is done, as PyTorch's function of that position. It is never called."""
-    return NotImplemented
 
 
 # Notes that docstrings of PyTorch are made of.

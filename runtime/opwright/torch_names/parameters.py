@@ -13,7 +13,7 @@ from opwright_core.arrays.formats import MemoryFormat
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "canonical_mask", "dtype_or_none", "dtype_says", "group_tensors", "is_tensor_like", "norm_except_dim", "parse_to",
+    "canonical_mask", "dtype_or_none", "dtype_says", "group_tensors", "norm_except_dim", "parse_to",
     "rebuild_parameter", "rebuild_parameter_with_state", "state_of", "typename", "weight_norm",
 ]  # fmt: skip
 
@@ -82,11 +82,6 @@ def parse_to(
         non_blocking = given.pop(0)
     placed = None if device is None else as_device(device)
     return placed, None if dtype is None else as_dtype(dtype), non_blocking, memory_format
-
-
-def is_tensor_like(value: object) -> bool:
-    """Whether a value is a Tensor, or of a class that says how functions of PyTorch take it."""
-    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
 
 
 def state_of(tensor: object) -> Mapping[str, Any]:

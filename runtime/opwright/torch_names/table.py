@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from opwright import overrides
 from opwright.autograd import modes
 from opwright.torch_names import absent, parameters, sequences
 from opwright.torch_names.absent import always, decorator, ignored
@@ -18,7 +19,6 @@ _NONE: Final = always(None)
 _SCRIPTED: Final = ("ScriptModule", "ScriptFunction", "RecursiveScriptModule", "ScriptMethod")
 _SCRIPTS: Final = dict.fromkeys(_SCRIPTED, absent.Nothing)
 _BUILDING: Final = dict.fromkeys(("export", "ignore", "unused", "script_if_tracing", "interface"), decorator)
-_OF_OVERRIDES: Final = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 
 NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {
@@ -39,7 +39,9 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "_C": {
         "_TensorMeta": type,
-        "_disabled_torch_function_impl": absent.disabled_torch_function,
+        "DisableTorchFunction": overrides.DisableTorchFunctionSubclass,
+        "DisableTorchFunctionSubclass": overrides.DisableTorchFunctionSubclass,
+        "_disabled_torch_function_impl": overrides.disabled_torch_function,
         "_get_privateuse1_backend_name": always("privateuseone"),
         "_get_tracing_state": _NONE,
         "_group_tensors_by_device_and_dtype": parameters.group_tensors,
@@ -85,7 +87,6 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "jit._trace": {"_trace_module_map": None},
     "nn.functional": {"_canonical_mask": parameters.canonical_mask, "_none_or_dtype": parameters.dtype_or_none},
-    "overrides": {**dict.fromkeys(_OF_OVERRIDES, _NO), "is_tensor_like": parameters.is_tensor_like},
     "types": {"_size": tuple[int, ...]},
     "utils._python_dispatch": {"is_traceable_wrapper_subclass": _NO},
     "utils.backend_registration": {"_privateuse1_backend_name": "privateuseone"},

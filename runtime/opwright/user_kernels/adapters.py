@@ -11,6 +11,7 @@ from opwright.user_kernels.returns import return_checker
 from opwright_core.arrays.devices import is_array
 from opwright_core.core import fast
 from opwright_core.dispatch.package.declarations import REQUIRED
+from opwright_core.keys import PRE_DISPATCH
 from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
 
 if TYPE_CHECKING:
@@ -80,9 +81,14 @@ def adapt_composite(operator: Operator, function: Function) -> Function:
     return call
 
 
+def _as_it_is(result: Any) -> Any:
+    return result
+
+
 def adapt_boxed(operator: Operator, function: Function, keys: int) -> Function:
-    """Adapt a boxed fallback: tell it the operator and the keys of the call."""
-    check = return_checker(operator, function)
+    """Adapt a boxed fallback: tell it the operator and the keys of the call. At PreDispatch a class or a mode says what
+    the program gets, which need not be what the operator returns."""
+    check = _as_it_is if keys & PRE_DISPATCH else return_checker(operator, function)
     keyset, split = KeySet(keys), operator.signature.split
 
     def call(*args: Any) -> Any:

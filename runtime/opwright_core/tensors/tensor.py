@@ -16,7 +16,7 @@ from opwright_core.arrays.devices import Array, Device, backend_of, is_array, sh
 from opwright_core.arrays.dtypes import CANONICAL, REDUCED, DType
 from opwright_core.arrays.size import Size, size_of
 from opwright_core.arrays.storage import Extra, Storage
-from opwright_core.keys import DENSE_CPU, GRAD, NONDENSE, PYTHON, TANGENT, TRACKED, VIEW
+from opwright_core.keys import DENSE_CPU, GRAD, NONDENSE, PRE_DISPATCH, PYTHON, TANGENT, TRACKED, VIEW
 from opwright_core.plans.kernel_errors import shown, wrong_result
 from opwright_core.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
 from opwright_core.tensors.methods import TensorMethods, expect_methods
@@ -122,7 +122,7 @@ class Tensor(TensorMethods):
 
 expect_methods(Tensor)
 CPU_DEVICE: Device = Device("cpu")
-KEYS_OF_VIEWS: int = ~(NONDENSE | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
+KEYS_OF_VIEWS: int = ~(NONDENSE | GRAD | PYTHON | TANGENT | PRE_DISPATCH)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | NONDENSE if dtype in REDUCED else DENSE_CPU for dtype in CANONICAL}

@@ -31,7 +31,7 @@ RUNTIME = ("Undefined", *(key.name for key in RUNTIME_KEYS))
 THEIRS = {ours: theirs for theirs, ours in reversed(PYTORCH_NAMES.items()) if ours in RUNTIME}
 KEYS = (*ALIASES, *FOREIGN, *(name for name in RUNTIME if name != "Undefined"))
 # Fallbacks of PyTorch that are later parts of ours, and fallthroughs that it leaves out (`registrations.fallbacks`).
-OUR_FALLBACKS = ("Meta", "Functionalize", "BackMode", "Tracer", "Batched", "FrontMode")
+OUR_FALLBACKS = ("Meta", "Functionalize", "BackMode", "Tracer", "Batched", "FrontMode", "PreDispatch")
 THEIR_FALLBACKS = ("AutogradPrivateUse2", "AutogradPrivateUse3")
 
 OURS = {THEIRS.get(name, name): name for name in RUNTIME}

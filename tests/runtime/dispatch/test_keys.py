@@ -27,7 +27,7 @@ def test_bits_are_distinct_and_small() -> None:
 
 def test_priority_is_the_designs() -> None:
     names = """
-        FrontMode Batched Autocast Tracer
+        PreDispatch FrontMode Batched Autocast Tracer
         AutogradCPU AutogradCUDA AutogradMeta AutogradPrivateUse1 AutogradPrivateUse2 AutogradPrivateUse3 AutogradOther
         ADInplaceOrView Functionalize Python BackMode BackendSelect
         Meta PrivateUse3 PrivateUse2 PrivateUse1 CUDA CPU

@@ -86,11 +86,12 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
                 if variant.name == name or variant.name not in derivatives.entries
             ]
             if not entry.derivatives:
-                entry = _without_gradient(entry)
                 variants = [each for each in variants if each.schema.kind is SchemaKind.INPLACE]
                 variants = [each for each in variants if not each.operator.is_view_like]
             if not variants:
                 continue
+            if not entry.derivatives:
+                entry = _without_gradient(entry)
             node, shown = nodes.claim(entry, groups.get(name))
             dispatch = "Autograd" if key == DEFAULT_KEY else key
             for variant in variants:

@@ -12,6 +12,7 @@ import numpy as np
 
 from opwright.generators.generator import Generator
 from opwright.inspection import schema as _schema
+from opwright.registering.custom_classes import find_custom_class
 from opwright.types import Number
 from opwright_core.arrays.devices import Device, find_backend
 from opwright_core.arrays.dtypes import as_dtype, dtype_name
@@ -52,8 +53,8 @@ _DEFAULTS: Final[dict[str, Any]] = {
 # For messages.
 PARAMETERS: Final = (
     "Tensor, int, float, bool, complex, str, dtype, device, types.Number (int | float | bool), Generator, enum.Enum "
-    "and its subclasses, arrays such as numpy.ndarray; X | None, list[X] and Sequence[X] of these, list[X] | None, and "
-    "list[Tensor | None]"
+    "and its subclasses, classes given to register_custom_class, arrays such as numpy.ndarray; X | None, list[X] and "
+    "Sequence[X] of these, list[X] | None, and list[Tensor | None]"
 )
 RESULTS: Final = (
     "None, Tensor, Tensor | None, list[Tensor], int, float, bool, complex, str, types.Number, arrays such as "
@@ -76,7 +77,8 @@ def result_type(annotation: Any) -> str | None:
     if items is not None and len(items) == 2 and items[1] is ...:
         annotation = list[items[0]]  # type: ignore[valid-type]  # any number of them
     found = parameter_type(annotation)
-    return found if found in _RESULTS else None
+    is_custom = isinstance(annotation, type) and find_custom_class(annotation) is not None
+    return found if found in _RESULTS or is_custom else None
 
 
 def holds_arrays(annotation: Any) -> bool:
@@ -117,6 +119,9 @@ def _base_type(annotation: Any) -> str | None:
         return "ScalarType"
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return None if annotation in (Layout, MemoryFormat) else "enum.Enum"  # (no enumerations in PyTorch)
+    custom = find_custom_class(annotation) if isinstance(annotation, type) else None
+    if custom is not None:
+        return custom.name
     return "Tensor" if found is None and _is_array(annotation) else found
 
 

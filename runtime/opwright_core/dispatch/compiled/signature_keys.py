@@ -88,7 +88,7 @@ def _is_warned_of(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: 
     given: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
     recorded = [(position, value) for position, value in given if isinstance(value, Tensor)]
     return any(
-        value.requires_grad and not any(_takes_tensor(operator, position) for operator in operators)
+        Tensor.requires_grad.__get__(value) and not any(_takes_tensor(operator, position) for operator in operators)
         for position, value in recorded
     )
 

@@ -21,7 +21,7 @@ def default_fallbacks() -> dict[DispatchKey, list[Registration]]:
     found: dict[DispatchKey, Kernel] = {key: Fallthrough() for key in DispatchKey if key.name in _SKIPPED}
     autograd = [key for key in DispatchKey if key.name.startswith("Autograd") and not key.is_alias]
     found |= dict.fromkeys(autograd, _wrapper(_warns))
-    found[DispatchKey.Python] = Boxed(_call_handlers)
+    found[DispatchKey.Python] = found[DispatchKey.PreDispatch] = Boxed(_call_handlers)
     found[DispatchKey.Tracer] = Boxed(_record)
     found[DispatchKey.FrontMode] = Taking(lambda operator: hooks.levels().front_of(operator))
     found[DispatchKey.BackMode] = Taking(lambda operator: hooks.levels().back_of(operator))
