@@ -1,7 +1,6 @@
 """Calls of rows that are planned already, in as few steps as Python allows: up to three tensors, then other arguments.
 
-A function for each number of arguments is what Python calls fastest. Each leaves to the general shim what has no plan
-yet. What the compiled core does for all rows, these do for most.
+Python calls a function for each number of arguments fastest. Each leaves what has no plan yet to the general shim.
 """
 
 from __future__ import annotations
