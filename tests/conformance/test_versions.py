@@ -136,7 +136,8 @@ def with_outs(name: str, one: Sample) -> Sample | None:
     found = outcome(theirs(functional_of(name)), one, to_torch).result
     results = list(found) if isinstance(found, tuple) else [found]
     schema = operators()[name].schema
-    if not all(isinstance(each, torch.Tensor) and dtype_of(each) is not None for each in flattened(results)):
+    tensors = flattened(results)
+    if len(tensors) < len(results) or not all(isinstance(each, torch.Tensor) and dtype_of(each) for each in tensors):
         return None
     outs = {argument.name: like(result) for argument, result in zip(schema.out_arguments, results, strict=False)}
     known = {argument.name for argument in schema.arguments}  # a factory's dtype is that of `out`

@@ -17,7 +17,6 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
-from opwright_kernels.gradients import windows as windows_gradients
 
 from .. import ops
 
@@ -48,6 +47,7 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
+    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -57,14 +57,16 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            windows_gradients.convolution_backward(
+            ops.convolution_backward(
                 grad,
                 input,
                 weight,
+                None,
                 self.stride,
                 self.padding,
                 self.dilation,
                 self.transposed,
+                self.output_padding,
                 self.groups,
                 mask,
             ),
@@ -102,6 +104,7 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
+    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -111,14 +114,16 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            windows_gradients.convolution_backward(
+            ops.convolution_backward(
                 grad,
                 input,
                 weight,
+                None,
                 self.stride,
                 self.padding,
                 self.dilation,
                 self.transposed,
+                self.output_padding,
                 self.groups,
                 mask,
             ),

@@ -23,6 +23,8 @@ from opwright_core.abi import (
 from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import reductions as reductions_gradients
 
+from .. import ops
+
 
 # renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
 class RenormBackward0(Recorded, operands=(0,)):
@@ -65,7 +67,7 @@ class NativeBatchNormBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), res
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            ops.native_batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -107,7 +109,7 @@ class NativeBatchNormLegitBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            ops.native_batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -145,7 +147,7 @@ class NativeBatchNormLegitBackward1(Recorded, operands=(0, 1, 2), results=(0,)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            ops.native_batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -189,7 +191,7 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            ops.native_batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -230,7 +232,7 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            ops.native_batch_norm_backward(
                 grad,
                 input,
                 weight,
@@ -297,7 +299,7 @@ class NativeLayerNormBackward0(Recorded, operands=(0, 2, 3), results=(0,)):
     input = saved_tensor(0)
     normalized_shape = kept_argument(1)
     weight = saved_tensor(2)
-    eps = kept_argument(4)
+    bias = saved_tensor(3)
     result1 = saved_result(1)
     result2 = saved_result(2)
 
@@ -305,21 +307,13 @@ class NativeLayerNormBackward0(Recorded, operands=(0, 2, 3), results=(0,)):
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
+        bias = unpack_optional(self.bias, self)
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.layer_norm_backward(
-                grad,
-                input,
-                self.normalized_shape,
-                weight,
-                result1,
-                result2,
-                self.eps,
-                mask,
-            ),
+            ops.native_layer_norm_backward(grad, input, self.normalized_shape, result1, result2, weight, bias, mask),
             3,
         )
 

@@ -18,18 +18,19 @@ from opwright_core.abi import (
     unpack,
 )
 from opwright_kernels.gradients import grids as grids_gradients
-from opwright_kernels.gradients import windows as windows_gradients
 
 from .. import ops
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 class UpsampleNearest1DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales = kept_argument(2)
+    formulas = ("ops.upsample_nearest1d_backward(grad, output_size, self_shape, scales)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales]),)
+        return (ops.upsample_nearest1d_backward(grad, self.output_size, self.self_shape, self.scales),)
 
 
 upsample_nearest1d_default = recorder(UpsampleNearest1DBackward0)
@@ -38,12 +39,14 @@ upsample_nearest1d_out = out_recorder(UpsampleNearest1DBackward0)
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 class UpsampleNearest2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_h = kept_argument(2)
     scales_w = kept_argument(3)
+    formulas = ("ops.upsample_nearest2d_backward(grad, output_size, self_shape, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales_h, self.scales_w]),)
+        return (ops.upsample_nearest2d_backward(grad, self.output_size, self.self_shape, self.scales_h, self.scales_w),)
 
 
 upsample_nearest2d_default = recorder(UpsampleNearest2DBackward0)
@@ -53,17 +56,22 @@ upsample_nearest2d_out = out_recorder(UpsampleNearest2DBackward0)
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleNearest3DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_d = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
+    formulas = ("ops.upsample_nearest3d_backward(grad, output_size, self_shape, scales_d, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_nearest_backward(
+            ops.upsample_nearest3d_backward(
                 grad,
+                self.output_size,
                 self.self_shape,
-                [self.scales_d, self.scales_h, self.scales_w],
+                self.scales_d,
+                self.scales_h,
+                self.scales_w,
             ),
         )
 
@@ -74,11 +82,13 @@ upsample_nearest3d_out = out_recorder(UpsampleNearest3DBackward0)
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 class UpsampleNearestExact1DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales = kept_argument(2)
+    formulas = ("ops._upsample_nearest_exact1d_backward(grad, output_size, self_shape, scales)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_nearest_exact_backward(grad, self.self_shape, [self.scales]),)
+        return (ops._upsample_nearest_exact1d_backward(grad, self.output_size, self.self_shape, self.scales),)
 
 
 _upsample_nearest_exact1d_default = recorder(UpsampleNearestExact1DBackward0)
@@ -87,13 +97,21 @@ _upsample_nearest_exact1d_out = out_recorder(UpsampleNearestExact1DBackward0)
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 class UpsampleNearestExact2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_h = kept_argument(2)
     scales_w = kept_argument(3)
+    formulas = ("ops._upsample_nearest_exact2d_backward(grad, output_size, self_shape, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_nearest_exact_backward(grad, self.self_shape, [self.scales_h, self.scales_w]),
+            ops._upsample_nearest_exact2d_backward(
+                grad,
+                self.output_size,
+                self.self_shape,
+                self.scales_h,
+                self.scales_w,
+            ),
         )
 
 
@@ -104,17 +122,22 @@ _upsample_nearest_exact2d_out = out_recorder(UpsampleNearestExact2DBackward0)
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleNearestExact3DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_d = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
+    formulas = ("ops._upsample_nearest_exact3d_backward(grad, output_size, self_shape, scales_d, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_nearest_exact_backward(
+            ops._upsample_nearest_exact3d_backward(
                 grad,
+                self.output_size,
                 self.self_shape,
-                [self.scales_d, self.scales_h, self.scales_w],
+                self.scales_d,
+                self.scales_h,
+                self.scales_w,
             ),
         )
 
@@ -125,12 +148,16 @@ _upsample_nearest_exact3d_out = out_recorder(UpsampleNearestExact3DBackward0)
 
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 class UpsampleLinear1DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales = kept_argument(3)
+    formulas = ("ops.upsample_linear1d_backward(grad, output_size, self_shape, align_corners, scales)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_linear_backward(grad, self.self_shape, self.align_corners, [self.scales]),)
+        return (
+            ops.upsample_linear1d_backward(grad, self.output_size, self.self_shape, self.align_corners, self.scales),
+        )
 
 
 upsample_linear1d_default = recorder(UpsampleLinear1DBackward0)
@@ -140,18 +167,22 @@ upsample_linear1d_out = out_recorder(UpsampleLinear1DBackward0)
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBilinear2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
+    formulas = ("ops.upsample_bilinear2d_backward(grad, output_size, self_shape, align_corners, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_linear_backward(
+            ops.upsample_bilinear2d_backward(
                 grad,
+                self.output_size,
                 self.self_shape,
                 self.align_corners,
-                [self.scales_h, self.scales_w],
+                self.scales_h,
+                self.scales_w,
             ),
         )
 
@@ -163,6 +194,7 @@ upsample_bilinear2d_out = out_recorder(UpsampleBilinear2DBackward0)
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
 #     scales_h=None, float? scales_w=None) -> Tensor
 class UpsampleTrilinear3DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_d = kept_argument(3)
@@ -171,11 +203,14 @@ class UpsampleTrilinear3DBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_linear_backward(
+            ops.upsample_trilinear3d_backward(
                 grad,
+                self.output_size,
                 self.self_shape,
                 self.align_corners,
-                [self.scales_d, self.scales_h, self.scales_w],
+                self.scales_d,
+                self.scales_h,
+                self.scales_w,
             ),
         )
 
@@ -187,18 +222,22 @@ upsample_trilinear3d_out = out_recorder(UpsampleTrilinear3DBackward0)
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBicubic2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
+    formulas = ("ops.upsample_bicubic2d_backward(grad, output_size, self_shape, align_corners, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_cubic_backward(
+            ops.upsample_bicubic2d_backward(
                 grad,
+                self.output_size,
                 self.self_shape,
                 self.align_corners,
-                [self.scales_h, self.scales_w],
+                self.scales_h,
+                self.scales_w,
             ),
         )
 
@@ -210,6 +249,7 @@ upsample_bicubic2d_out = out_recorder(UpsampleBicubic2DBackward0)
 # _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBilinear2DAaBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
@@ -217,12 +257,13 @@ class UpsampleBilinear2DAaBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_antialiased_backward(
+            ops._upsample_bilinear2d_aa_backward(
                 grad,
+                self.output_size,
                 self.self_shape,
-                "bilinear",
                 self.align_corners,
-                [self.scales_h, self.scales_w],
+                self.scales_h,
+                self.scales_w,
             ),
         )
 
@@ -233,6 +274,7 @@ _upsample_bilinear2d_aa_default = recorder(UpsampleBilinear2DAaBackward0)
 # _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBicubic2DAaBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
@@ -240,12 +282,13 @@ class UpsampleBicubic2DAaBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_antialiased_backward(
+            ops._upsample_bicubic2d_aa_backward(
                 grad,
+                self.output_size,
                 self.self_shape,
-                "bicubic",
                 self.align_corners,
-                [self.scales_h, self.scales_w],
+                self.scales_h,
+                self.scales_w,
             ),
         )
 

@@ -49,7 +49,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
         result: Tensor = grad_output * mask * scale
         return result
     except Exception as error:
-        name_kernel(error, "aten::native_dropout_backward", "CompositeImplicitAutograd")
+        name_kernel(error, "aten::native_dropout_backward", "CompositeExplicitAutograd")
         raise
 
 
