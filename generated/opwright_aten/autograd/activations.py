@@ -19,19 +19,20 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 class CeluBackward0(Recorded, operands=(0,)):
-    alpha = kept_argument(1)
     self = saved_tensor(0)
-    formulas = ("ops.elu_backward(grad, alpha, 1, 1 / alpha, False, self)",)
+    alpha = kept_argument(1)
+    formulas = ("shortcuts_gradients.gradient_of_elu(grad, self, alpha, 1, 1 / alpha)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.elu_backward(grad, self.alpha, 1, 1 / self.alpha, False, self_),)
+        return (shortcuts_gradients.gradient_of_elu(grad, self_, self.alpha, 1, 1 / self.alpha),)
 
 
 celu_default = recorder(CeluBackward0)
@@ -41,15 +42,15 @@ celu_out = out_recorder(CeluBackward0)
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 class EluBackward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
     alpha = kept_argument(1)
     scale = kept_argument(2)
     input_scale = kept_argument(3)
-    self = saved_tensor(0)
-    formulas = ("ops.elu_backward(grad, alpha, scale, input_scale, False, self)",)
+    formulas = ("shortcuts_gradients.gradient_of_elu(grad, self, alpha, scale, input_scale)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.elu_backward(grad, self.alpha, self.scale, self.input_scale, False, self_),)
+        return (shortcuts_gradients.gradient_of_elu(grad, self_, self.alpha, self.scale, self.input_scale),)
 
 
 elu_default = recorder(EluBackward0)

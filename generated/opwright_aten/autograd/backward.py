@@ -526,7 +526,12 @@ class HuberLossBackwardBackward0(Recorded, operands=(0, 1, 2)):
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
             grad_output = unpack(self.grad_output, self)
-            grad_target = -losses_gradients.loss_backward(grad * grad_output, losses_gradients.distance_curvature(self_, target, self.delta), None, self.reduction)
+            grad_target = losses_gradients.loss_backward(
+                -grad * grad_output,
+                losses_gradients.distance_curvature(self_, target, self.delta),
+                None,
+                self.reduction,
+            )
         return grad_grad_output, grad_self, grad_target
 
 
@@ -565,7 +570,12 @@ class SmoothL1LossBackwardBackward0(Recorded, operands=(0, 1, 2)):
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
             grad_output = unpack(self.grad_output, self)
-            grad_target = -losses_gradients.loss_backward(grad * grad_output, losses_gradients.distance_curvature(self_, target, self.beta, 0 if self.beta == 0 else 1 / self.beta), None, self.reduction)
+            grad_target = losses_gradients.loss_backward(
+                -grad * grad_output,
+                losses_gradients.distance_curvature(self_, target, self.beta, 0 if self.beta == 0 else 1 / self.beta),
+                None,
+                self.reduction,
+            )
         return grad_grad_output, grad_self, grad_target
 
 
@@ -603,7 +613,12 @@ class MseLossBackwardBackward0(Recorded, operands=(0, 1, 2)):
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
             grad_output = unpack(self.grad_output, self)
-            grad_target = -losses_gradients.loss_backward(grad * grad_output, ops.full_like(self_ - target, 2), None, self.reduction)
+            grad_target = losses_gradients.loss_backward(
+                -grad * grad_output,
+                ops.full_like(self_ - target, 2),
+                None,
+                self.reduction,
+            )
         return grad_grad_output, grad_self, grad_target
 
 
@@ -881,7 +896,9 @@ class NativeBatchNormBackwardBackward0(RecordedSeveral, operands=(0, 1, 2, 5, 6)
     eps = kept_argument(8)
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        grad_out_edge, input_edge, weight_edge, save_mean_edge, save_invstd_edge = self.edges if edges is None else edges
+        grad_out_edge, input_edge, weight_edge, save_mean_edge, save_invstd_edge = (
+            self.edges if edges is None else edges
+        )
         grad_grad_out: Any = None
         grad_input: Any = None
         grad_weight: Any = None

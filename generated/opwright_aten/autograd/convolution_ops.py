@@ -17,6 +17,7 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
@@ -57,11 +58,10 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.convolution_backward(
+            shortcuts_gradients.gradients_of_convolution(
                 grad,
                 input,
                 weight,
-                None,
                 self.stride,
                 self.padding,
                 self.dilation,
@@ -114,11 +114,10 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.convolution_backward(
+            shortcuts_gradients.gradients_of_convolution(
                 grad,
                 input,
                 weight,
-                None,
                 self.stride,
                 self.padding,
                 self.dilation,

@@ -11,7 +11,6 @@ from opwright_core.abi import (
     Recorded,
     inplace_recorder,
     kept_argument,
-    kept_result_value,
     kept_shape,
     kept_value,
     not_implemented,
@@ -25,6 +24,7 @@ from opwright_core.abi import (
 )
 from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
@@ -33,15 +33,11 @@ from .. import ops
 class LogSoftmaxBackward0(Recorded, operands=(0,)):
     dim = kept_argument(1)
     result = saved_result()
-    formulas = ("ops._log_softmax_backward_data(grad, result, dim, self_dtype)",)
-
-    @kept_value(0)
-    def self_dtype(self_: Any) -> Any:
-        return self_.dtype
+    formulas = ("shortcuts_gradients.gradient_of_log_softmax(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (ops._log_softmax_backward_data(grad, result, self.dim, self.self_dtype),)
+        return (shortcuts_gradients.gradient_of_log_softmax(grad, result, self.dim),)
 
 
 _log_softmax_default = recorder(LogSoftmaxBackward0)
@@ -52,15 +48,11 @@ _log_softmax_out = out_recorder(LogSoftmaxBackward0)
 class SafeSoftmaxBackward0(Recorded, operands=(0,)):
     dim = kept_argument(1)
     result = saved_result()
-    formulas = ("ops._softmax_backward_data(grad, result, dim, result_dtype)",)
-
-    @kept_result_value()
-    def result_dtype(result: Any) -> Any:
-        return result.dtype
+    formulas = ("shortcuts_gradients.gradient_of_softmax(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (ops._softmax_backward_data(grad, result, self.dim, self.result_dtype),)
+        return (shortcuts_gradients.gradient_of_softmax(grad, result, self.dim),)
 
 
 _safe_softmax = recorder(SafeSoftmaxBackward0)
@@ -70,15 +62,11 @@ _safe_softmax = recorder(SafeSoftmaxBackward0)
 class SoftmaxBackward0(Recorded, operands=(0,)):
     dim = kept_argument(1)
     result = saved_result()
-    formulas = ("ops._softmax_backward_data(grad, result, dim, self_dtype)",)
-
-    @kept_value(0)
-    def self_dtype(self_: Any) -> Any:
-        return self_.dtype
+    formulas = ("shortcuts_gradients.gradient_of_softmax(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (ops._softmax_backward_data(grad, result, self.dim, self.self_dtype),)
+        return (shortcuts_gradients.gradient_of_softmax(grad, result, self.dim),)
 
 
 _softmax_default = recorder(SoftmaxBackward0)
@@ -89,18 +77,20 @@ _softmax_out = out_recorder(SoftmaxBackward0)
 #     -> Tensor
 class EmbeddingBackward0(Recorded, operands=(0,)):
     indices = saved_tensor(1)
+    weight_shape = kept_shape(0)
     padding_idx = kept_argument(2)
     scale_grad_by_freq = kept_argument(3)
-    formulas = ("ops.embedding_dense_backward(grad, indices, weight_shape_0, padding_idx, scale_grad_by_freq)",)
-
-    @kept_value(0)
-    def weight_shape_0(weight: Any) -> Any:
-        return weight.shape[0]
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (
-            ops.embedding_dense_backward(grad, indices, self.weight_shape_0, self.padding_idx, self.scale_grad_by_freq),
+            shortcuts_gradients.gradient_of_embedding(
+                grad,
+                indices,
+                self.weight_shape,
+                self.padding_idx,
+                self.scale_grad_by_freq,
+            ),
         )
 
 

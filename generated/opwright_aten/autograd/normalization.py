@@ -22,8 +22,7 @@ from opwright_core.abi import (
 )
 from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import reductions as reductions_gradients
-
-from .. import ops
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 
 # renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
@@ -67,7 +66,7 @@ class NativeBatchNormBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), res
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.native_batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -109,7 +108,7 @@ class NativeBatchNormLegitBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.native_batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -147,7 +146,7 @@ class NativeBatchNormLegitBackward1(Recorded, operands=(0, 1, 2), results=(0,)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.native_batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -191,7 +190,7 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.native_batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -232,7 +231,7 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.native_batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -299,7 +298,6 @@ class NativeLayerNormBackward0(Recorded, operands=(0, 2, 3), results=(0,)):
     input = saved_tensor(0)
     normalized_shape = kept_argument(1)
     weight = saved_tensor(2)
-    bias = saved_tensor(3)
     result1 = saved_result(1)
     result2 = saved_result(2)
 
@@ -307,13 +305,20 @@ class NativeLayerNormBackward0(Recorded, operands=(0, 2, 3), results=(0,)):
         input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
-        bias = unpack_optional(self.bias, self)
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            ops.native_layer_norm_backward(grad, input, self.normalized_shape, result1, result2, weight, bias, mask),
+            shortcuts_gradients.gradients_of_layer_norm(
+                grad,
+                input,
+                self.normalized_shape,
+                result1,
+                result2,
+                weight,
+                mask,
+            ),
             3,
         )
 

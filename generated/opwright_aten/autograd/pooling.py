@@ -17,6 +17,7 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 from opwright_kernels.gradients import windows as windows_gradients
 
 from .. import ops
@@ -25,11 +26,11 @@ from .. import ops
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 class AdaptiveAvgPool2DBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("ops._adaptive_avg_pool2d_backward(grad, self)",)
+    formulas = ("shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops._adaptive_avg_pool2d_backward(grad, self_),)
+        return (shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self_, 2),)
 
 
 _adaptive_avg_pool2d_default = recorder(AdaptiveAvgPool2DBackward0)
@@ -39,11 +40,11 @@ _adaptive_avg_pool2d_out = out_recorder(AdaptiveAvgPool2DBackward0)
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 class AdaptiveAvgPool3DBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("ops._adaptive_avg_pool3d_backward(grad, self)",)
+    formulas = ("shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops._adaptive_avg_pool3d_backward(grad, self_),)
+        return (shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self_, 3),)
 
 
 _adaptive_avg_pool3d_default = recorder(AdaptiveAvgPool3DBackward0)
@@ -159,7 +160,7 @@ class MaxPool2DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
         self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
         return (
-            ops.max_pool2d_with_indices_backward(
+            shortcuts_gradients.gradient_of_max_pool(
                 grad,
                 self_,
                 self.kernel_size,
@@ -168,6 +169,7 @@ class MaxPool2DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
                 self.dilation,
                 self.ceil_mode,
                 result1,
+                2,
             ),
         )
 
@@ -191,7 +193,7 @@ class MaxPool3DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
         self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
         return (
-            ops.max_pool3d_with_indices_backward(
+            shortcuts_gradients.gradient_of_max_pool(
                 grad,
                 self_,
                 self.kernel_size,
@@ -200,6 +202,7 @@ class MaxPool3DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
                 self.dilation,
                 self.ceil_mode,
                 result1,
+                3,
             ),
         )
 

@@ -18,6 +18,7 @@ from opwright_core.abi import (
     unpack,
 )
 from opwright_kernels.gradients import grids as grids_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
@@ -27,10 +28,9 @@ class UpsampleNearest1DBackward0(Recorded, operands=(0,)):
     output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales = kept_argument(2)
-    formulas = ("ops.upsample_nearest1d_backward(grad, output_size, self_shape, scales)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.upsample_nearest1d_backward(grad, self.output_size, self.self_shape, self.scales),)
+        return (shortcuts_gradients.gradient_of_nearest(grad, self.output_size, self.self_shape, [self.scales]),)
 
 
 upsample_nearest1d_default = recorder(UpsampleNearest1DBackward0)
@@ -43,10 +43,16 @@ class UpsampleNearest2DBackward0(Recorded, operands=(0,)):
     self_shape = kept_shape(0)
     scales_h = kept_argument(2)
     scales_w = kept_argument(3)
-    formulas = ("ops.upsample_nearest2d_backward(grad, output_size, self_shape, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.upsample_nearest2d_backward(grad, self.output_size, self.self_shape, self.scales_h, self.scales_w),)
+        return (
+            shortcuts_gradients.gradient_of_nearest(
+                grad,
+                self.output_size,
+                self.self_shape,
+                [self.scales_h, self.scales_w],
+            ),
+        )
 
 
 upsample_nearest2d_default = recorder(UpsampleNearest2DBackward0)
@@ -61,17 +67,14 @@ class UpsampleNearest3DBackward0(Recorded, operands=(0,)):
     scales_d = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
-    formulas = ("ops.upsample_nearest3d_backward(grad, output_size, self_shape, scales_d, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops.upsample_nearest3d_backward(
+            shortcuts_gradients.gradient_of_nearest(
                 grad,
                 self.output_size,
                 self.self_shape,
-                self.scales_d,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_d, self.scales_h, self.scales_w],
             ),
         )
 
@@ -85,10 +88,9 @@ class UpsampleNearestExact1DBackward0(Recorded, operands=(0,)):
     output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales = kept_argument(2)
-    formulas = ("ops._upsample_nearest_exact1d_backward(grad, output_size, self_shape, scales)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops._upsample_nearest_exact1d_backward(grad, self.output_size, self.self_shape, self.scales),)
+        return (shortcuts_gradients.gradient_of_nearest_exact(grad, self.output_size, self.self_shape, [self.scales]),)
 
 
 _upsample_nearest_exact1d_default = recorder(UpsampleNearestExact1DBackward0)
@@ -101,16 +103,14 @@ class UpsampleNearestExact2DBackward0(Recorded, operands=(0,)):
     self_shape = kept_shape(0)
     scales_h = kept_argument(2)
     scales_w = kept_argument(3)
-    formulas = ("ops._upsample_nearest_exact2d_backward(grad, output_size, self_shape, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops._upsample_nearest_exact2d_backward(
+            shortcuts_gradients.gradient_of_nearest_exact(
                 grad,
                 self.output_size,
                 self.self_shape,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_h, self.scales_w],
             ),
         )
 
@@ -127,17 +127,14 @@ class UpsampleNearestExact3DBackward0(Recorded, operands=(0,)):
     scales_d = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
-    formulas = ("ops._upsample_nearest_exact3d_backward(grad, output_size, self_shape, scales_d, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops._upsample_nearest_exact3d_backward(
+            shortcuts_gradients.gradient_of_nearest_exact(
                 grad,
                 self.output_size,
                 self.self_shape,
-                self.scales_d,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_d, self.scales_h, self.scales_w],
             ),
         )
 
@@ -152,11 +149,16 @@ class UpsampleLinear1DBackward0(Recorded, operands=(0,)):
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales = kept_argument(3)
-    formulas = ("ops.upsample_linear1d_backward(grad, output_size, self_shape, align_corners, scales)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops.upsample_linear1d_backward(grad, self.output_size, self.self_shape, self.align_corners, self.scales),
+            shortcuts_gradients.gradient_of_linear(
+                grad,
+                self.output_size,
+                self.self_shape,
+                self.align_corners,
+                [self.scales],
+            ),
         )
 
 
@@ -172,17 +174,15 @@ class UpsampleBilinear2DBackward0(Recorded, operands=(0,)):
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
-    formulas = ("ops.upsample_bilinear2d_backward(grad, output_size, self_shape, align_corners, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops.upsample_bilinear2d_backward(
+            shortcuts_gradients.gradient_of_linear(
                 grad,
                 self.output_size,
                 self.self_shape,
                 self.align_corners,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_h, self.scales_w],
             ),
         )
 
@@ -203,14 +203,12 @@ class UpsampleTrilinear3DBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops.upsample_trilinear3d_backward(
+            shortcuts_gradients.gradient_of_linear(
                 grad,
                 self.output_size,
                 self.self_shape,
                 self.align_corners,
-                self.scales_d,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_d, self.scales_h, self.scales_w],
             ),
         )
 
@@ -227,17 +225,15 @@ class UpsampleBicubic2DBackward0(Recorded, operands=(0,)):
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
     scales_w = kept_argument(4)
-    formulas = ("ops.upsample_bicubic2d_backward(grad, output_size, self_shape, align_corners, scales_h, scales_w)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops.upsample_bicubic2d_backward(
+            shortcuts_gradients.gradient_of_cubic(
                 grad,
                 self.output_size,
                 self.self_shape,
                 self.align_corners,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_h, self.scales_w],
             ),
         )
 
@@ -257,13 +253,13 @@ class UpsampleBilinear2DAaBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops._upsample_bilinear2d_aa_backward(
+            shortcuts_gradients.gradient_of_antialiased(
                 grad,
                 self.output_size,
                 self.self_shape,
+                "bilinear",
                 self.align_corners,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_h, self.scales_w],
             ),
         )
 
@@ -282,13 +278,13 @@ class UpsampleBicubic2DAaBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            ops._upsample_bicubic2d_aa_backward(
+            shortcuts_gradients.gradient_of_antialiased(
                 grad,
                 self.output_size,
                 self.self_shape,
+                "bicubic",
                 self.align_corners,
-                self.scales_h,
-                self.scales_w,
+                [self.scales_h, self.scales_w],
             ),
         )
 

@@ -7,18 +7,19 @@ from typing import Any
 
 from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
 from opwright_kernels.gradients import forward as forward_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor: result
 def celu_default(self: Any, alpha: Any, self_t: Any) -> Any:
-    return ops.elu_backward(self_t.conj(), alpha, 1, 1 / alpha, False, self).conj()
+    return shortcuts_gradients.gradient_of_elu(self_t.conj(), self, alpha, 1, 1 / alpha).conj()
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor: result
 def elu_default(self: Any, alpha: Any, scale: Any, input_scale: Any, self_t: Any) -> Any:
-    return ops.elu_backward(self_t.conj(), alpha, scale, input_scale, False, self).conj()
+    return shortcuts_gradients.gradient_of_elu(self_t.conj(), self, alpha, scale, input_scale).conj()
 
 
 # glu(Tensor self, int dim=-1) -> Tensor: result

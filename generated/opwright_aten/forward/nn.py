@@ -96,9 +96,7 @@ def _log_softmax_backward_data(
 ) -> Any:
     grad_output_t = or_zeros(grad_output_t, grad_output)
     output_t = or_zeros(output_t, output)
-    return (grad_output_t - output_t * output.exp() * grad_output.sum([dim], True) - output.exp() * grad_output_t.sum([dim], True)).to(
-        input_dtype,
-    )
+    return nn_gradients.log_softmax_gradient_forward(grad_output_t, output_t, grad_output, output, dim).to(input_dtype)
 
 
 # native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor: result

@@ -7,6 +7,10 @@ A row has a letter for each argument (a capital one if the rule reads it), the f
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from opwright_core.abi import kernel, out_variant
 from opwright_kernels.elementwise import activation_gradients as activation_gradients_kernels
 
@@ -60,9 +64,14 @@ elu_backward_default = kernel(
 #     Tensor self_or_result, *, Tensor(a!) grad_input) -> Tensor(a!)
 elu_backward_grad_input = out_variant(elu_backward_default)
 
+
 # leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor
+def leaky_relu_backward_default_of_arrays(grad_output: Any, self: Any, negative_slope: Any) -> Any:
+    return activation_gradients_kernels.leaky_relu_backward(np, grad_output, self, negative_slope)
+
+
 leaky_relu_backward_default = kernel(
-    "TTNV", activation_gradients_kernels.leaky_relu_backward, (-1, 0, 1, 2, 3), metas.leaky_relu_backward_default
+    "TTNV", leaky_relu_backward_default_of_arrays, (0, 1, 2), metas.leaky_relu_backward_default
 )
 # leaky_relu_backward.grad_input(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result, *,
 #     Tensor(a!) grad_input) -> Tensor(a!)
@@ -120,7 +129,7 @@ hardshrink_backward_grad_input = out_variant(hardshrink_backward_default)
 
 # softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor
 softshrink_backward_default = kernel(
-    "TTN", activation_gradients_kernels.softshrink_backward, (-1, 0, 1, 2), metas.softshrink_backward_default
+    "TTN", activation_gradients_kernels.hardshrink_backward, (-1, 0, 1, 2), metas.softshrink_backward_default
 )
 # softshrink_backward.grad_input(Tensor grad_output, Tensor self, Scalar lambd, *, Tensor(a!) grad_input) -> Tensor(a!)
 softshrink_backward_grad_input = out_variant(softshrink_backward_default)

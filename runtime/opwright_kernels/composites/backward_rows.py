@@ -95,13 +95,21 @@ def embedding_dense_backward(
     grad_output: Operand, indices: Operand, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Operand:
     """Return the gradients of all positions that a row went to, added; over their number, if asked for."""
+    shape = [num_weights, *grad_output.shape[indices.ndim :]]
+    return embedded_backward(grad_output, indices, shape, padding_idx, scale_grad_by_freq)
+
+
+def embedded_backward(
+    grad: Operand, indices: Operand, shape: Sequence[int], padding_idx: int, scale_grad_by_freq: bool
+) -> Operand:
+    """Return the gradient of a table of that shape."""
     flat = aten.reshape(indices, [-1])
-    rows = aten.reshape(grad_output, [*flat.shape, *grad_output.shape[indices.ndim :]])
+    rows = aten.reshape(grad, [*flat.shape, *shape[1:]])
     if scale_grad_by_freq:
-        rows = rows / aten.unsqueeze(frequencies(rows, flat, num_weights), -1)
+        rows = rows / aten.unsqueeze(frequencies(rows, flat, shape[0]), -1)
     if padding_idx >= 0:
         rows = aten.where(aten.unsqueeze(flat != padding_idx, -1), rows, 0)
-    return aten.index_add(aten.new_zeros(grad_output, [num_weights, *rows.shape[1:]]), 0, flat, rows)
+    return aten.index_add(aten.new_zeros(grad, shape), 0, flat, rows)
 
 
 # Parts of tensors

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.view_layouts import without_base
 from opwright_kernels.gradients.shapes import pad_backward
 from opwright_kernels.gradients.windows import (
     adaptive_avg_pool_backward,
@@ -138,12 +139,12 @@ def fractional_max_pool3d_backward(
 
 def _adaptive_avg_pool2d_backward(grad_output: Operand, self: Operand) -> Operand:
     """Return the gradient of `_adaptive_avg_pool2d`."""
-    return adaptive_avg_pool_backward(grad_output, self.shape)
+    return _new(adaptive_avg_pool_backward(grad_output, self.shape))
 
 
 def _adaptive_avg_pool3d_backward(grad_output: Operand, self: Operand) -> Operand:
     """Return the gradient of `_adaptive_avg_pool3d`."""
-    return adaptive_avg_pool_backward(grad_output, self.shape, 3)
+    return _new(adaptive_avg_pool_backward(grad_output, self.shape, 3))
 
 
 def avg_pool2d_backward(
@@ -190,39 +191,44 @@ def _averages_backward(grad: Operand, shape: Sizes, kernel_size: Sizes, *options
 
 def resized_nearest_backward(grad_output: Operand, output_size: Sizes, input_size: Sizes, *scales: Scale) -> Operand:
     """Return the gradient of `upsample_nearest`."""
-    return upsample_nearest_backward(grad_output, input_size, scales)
+    return _new(upsample_nearest_backward(grad_output, input_size, scales))
 
 
 def resized_nearest_exact_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, *scales: Scale
 ) -> Operand:
     """Return the gradient of `_upsample_nearest_exact`."""
-    return upsample_nearest_exact_backward(grad_output, input_size, scales)
+    return _new(upsample_nearest_exact_backward(grad_output, input_size, scales))
 
 
 def resized_linear_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
     """Return the gradient of `upsample_linear`."""
-    return upsample_linear_backward(grad_output, input_size, align_corners, scales)
+    return _new(upsample_linear_backward(grad_output, input_size, align_corners, scales))
 
 
 def resized_cubic_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
     """Return the gradient of `upsample_bicubic2d`."""
-    return upsample_cubic_backward(grad_output, input_size, align_corners, scales)
+    return _new(upsample_cubic_backward(grad_output, input_size, align_corners, scales))
 
 
 def resized_bilinear_aa_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
     """Return the gradient of `_upsample_bilinear2d_aa`."""
-    return upsample_antialiased_backward(grad_output, input_size, "bilinear", align_corners, scales)
+    return _new(upsample_antialiased_backward(grad_output, input_size, "bilinear", align_corners, scales))
 
 
 def resized_bicubic_aa_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
     """Return the gradient of `_upsample_bicubic2d_aa`."""
-    return upsample_antialiased_backward(grad_output, input_size, "bicubic", align_corners, scales)
+    return _new(upsample_antialiased_backward(grad_output, input_size, "bicubic", align_corners, scales))
+
+
+def _new(gradient: Operand) -> Operand:
+    """Return a gradient that may be a view of a product, row by row and as no view."""
+    return without_base(opwright.ops.aten.contiguous(gradient))

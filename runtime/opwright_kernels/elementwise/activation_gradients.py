@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opwright_core.arrays.dtypes import COMPLEX
+from opwright_core.core import compiled
 from opwright_kernels.backward import elu_gradient, gelu_gradient, silu_gradient
 from opwright_kernels.elementwise.arithmetic import TANH_CUBIC, TANH_FACTOR
 from opwright_kernels.special_functions.special import erf
@@ -29,6 +30,7 @@ def _is_plain(xp: ModuleType, grad: Array, x: Array) -> bool:
 # From the result
 
 
+@compiled
 def sigmoid_backward(xp: ModuleType, grad_output: Array, output: Array) -> Array:
     """Return grad y (1 - y), conjugated for complex numbers."""
     slope = 1 - output
@@ -36,6 +38,7 @@ def sigmoid_backward(xp: ModuleType, grad_output: Array, output: Array) -> Array
     return grad_output * (slope.conj() if slope.dtype in COMPLEX else slope)
 
 
+@compiled
 def tanh_backward(xp: ModuleType, grad_output: Array, output: Array) -> Array:
     """Return grad (1 - y²), conjugated for complex numbers."""
     slope = 1 - output * output
@@ -45,30 +48,29 @@ def tanh_backward(xp: ModuleType, grad_output: Array, output: Array) -> Array:
 # With a limit
 
 
+@compiled
 def hardtanh_backward(xp: ModuleType, grad_output: Array, self: Array, min_val: Number, max_val: Number) -> Array:
     """Return the gradient between the limits, and 0 at them and beyond."""
     return xp.where((self <= min_val) | (self >= max_val), grad_output.dtype.type(0), grad_output)
 
 
+@compiled
 def hardsigmoid_backward(xp: ModuleType, grad_output: Array, self: Array) -> Array:
     """Return a sixth of the gradient between -3 and 3, and 0 elsewhere."""
     return xp.where((self > -3) & (self < 3), grad_output * grad_output.dtype.type(1 / 6), grad_output.dtype.type(0))
 
 
+@compiled
 def hardswish_backward(xp: ModuleType, grad_output: Array, self: Array) -> Array:
     """Return 0 up to -3, the gradient from 3 on, and times x / 3 + 1 / 2 between them."""
     between = xp.where(self < 3, grad_output * (self / 3 + 0.5), grad_output)
     return xp.where(self <= -3, grad_output.dtype.type(0), between)
 
 
+@compiled
 def hardshrink_backward(xp: ModuleType, grad_out: Array, self: Array, lambd: Number) -> Array:
     """Return 0 from -lambd to lambd, and the gradient elsewhere."""
     return xp.where((self >= -lambd) & (self <= lambd), grad_out.dtype.type(0), grad_out)
-
-
-def softshrink_backward(xp: ModuleType, grad_output: Array, self: Array, lambd: Number) -> Array:
-    """Return 0 from -lambd to lambd, and the gradient elsewhere."""
-    return hardshrink_backward(xp, grad_output, self, lambd)
 
 
 def logit_backward(xp: ModuleType, grad_output: Array, self: Array, eps: float | None) -> Array:
@@ -81,17 +83,18 @@ def logit_backward(xp: ModuleType, grad_output: Array, self: Array, eps: float |
 # With a slope for negative numbers
 
 
-def leaky_relu_backward(
-    xp: ModuleType, grad_output: Array, self: Array, negative_slope: Number, self_is_result: bool
-) -> Array:
+@compiled
+def leaky_relu_backward(xp: ModuleType, grad_output: Array, self: Array, negative_slope: Number) -> Array:
     """Return the gradient where x is positive, and times the slope elsewhere."""
     return xp.where(self > 0, grad_output, grad_output * negative_slope)
 
 
 def _prelu_kernel_backward(xp: ModuleType, grad_output: Array, self: Array, weight: Array) -> tuple[Array, Array]:
     """Return the gradients of operands that were broadcast."""
-    grad, x, slope = xp.broadcast_arrays(grad_output, self, weight)
-    return xp.where(x > 0, grad, slope * grad), xp.where(x > 0, x.dtype.type(0), x * grad)
+    is_above = self > 0
+    of_self = xp.where(is_above, grad_output, weight * grad_output)
+    of_weight = xp.where(is_above, self.dtype.type(0), self * grad_output)
+    return of_self, of_weight if of_weight.shape == of_self.shape else xp.broadcast_to(of_weight, of_self.shape)
 
 
 def elu_backward(
@@ -118,6 +121,7 @@ def elu_backward(
 # Smooth ones
 
 
+@compiled
 def softplus_backward(xp: ModuleType, grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
     """Return grad / (1 + exp(-beta x)), and the gradient itself where beta x is above the threshold."""
     scaled = self * beta
@@ -126,6 +130,7 @@ def softplus_backward(xp: ModuleType, grad_output: Array, self: Array, beta: Num
     return xp.where(scaled > threshold, grad_output, grad_output / divisor)
 
 
+@compiled
 def log_sigmoid_backward(xp: ModuleType, grad_output: Array, self: Array, buffer: Array) -> Array:
     """Return grad / (1 + exp(x)), by `buffer`, which is exp(-|x|)."""
     share = buffer / (1 + buffer)
@@ -141,11 +146,12 @@ def silu_backward(xp: ModuleType, grad_output: Array, self: Array) -> Array:
     return grad_output * (slope.conj() if slope.dtype in COMPLEX else slope)
 
 
+@compiled
 def mish_backward(xp: ModuleType, grad_output: Array, self: Array) -> Array:
     """Return grad (t + x s (1 - t²)), where s is the sigmoid of x, and t the tanh of its softplus."""
-    bent = xp.tanh(xp.log1p(xp.exp(self)))
-    gate = 1 / (1 + xp.exp(-self))
-    return grad_output * (bent + self * gate * (1 - bent * bent))
+    power = xp.exp(xp.minimum(self, 20))
+    bent = xp.tanh(xp.log1p(power))
+    return grad_output * (bent + self * (power / (1 + power)) * (1 - bent * bent))
 
 
 def gelu_backward(xp: ModuleType, grad_output: Array, self: Array, approximate: str) -> Array:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.autograd.quick import is_array_alone
+from opwright_kernels.composites import backward_norms
 from opwright_kernels.gradients.reductions import add_gradients
 
 Tensor = Any
@@ -26,6 +28,15 @@ def softmax_gradient_forward(grad_t: Tensor, output_t: Tensor, grad_output: Tens
     """Return the tangent of `_softmax_backward_data`."""
     weighted, moved = grad_output * output, grad_output * output_t + grad_t * output
     return moved - output_t * aten.sum(weighted, [dim], True) - output * aten.sum(moved, [dim], True)
+
+
+def log_softmax_gradient_forward(
+    grad_t: Tensor, output_t: Tensor, grad_output: Tensor, output: Tensor, dim: int
+) -> Tensor:
+    """Return the tangent of `_log_softmax_backward_data`."""
+    weights = aten.exp(output)
+    bent = output_t * weights * aten.sum(grad_output, [dim], True)
+    return grad_t - bent - weights * aten.sum(grad_t, [dim], True)
 
 
 # Embeddings
@@ -84,7 +95,9 @@ def group_norm_backward(
     """Return the gradients of input, weight and bias, from those of the result, the means and inverse deviations: these
     two have a history, so that what is to be differentiated again is made of operators."""
     if grads[0] is not None and grads[1] is None and grads[2] is None and not opwright.is_grad_enabled():
-        return aten.native_group_norm_backward(grads[0], input, mean, rstd, weight, N, C, HxW, group, mask)
+        norms: Any = backward_norms if is_array_alone(grads[0]) else aten
+        found: Gradients = norms.native_group_norm_backward(grads[0], input, mean, rstd, weight, N, C, HxW, group, mask)
+        return found
     inner, outer = [N, group, C // group, HxW], [N, group, 1, 1]
     rstd = aten.reshape(rstd, outer)
     centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd

@@ -199,7 +199,7 @@ def _transposed_by_dimension(
         identity = aten.unsqueeze(aten.eye(shape[dim], dtype=grad.dtype, device=grad.device), 0)
         matrix = aten.squeeze(along(identity, grad.shape[dim], position), 0)
         grad = aten.movedim(aten.matmul(aten.movedim(grad, dim, -1), aten.t(matrix)), -1, dim)
-    return without_base(aten.contiguous(grad))
+    return grad
 
 
 def _repeated_gradient(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor | None:
