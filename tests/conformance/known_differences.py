@@ -86,7 +86,7 @@ KNOWN = Table(
         when=_has_nan,
     ),
     Known(
-        ".*_backward[.]grad_input",
+        ".*_backward[.]grad_input|_(log_)?softmax_backward_data[.]out",
         "strided out: (values|strides|no error, but PyTorch raises RuntimeError: grad_input must be contiguous)",
         "PyTorch's kernels write to a contiguous one: of others they write wrong elements, move their memory or refuse",
     ),

@@ -126,6 +126,7 @@ def test_writes(name: str) -> None:
     compare(name, "writes", mixed_samples_of(name))
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("name", [name for name in of_kind(SchemaKind.OUT) if name not in CRASHES])
 def test_writes_to_out(name: str) -> None:
     compare(name, "writes", (found for one in mixed_samples_of(name) if (found := with_outs(name, one)) is not None))

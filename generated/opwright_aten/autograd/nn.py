@@ -218,7 +218,7 @@ class SoftmaxBackwardDataBackward0(Recorded, operands=(0, 1)):
         return grad_grad_output, grad_output
 
 
-_softmax_backward_data = recorder(SoftmaxBackwardDataBackward0)
+_softmax_backward_data_default = recorder(SoftmaxBackwardDataBackward0)
 
 
 # _log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor
@@ -241,7 +241,7 @@ class LogSoftmaxBackwardDataBackward0(Recorded, operands=(0, 1)):
         return grad_grad_output, grad_output
 
 
-_log_softmax_backward_data = recorder(LogSoftmaxBackwardDataBackward0)
+_log_softmax_backward_data_default = recorder(LogSoftmaxBackwardDataBackward0)
 
 
 # native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
@@ -255,7 +255,8 @@ class NativeDropoutBackwardBackward0(Recorded, operands=(0,)):
         return (ops.native_dropout_backward(grad, mask_, self.scale),)
 
 
-native_dropout_backward = recorder(NativeDropoutBackwardBackward0)
+native_dropout_backward_default = recorder(NativeDropoutBackwardBackward0)
+native_dropout_backward_out = out_recorder(NativeDropoutBackwardBackward0)
 
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)

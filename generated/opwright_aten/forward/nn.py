@@ -72,7 +72,7 @@ def native_dropout_default(p: Any, train: Any, input_t: Any, result1: Any) -> An
 
 
 # _softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor: result
-def _softmax_backward_data(
+def _softmax_backward_data_default(
     grad_output: Any,
     output: Any,
     dim: Any,
@@ -86,7 +86,7 @@ def _softmax_backward_data(
 
 
 # _log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor: result
-def _log_softmax_backward_data(
+def _log_softmax_backward_data_default(
     grad_output: Any,
     output: Any,
     dim: Any,
@@ -100,7 +100,7 @@ def _log_softmax_backward_data(
 
 
 # native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor: result
-def native_dropout_backward(mask: Any, scale: Any, grad_output_t: Any) -> Any:
+def native_dropout_backward_default(mask: Any, scale: Any, grad_output_t: Any) -> Any:
     return ops.native_dropout_backward(grad_output_t, mask, scale)
 
 
@@ -118,17 +118,17 @@ RULES: dict[str, ForwardRule] = {
     "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,), (0,)),), ()),
     "_softmax_backward_data": ForwardRule(
         (0, 1),
-        (TangentFormula(_softmax_backward_data, (0, 1, 2, 3), (0, 1), (), (0,)),),
+        (TangentFormula(_softmax_backward_data_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
         (),
     ),
     "_log_softmax_backward_data": ForwardRule(
         (0, 1),
-        (TangentFormula(_log_softmax_backward_data, (0, 1, 2, 3), (0, 1), (), (0,)),),
+        (TangentFormula(_log_softmax_backward_data_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
         (),
     ),
     "native_dropout_backward": ForwardRule(
         (0,),
-        (TangentFormula(native_dropout_backward, (1, 2), (0,), (), (0,)),),
+        (TangentFormula(native_dropout_backward_default, (1, 2), (0,), (), (0,)),),
         (1,),
     ),
 }
