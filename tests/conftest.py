@@ -14,7 +14,6 @@ import seeds
 import sweeps
 from known_versions import is_not_there
 
-
 _BACKWARD = re.compile(r"\w+_backward(_data|_jvp)?([.]\w+)?")
 
 
