@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator
 
@@ -12,6 +13,8 @@ import records
 import seeds
 import sweeps
 from known_versions import is_not_there
+
+_BACKWARD = re.compile(r"\w+_backward(_data|_jvp)?([.]\w+)?")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,12 +42,22 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items[:] = [item for item in items if "oracle" not in item.keywords or not any(map(is_not_there, _given(item)))]
+    if not sweeps.is_exhaustive:
+        items[:] = [item for item in items if not _is_covered_by_forward(item)]
     is_pure = os.environ.get("OPWRIGHT_PURE", "0") not in ("", "0")
     for item in items:
         if "slow" in item.keywords and not sweeps.is_exhaustive:
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
         elif "once" in item.keywords and is_pure:
             item.add_marker(pytest.mark.skip(reason="once: `make test` runs it, and the compiled core changes nothing"))
+
+
+def _is_covered_by_forward(item: pytest.Item) -> bool:
+    """Whether a test of how calls are handled (the mark `calls`) is given a backward operator: what it finds out of any
+    operator, the test of the forward one does."""
+    return "calls" in item.keywords and any(
+        isinstance(each, str) and _BACKWARD.fullmatch(each) for each in _given(item)
+    )
 
 
 def _given(item: pytest.Item) -> list[object]:

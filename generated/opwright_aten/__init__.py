@@ -4,7 +4,7 @@
 #     schemas/linear_algebra.yaml, schemas/factors.yaml, schemas/spectra.yaml, schemas/views.yaml,
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
-#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
+#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml, schemas/backward.yaml.
 """Operators of `aten`. Importing the package names them and their kernels, which load when first called."""
 
 from opwright_core.abi import Tensor, install

@@ -4,7 +4,7 @@
 #     schemas/linear_algebra.yaml, schemas/factors.yaml, schemas/spectra.yaml, schemas/views.yaml,
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
-#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
+#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml, schemas/backward.yaml.
 # mypy: disable-error-code="assignment, overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
@@ -45,6 +45,52 @@ class PacketWithOut(PacketOf[Called, Default], Generic[Called, Default, Out]):
     """A packet of one operator and its out variant."""
 
     out: OperatorOf[Out]
+
+class Call_grad_output_self_kernel_size_strid_0096c5(Function, Protocol):
+    @overload
+    def __call__(_, grad_output: A, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
+        padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool, indices: A) -> A: ...
+    @overload
+    def __call__(_, grad_output: Tensor, self: TensorLike, kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: NDArray[Any], self: Tensor, kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: NDArray[Any], self: NDArray[Any], kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: Tensor) -> Tensor: ...
+
+class Call_grad_output_self_kernel_size_strid_00aa65(Function, Protocol):
+    def __call__(_, grad_output: TensorLike, self: TensorLike, kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: TensorLike, *, grad_input: A) -> A: ...
+
+class Call_grad_output_self_kernel_size_strid_585022(Function, Protocol):
+    @overload
+    def __call__(_, grad_output: A, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
+        padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool, indices: A) -> A: ...
+    @overload
+    def __call__(_, grad_output: A, input: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
+        padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool, indices: A) -> A: ...
+    @overload
+    def __call__(_, grad_output: Tensor, self: TensorLike, kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: NDArray[Any], self: Tensor, kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: NDArray[Any], self: NDArray[Any], kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: TensorLike, self: TensorLike, kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
+        indices: TensorLike, *, grad_input: A) -> A: ...
 
 class Call_n_out_9da2d9(Function, Protocol):
     def __call__(_, n: int, *, out: A) -> A: ...

@@ -53,5 +53,11 @@ def arrays_of(first: Any, *others: Any, indices: Any = None) -> list[Array] | No
     return None if left & ~CPU_ALONE else arrays
 
 
+def dense_arrays(grad: Any, like: Any, *others: Any) -> list[Array] | None:
+    """Return the arrays of tensors as `arrays_of` does, where the second is contiguous and not empty."""
+    found = arrays_of(grad, like, *others)
+    return found if found is not None and found[1].size and found[1].flags.c_contiguous else None
+
+
 if fast is not None and not TYPE_CHECKING:
     arrays_of = fast.arrays_of

@@ -47,6 +47,11 @@ NOT_COMPARED = {
     "polar": "PyTorch gives negative radii the gradient of positive ones",
     "hardsigmoid": "PyTorch's sixth is that of float32",
     "rrelu_with_noise_functional": "its noise is drawn",
+    **dict.fromkeys(
+        ["silu_backward", "mish_backward", "logit_backward", "hardsigmoid_backward", "native_group_norm_backward"],
+        "PyTorch differentiates what it is made of instead; gradcheck and second derivatives of the forward compare it",
+    ),
+    "hardswish_backward": "PyTorch's third is that of float32",
     "digamma": "PyTorch's trigamma has 9 digits",
     "polygamma": "PyTorch's trigamma has 9 digits",
 }
@@ -95,6 +100,13 @@ DIFFERENT = Table(
         "infinite in PyTorch at 0 and 1",
         when=lambda one: bool(np.isin(one.args[0], (0, 1)).any()),
     ),
+    Known(
+        "embedding_dense_backward",
+        "",
+        "PyTorch's does not divide by the frequency",
+        when=lambda one: one.args[4],
+    ),
+    Known("embedding_backward", "", "as embedding_dense_backward", when=lambda one: one.args[4]),
     Known("cholesky_(inverse|solve)", "", "PyTorch gives the triangle that is not read a gradient, too"),
     Known(
         "scatter_reduce.two",
@@ -271,7 +283,9 @@ def tensors_of(value: Any) -> list[Any]:
 
 
 def flattened(results: tuple[Any, ...]) -> list[Any]:
-    return [each for result in results for each in (result if isinstance(result, list | tuple) else [result])]
+    """Results one by one, without those that are None: gradients that a backward operator was not asked for."""
+    parts = (each for result in results for each in (result if isinstance(result, list | tuple) else [result]))
+    return [each for each in parts if each is not None]
 
 
 # Operators that take the samples of others.

@@ -19,6 +19,7 @@ _ROW_MAJOR_OUT = (
     "index_fill.*_out",
     "fill.Tensor_out",
     "_fft_(r2c|c2r|c2c)[.]out",
+    "hardswish_backward[.]out",
     "random[.].*_out",
 )
 
@@ -29,6 +30,10 @@ def _is_short_of_whole(one: Sample) -> bool:
     with np.errstate(all="ignore"):
         quotient = numerator.astype(FLOAT32) / divisor.astype(FLOAT32)
         return bool((np.trunc(quotient.astype(numerator.dtype).astype(FLOAT32)) != np.trunc(quotient)).any())
+
+
+def _has_nan(one: Sample) -> bool:
+    return any(np.isnan(each).any() for each in one.args if isinstance(each, np.ndarray))
 
 
 KNOWN = Table(
@@ -69,6 +74,30 @@ KNOWN = Table(
     Known(
         "stack", r"\[60, 1, 15, 3\].*strides", "PyTorch's serial stack keeps channels-last strides; ours is contiguous"
     ),
+    Known(
+        ".*_backward(_jvp)?[.].*",
+        "resized out: strides",
+        "these are made of others, and what they give is copied into `out`, which is row-major",
+    ),
+    Known(
+        "(elu|hardtanh|hardswish|hardshrink|softshrink|logit)_backward.*",
+        "values",
+        "PyTorch's vectorised loop makes another thing of NaN and -0.0 than its scalar one; ours is the scalar one's",
+        when=_has_nan,
+    ),
+    Known(
+        ".*_backward[.]grad_input|_(log_)?softmax_backward_data[.]out",
+        "strided out: (values|strides|no error, but PyTorch raises RuntimeError: grad_input must be contiguous)",
+        "PyTorch's kernels write to a contiguous one: of others they write wrong elements, move their memory or refuse",
+    ),
+    Known(
+        "binary_cross_entropy_backward.grad_input",
+        "resized out: (shape|no error, but PyTorch raises RuntimeError: The size of tensor)",
+        "PyTorch does not resize it",
+    ),
+    Known("_embedding_bag(_dense)?_backward.*", ", 5, True, .*values", "PyTorch divides by the number of another row"),
+    Known("hardsigmoid_backward.*", "float64.*values", "PyTorch's 1/6 has single precision"),
+    Known("gelu_backward.*", "tanh.*values", "PyTorch loses digits where tanh is nearly -1"),
     Known("copy", r"\[48, 16, 2\].*strides", "PyTorch's copy keeps gaps between the elements; ours is dense"),
     Known("linspace", "'bool'", "PyTorch refuses bool only from two steps on"),
     Known(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import samples_activations
 import samples_arithmetic
+import samples_backward
 import samples_bags
 import samples_convolution
 import samples_creation
@@ -15,6 +16,7 @@ import samples_factors
 import samples_indexing
 import samples_linear_algebra
 import samples_losses
+import samples_more_backward
 import samples_nn
 import samples_normalization
 import samples_numerics
@@ -62,6 +64,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_indexing.SAMPLES,
     **samples_segments.SAMPLES,
     **samples_random.SAMPLES,
+    **samples_backward.SAMPLES,
+    **samples_more_backward.SAMPLES,
 }
 
 # Operators without samples of their own, and why.

@@ -128,6 +128,7 @@ NEVER_RECORDED = {
 }
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("name", [name for name in of_kind(SchemaKind.OUT) if functional_of(name) != name])
 def test_out_is_refused_where_gradients_would_be_lost(name: str) -> None:
     functional = functional_of(name)

@@ -69,6 +69,7 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return ""
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize(
     "name", [name for name in declared_operators() if name in SAMPLES or functional_of(name) in SAMPLES]
 )

@@ -58,6 +58,7 @@ def test_symbolic_is_concrete(name: str) -> None:
     check(name, ((one, fake_difference(name, our_call(one), FakeTensorMode(shape_env=ShapeEnv()))) for one in every))
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("filled", [False, True], ids=["resized", "strided"])
 @pytest.mark.parametrize("name", of_kind(SchemaKind.OUT))
 def test_out(name: str, filled: bool) -> None:
@@ -87,6 +88,7 @@ def out_like(result: opwright.Tensor, filled: bool) -> opwright.Tensor:
     return opwright.from_numpy(np.zeros((*result.shape, 2), result.dtype)[..., 0])
 
 
+@pytest.mark.calls
 @pytest.mark.once  # most of it draws, by fake kernels; without the core `test_fake_is_real` tells
 @pytest.mark.parametrize("name", operators())
 def test_drawn_samples(name: str) -> None:

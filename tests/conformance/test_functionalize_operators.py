@@ -102,6 +102,7 @@ def test_what_does_not_write(name: str) -> None:
     check(name, [(our_call(one), our_call(one)) for one in sweeps.spread(samples_of(name), 2)])
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("name", of_kind(SchemaKind.OUT))
 def test_out(name: str) -> None:
     """Into tensors that fit, with gaps, and into empty ones, which grow."""

@@ -129,6 +129,38 @@ PREPARED: dict[str, dict[str, Callable[[Any], Any]]] = {
 }
 
 
+def statistics(x: Any, dims: list[int], eps: float = 1e-3) -> tuple[Any, Any]:
+    mean = x.mean(dims, True)
+    return mean.detach(), ((x - mean).square().mean(dims, True) + eps).rsqrt().detach()
+
+
+def of_layers(given: dict[str, Any]) -> dict[str, Any]:
+    mean, rstd = statistics(given["input"], list(range(-len(given["normalized_shape"]), 0)))
+    return {"mean": mean, "rstd": rstd}
+
+
+def of_groups(given: dict[str, Any]) -> dict[str, Any]:
+    images, group = given["N"], given["group"]
+    mean, rstd = statistics(given["input"].reshape(images, group, -1), [2])
+    return {"mean": mean.reshape(images, group), "rstd": rstd.reshape(images, group)}
+
+
+def of_batches(given: dict[str, Any]) -> dict[str, Any]:
+    x = given["input"]
+    mean, rstd = (each.reshape(-1) for each in statistics(x, [axis for axis in range(x.ndim) if axis != 1]))
+    return {"save_mean": mean, "save_invstd" if "save_invstd" in given else "save_var": rstd}
+
+
+# What backward operators were given that follows another argument: their derivatives are those of both together.
+FOLLOWING: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "native_layer_norm_backward": of_layers,
+    "native_group_norm_backward": of_groups,
+    "native_batch_norm_backward": of_batches,
+    "batch_norm_backward": of_batches,
+    "log_sigmoid_backward": lambda given: {"buffer": (-given["self"].abs()).exp().detach()},
+}
+
+
 def phaseless(*results: Any) -> tuple[Any, ...]:
     """What does not change with the phases of eigenvectors and singular vectors."""
     return tuple(each.abs() if each.ndim > 1 and each.is_complex() else each for each in results)
@@ -193,6 +225,7 @@ class Call:
 
         opwright.manual_seed(0)
         values = {key: prepared.get(key, lambda same: same)(current(value)) for key, value in self.values.items()}
+        values |= FOLLOWING.get(self.name, lambda same: {})(values)
         results = flattened(as_tuple(call_named(overload(opwright, self.name), self.schema, values)))
         return DETERMINED.get(self.name, lambda *same: same)(*results)
 

@@ -61,6 +61,7 @@ def twice(name: str, sample: Sample) -> None:
             outputs = grad(outputs, leaves, cotangents, create_graph=True, allow_unused=True)
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("name", case_names())
 def test_no_operator_leaves_a_cycle(name: str) -> None:
     samples, tried = chosen(name), 0
@@ -158,6 +159,7 @@ GRAPHS = [
 ]
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("passes", ["none", "one", "kept", "twice", "hooked"])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_a_graph_dies_with_its_result(graph: Callable[[Tensor], Tensor], passes: str) -> None:

@@ -36,6 +36,7 @@ def is_random(name: str) -> bool:
     return "nondeterministic_seeded" in operators()[name].tags or "rand" in name
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("name", written())
 def test_memory_that_is_read_and_written(name: str) -> None:
     wrong = [found for each in calls(name, MOST) if (found := problem(each)) is not None]
@@ -78,6 +79,7 @@ SHARING = {
 }
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("action", SHARING.values(), ids=SHARING.keys())
 def test_what_shares_memory(action) -> None:  # type: ignore[no-untyped-def]
     def programme(t):  # type: ignore[no-untyped-def]

@@ -39,6 +39,11 @@ DIFFERENT_TWICE = Table(
         "PyTorch's second does not divide by the frequency",
         when=lambda one: one.args[3:4] == (True,),
     ),
+    Known(
+        "(native_layer|native_batch|batch)_norm_backward",
+        "second",
+        "PyTorch's takes the statistics for constants",
+    ),
     Known("lgamma|special_gammaln", "second", "PyTorch's trigamma has 9 digits"),
     Known("special_(digamma|psi)", "", "PyTorch's trigamma has 9 digits", "--explore"),
     Known(

@@ -90,6 +90,7 @@ def test_the_loop(name: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_two_levels(name: str) -> None:
     wrong = wrong_of(name, 1, levels=2)
@@ -100,6 +101,7 @@ def test_two_levels(name: str) -> None:
 NOT_EMPTY = ("linalg_qr", "multilabel_margin_loss", *LOOPS)
 
 
+@pytest.mark.calls
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_no_samples(name: str) -> None:
     if name in (*NOT_EMPTY, *NO_TENSORS):

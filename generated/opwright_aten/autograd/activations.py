@@ -9,6 +9,7 @@ from typing import Any
 from opwright_core.abi import (
     Edge,
     Recorded,
+    gradients_of,
     inplace_recorder,
     kept_argument,
     out_recorder,
@@ -18,7 +19,7 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
-from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
@@ -27,11 +28,11 @@ from .. import ops
 class CeluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     alpha = kept_argument(1)
-    formulas = ("nn_gradients.elu_backward(grad, self, alpha, 1, 1 / alpha)",)
+    formulas = ("shortcuts_gradients.gradient_of_elu(grad, self, alpha, 1, 1 / alpha)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (nn_gradients.elu_backward(grad, self_, self.alpha, 1, 1 / self.alpha),)
+        return (shortcuts_gradients.gradient_of_elu(grad, self_, self.alpha, 1, 1 / self.alpha),)
 
 
 celu_default = recorder(CeluBackward0)
@@ -45,11 +46,11 @@ class EluBackward0(Recorded, operands=(0,)):
     alpha = kept_argument(1)
     scale = kept_argument(2)
     input_scale = kept_argument(3)
-    formulas = ("nn_gradients.elu_backward(grad, self, alpha, scale, input_scale)",)
+    formulas = ("shortcuts_gradients.gradient_of_elu(grad, self, alpha, scale, input_scale)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (nn_gradients.elu_backward(grad, self_, self.alpha, self.scale, self.input_scale),)
+        return (shortcuts_gradients.gradient_of_elu(grad, self_, self.alpha, self.scale, self.input_scale),)
 
 
 elu_default = recorder(EluBackward0)
@@ -61,11 +62,11 @@ elu_out = out_recorder(EluBackward0)
 class GluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     dim = kept_argument(1)
-    formulas = ("nn_gradients.glu_backward(grad, self, dim)",)
+    formulas = ("ops.glu_backward(grad, self, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (nn_gradients.glu_backward(grad, self_, self.dim),)
+        return (ops.glu_backward(grad, self_, self.dim),)
 
 
 glu_default = recorder(GluBackward0)
@@ -76,10 +77,11 @@ glu_out = out_recorder(GluBackward0)
 class HardshrinkBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     lambd = kept_argument(1)
+    formulas = ("ops.hardshrink_backward(grad, self, lambd)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
+        return (ops.hardshrink_backward(grad, self_, self.lambd),)
 
 
 hardshrink_default = recorder(HardshrinkBackward0)
@@ -89,10 +91,11 @@ hardshrink_out = out_recorder(HardshrinkBackward0)
 # hardsigmoid(Tensor self) -> Tensor
 class HardsigmoidBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
+    formulas = ("ops.hardsigmoid_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where((self_ > -3) & (self_ < 3), grad / 6, 0),)
+        return (ops.hardsigmoid_backward(grad, self_),)
 
 
 hardsigmoid_default = recorder(HardsigmoidBackward0)
@@ -103,10 +106,11 @@ hardsigmoid_out = out_recorder(HardsigmoidBackward0)
 # hardswish(Tensor self) -> Tensor
 class HardswishBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
+    formulas = ("ops.hardswish_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where(self_ <= -3, 0, ops.pointwise._where(self_ < 3, grad * (self_ / 3 + 0.5), grad)),)
+        return (ops.hardswish_backward(grad, self_),)
 
 
 hardswish_default = recorder(HardswishBackward0)
@@ -119,10 +123,11 @@ class HardtanhBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     min_val = kept_argument(1)
     max_val = kept_argument(2)
+    formulas = ("ops.hardtanh_backward(grad, self, min_val, max_val)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where((self_ <= self.min_val) | (self_ >= self.max_val), 0, grad),)
+        return (ops.hardtanh_backward(grad, self_, self.min_val, self.max_val),)
 
 
 hardtanh_default = recorder(HardtanhBackward0)
@@ -134,10 +139,11 @@ hardtanh_out = out_recorder(HardtanhBackward0)
 class LeakyReluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     negative_slope = kept_argument(1)
+    formulas = ("ops.leaky_relu_backward(grad, self, negative_slope, False)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where(self_ > 0, grad, grad * self.negative_slope),)
+        return (ops.leaky_relu_backward(grad, self_, self.negative_slope, False),)
 
 
 leaky_relu_default = recorder(LeakyReluBackward0)
@@ -148,11 +154,13 @@ leaky_relu_out = out_recorder(LeakyReluBackward0)
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
 class LogSigmoidBackward0(Recorded, operands=(0,), results=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad * (-self).sigmoid()",)
+    buffer = saved_result(1)
+    formulas = ("ops.log_sigmoid_backward(grad, self, buffer)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * (-self_).sigmoid(),)
+        buffer = unpack(self.buffer, self)
+        return (ops.log_sigmoid_backward(grad, self_, buffer),)
 
 
 log_sigmoid_forward_default = recorder(LogSigmoidBackward0)
@@ -162,11 +170,11 @@ log_sigmoid_forward_output = out_recorder(LogSigmoidBackward0)
 # mish(Tensor self) -> Tensor
 class MishBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad * nn_gradients.mish_derivative(self)",)
+    formulas = ("ops.mish_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * nn_gradients.mish_derivative(self_),)
+        return (ops.mish_backward(grad, self_),)
 
 
 mish_default = recorder(MishBackward0)
@@ -177,20 +185,12 @@ mish_out = out_recorder(MishBackward0)
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
 class PreluKernelBackward0(Recorded, operands=(0, 1)):
     self = saved_tensor(0)
-    weight = saved_tensor(1, needed_by=(0,))
+    weight = saved_tensor(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        self_edge, weight_edge = self.edges if edges is None else edges
-        grad_self: Any = None
-        grad_weight: Any = None
-        if self_edge is not None:
-            self_ = unpack(self.self, self)
-            weight = unpack(self.weight, self)
-            grad_self = ops.pointwise._where(self_ > 0, grad, weight * grad)
-        if weight_edge is not None:
-            self_ = unpack(self.self, self)
-            grad_weight = ops.pointwise._where(self_ > 0, 0, self_ * grad)
-        return grad_self, grad_weight
+        self_ = unpack(self.self, self)
+        weight = unpack(self.weight, self)
+        return gradients_of(self, ops._prelu_kernel_backward(grad, self_, weight), 2)
 
 
 _prelu_kernel = recorder(PreluKernelBackward0)
@@ -199,20 +199,17 @@ _prelu_kernel = recorder(PreluKernelBackward0)
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
 class RreluWithNoiseBackward0(Recorded, operands=(0,), results=(0,)):
-    training = kept_argument(4)
     self = saved_tensor(0)
     lower = kept_argument(2)
     upper = kept_argument(3)
+    training = kept_argument(4)
     noise_out = saved_result(1)
+    formulas = ("ops.rrelu_with_noise_backward(grad, self, noise_out, lower, upper, training, False)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         noise_out = unpack(self.noise_out, self)
-        return (
-            grad * noise_out
-            if self.training
-            else ops.pointwise._where(self_ > 0, grad, grad * ((self.lower + self.upper) / 2)),
-        )
+        return (ops.rrelu_with_noise_backward(grad, self_, noise_out, self.lower, self.upper, self.training, False),)
 
 
 rrelu_with_noise_functional = recorder(RreluWithNoiseBackward0)
@@ -221,11 +218,11 @@ rrelu_with_noise_functional = recorder(RreluWithNoiseBackward0)
 # silu(Tensor self) -> Tensor
 class SiluBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("nn_gradients.silu_backward(grad, self)",)
+    formulas = ("ops.silu_backward(grad, self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (nn_gradients.silu_backward(grad, self_),)
+        return (ops.silu_backward(grad, self_),)
 
 
 silu_default = recorder(SiluBackward0)
@@ -238,10 +235,11 @@ class SoftplusBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     beta = kept_argument(1)
     threshold = kept_argument(2)
+    formulas = ("ops.softplus_backward(grad, self, beta, threshold)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where(self_ * self.beta > self.threshold, grad, grad * (self_ * self.beta).sigmoid()),)
+        return (ops.softplus_backward(grad, self_, self.beta, self.threshold),)
 
 
 softplus_default = recorder(SoftplusBackward0)
@@ -252,10 +250,11 @@ softplus_out = out_recorder(SoftplusBackward0)
 class SoftshrinkBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     lambd = kept_argument(1)
+    formulas = ("ops.softshrink_backward(grad, self, lambd)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.pointwise._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
+        return (ops.softshrink_backward(grad, self_, self.lambd),)
 
 
 softshrink_default = recorder(SoftshrinkBackward0)

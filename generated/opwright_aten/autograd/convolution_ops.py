@@ -17,7 +17,7 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
-from opwright_kernels.gradients import windows as windows_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
@@ -48,6 +48,7 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
+    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -57,7 +58,7 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            windows_gradients.convolution_backward(
+            shortcuts_gradients.gradients_of_convolution(
                 grad,
                 input,
                 weight,
@@ -65,6 +66,7 @@ class ConvolutionBackward0(Recorded, operands=(0, 1, 2)):
                 self.padding,
                 self.dilation,
                 self.transposed,
+                self.output_padding,
                 self.groups,
                 mask,
             ),
@@ -102,6 +104,7 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
     padding = kept_argument(4)
     dilation = kept_argument(5)
     transposed = kept_argument(6)
+    output_padding = kept_argument(7)
     groups = kept_argument(8)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -111,7 +114,7 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            windows_gradients.convolution_backward(
+            shortcuts_gradients.gradients_of_convolution(
                 grad,
                 input,
                 weight,
@@ -119,6 +122,7 @@ class ConvolutionBackward1(Recorded, operands=(0, 1, 2)):
                 self.padding,
                 self.dilation,
                 self.transposed,
+                self.output_padding,
                 self.groups,
                 mask,
             ),

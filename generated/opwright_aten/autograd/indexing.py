@@ -294,7 +294,7 @@ masked_fill_Tensor_out = out_recorder(MaskedFillBackward1)
 class MaskedScatterBackward0(Recorded, operands=(0, 2)):
     mask = saved_tensor(1)
     source_shape = kept_shape(2)
-    formulas = ("ops.masked_fill(grad, mask, 0)", "shapes_gradients.masked_source_backward(grad, mask, source_shape)")
+    formulas = ("ops.masked_fill(grad, mask, 0)", "ops.masked_scatter_backward(grad, mask, source_shape)")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, source_edge = self.edges if edges is None else edges
@@ -305,7 +305,7 @@ class MaskedScatterBackward0(Recorded, operands=(0, 2)):
             grad_self = ops.masked_fill(grad, mask_, 0)
         if source_edge is not None:
             mask_ = unpack(self.mask, self)
-            grad_source = shapes_gradients.masked_source_backward(grad, mask_, self.source_shape)
+            grad_source = ops.masked_scatter_backward(grad, mask_, self.source_shape)
         return grad_self, grad_source
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from opwright_core.abi import (
     Edge,
     Recorded,
-    conjugate_of,
     kept_argument,
     kept_shape,
     not_implemented,
@@ -21,7 +20,7 @@ from opwright_core.abi import (
     unpack,
     unpack_optional,
 )
-from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import losses as losses_gradients
 
 from .. import ops
 
@@ -42,18 +41,13 @@ class BinaryCrossEntropyBackward0(Recorded, operands=(0, 1), refused=(2,)):
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
             weight = unpack_optional(self.weight, self)
-            grad_self = nn_gradients.loss_backward(
-                grad,
-                nn_gradients.binary_cross_entropy_derivative(self_, target),
-                weight,
-                self.reduction,
-            )
+            grad_self = ops.binary_cross_entropy_backward(grad, self_, target, weight, self.reduction)
         if target_edge is not None:
             self_ = unpack(self.self, self)
             weight = unpack_optional(self.weight, self)
-            grad_target = nn_gradients.loss_backward(
+            grad_target = losses_gradients.loss_backward(
                 grad,
-                nn_gradients.binary_cross_entropy_target_derivative(self_),
+                losses_gradients.binary_cross_entropy_target_derivative(self_),
                 weight,
                 self.reduction,
                 self.target_shape,
@@ -84,9 +78,9 @@ class BinaryCrossEntropyWithLogitsBackward0(Recorded, operands=(0, 1), refused=(
             target = unpack(self.target, self)
             pos_weight = unpack_optional(self.pos_weight, self)
             weight = unpack_optional(self.weight, self)
-            grad_self = nn_gradients.loss_backward(
+            grad_self = losses_gradients.loss_backward(
                 grad,
-                nn_gradients.logits_derivative(self_, target, pos_weight),
+                losses_gradients.logits_derivative(self_, target, pos_weight),
                 weight,
                 self.reduction,
             )
@@ -94,9 +88,9 @@ class BinaryCrossEntropyWithLogitsBackward0(Recorded, operands=(0, 1), refused=(
             self_ = unpack(self.self, self)
             pos_weight = unpack_optional(self.pos_weight, self)
             weight = unpack_optional(self.weight, self)
-            grad_target = nn_gradients.loss_backward(
+            grad_target = losses_gradients.loss_backward(
                 grad,
-                nn_gradients.logits_target_derivative(self_, pos_weight),
+                losses_gradients.logits_target_derivative(self_, pos_weight),
                 weight,
                 self.reduction,
                 self.target_shape,
@@ -112,8 +106,12 @@ binary_cross_entropy_with_logits_out = out_recorder(BinaryCrossEntropyWithLogits
 class HuberLossBackward0(Recorded, operands=(0, 1)):
     self = saved_tensor(0)
     target = saved_tensor(1)
-    delta = kept_argument(3)
     reduction = kept_argument(2)
+    delta = kept_argument(3)
+    formulas = (
+        "ops.huber_loss_backward(grad, self, target, reduction, delta)",
+        "ops.huber_loss_backward(grad, target, self, reduction, delta)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -122,21 +120,11 @@ class HuberLossBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_self = nn_gradients.loss_backward(
-                grad,
-                ops.clamp(self_ - target, -self.delta, self.delta),
-                None,
-                self.reduction,
-            )
+            grad_self = ops.huber_loss_backward(grad, self_, target, self.reduction, self.delta)
         if target_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_target = nn_gradients.loss_backward(
-                grad,
-                ops.clamp(target - self_, -self.delta, self.delta),
-                None,
-                self.reduction,
-            )
+            grad_target = ops.huber_loss_backward(grad, target, self_, self.reduction, self.delta)
         return grad_self, grad_target
 
 
@@ -149,6 +137,10 @@ class MseLossBackward0(Recorded, operands=(0, 1)):
     self = saved_tensor(0)
     target = saved_tensor(1)
     reduction = kept_argument(2)
+    formulas = (
+        "ops.mse_loss_backward(grad, self, target, reduction)",
+        "ops.mse_loss_backward(grad, target, self, reduction)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -157,11 +149,11 @@ class MseLossBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_self = nn_gradients.loss_backward(grad, 2 * (self_ - target), None, self.reduction)
+            grad_self = ops.mse_loss_backward(grad, self_, target, self.reduction)
         if target_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_target = nn_gradients.loss_backward(grad, 2 * (target - self_), None, self.reduction)
+            grad_target = ops.mse_loss_backward(grad, target, self_, self.reduction)
         return grad_self, grad_target
 
 
@@ -172,7 +164,7 @@ mse_loss_out = out_recorder(MseLossBackward0)
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
 #     output, Tensor total_weight)
 class NllLossBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     target = saved_tensor(1)
     weight = saved_tensor(2)
     reduction = kept_argument(3)
@@ -180,20 +172,11 @@ class NllLossBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
     total_weight = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         target = unpack(self.target, self)
         weight = unpack_optional(self.weight, self)
         total_weight = unpack(self.total_weight, self)
-        return (
-            nn_gradients.nll_loss_backward(
-                grad,
-                self.self_shape,
-                target,
-                weight,
-                self.reduction,
-                self.ignore_index,
-                total_weight,
-            ),
-        )
+        return (ops.nll_loss_backward(grad, self_, target, weight, self.reduction, self.ignore_index, total_weight),)
 
 
 nll_loss_forward_default = recorder(NllLossBackward0)
@@ -203,7 +186,7 @@ nll_loss_forward_output = out_recorder(NllLossBackward0)
 # nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
 #     output, Tensor total_weight)
 class NllLoss2DBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     target = saved_tensor(1)
     weight = saved_tensor(2)
     reduction = kept_argument(3)
@@ -211,20 +194,11 @@ class NllLoss2DBackward0(Recorded, operands=(0,), refused=(2,), results=(0,)):
     total_weight = saved_result(1)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         target = unpack(self.target, self)
         weight = unpack_optional(self.weight, self)
         total_weight = unpack(self.total_weight, self)
-        return (
-            nn_gradients.nll_loss_backward(
-                grad,
-                self.self_shape,
-                target,
-                weight,
-                self.reduction,
-                self.ignore_index,
-                total_weight,
-            ),
-        )
+        return (ops.nll_loss2d_backward(grad, self_, target, weight, self.reduction, self.ignore_index, total_weight),)
 
 
 nll_loss2d_forward_default = recorder(NllLoss2DBackward0)
@@ -235,8 +209,12 @@ nll_loss2d_forward_output = out_recorder(NllLoss2DBackward0)
 class SmoothL1LossBackward0(Recorded, operands=(0, 1)):
     self = saved_tensor(0)
     target = saved_tensor(1)
-    beta = kept_argument(3)
     reduction = kept_argument(2)
+    beta = kept_argument(3)
+    formulas = (
+        "ops.smooth_l1_loss_backward(grad, self, target, reduction, beta)",
+        "ops.smooth_l1_loss_backward(grad, target, self, reduction, beta)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, target_edge = self.edges if edges is None else edges
@@ -245,21 +223,11 @@ class SmoothL1LossBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_self = nn_gradients.loss_backward(
-                grad,
-                nn_gradients.smooth_l1_derivative(self_ - target, self.beta),
-                None,
-                self.reduction,
-            )
+            grad_self = ops.smooth_l1_loss_backward(grad, self_, target, self.reduction, self.beta)
         if target_edge is not None:
             self_ = unpack(self.self, self)
             target = unpack(self.target, self)
-            grad_target = nn_gradients.loss_backward(
-                grad,
-                nn_gradients.smooth_l1_derivative(target - self_, self.beta),
-                None,
-                self.reduction,
-            )
+            grad_target = ops.smooth_l1_loss_backward(grad, target, self_, self.reduction, self.beta)
         return grad_self, grad_target
 
 
@@ -319,21 +287,15 @@ _ctc_loss_backward = recorder(CtcLossBackwardBackward0)
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 class SoftMarginLossBackward0(Recorded, operands=(0,), refused=(1,)):
-    target = saved_tensor(1)
     self = saved_tensor(0)
+    target = saved_tensor(1)
     reduction = kept_argument(2)
+    formulas = ("ops.soft_margin_loss_backward(grad, self, target, reduction)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        target = unpack(self.target, self)
         self_ = unpack(self.self, self)
-        return (
-            nn_gradients.loss_backward(
-                grad,
-                conjugate_of(target * -ops.sigmoid(target * -self_)),
-                None,
-                self.reduction,
-            ),
-        )
+        target = unpack(self.target, self)
+        return (ops.soft_margin_loss_backward(grad, self_, target, self.reduction),)
 
 
 soft_margin_loss_default = recorder(SoftMarginLossBackward0)
@@ -355,7 +317,15 @@ class MultiMarginLossBackward0(Recorded, operands=(0,), refused=(4,)):
         target = unpack(self.target, self)
         weight = unpack_optional(self.weight, self)
         return (
-            nn_gradients.multi_margin_loss_backward(grad, self_, target, self.p, self.margin, weight, self.reduction),
+            losses_gradients.multi_margin_loss_backward(
+                grad,
+                self_,
+                target,
+                self.p,
+                self.margin,
+                weight,
+                self.reduction,
+            ),
         )
 
 
@@ -369,13 +339,13 @@ class MultilabelMarginLossBackward0(Recorded, operands=(0,), results=(0,)):
     target = saved_tensor(1)
     reduction = kept_argument(2)
     is_target = saved_result(1)
-    formulas = ("nn_gradients.multilabel_margin_loss_backward(grad, self, target, reduction, is_target)",)
+    formulas = ("losses_gradients.multilabel_margin_loss_backward(grad, self, target, reduction, is_target)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         target = unpack(self.target, self)
         is_target = unpack(self.is_target, self)
-        return (nn_gradients.multilabel_margin_loss_backward(grad, self_, target, self.reduction, is_target),)
+        return (losses_gradients.multilabel_margin_loss_backward(grad, self_, target, self.reduction, is_target),)
 
 
 multilabel_margin_loss_forward_default = recorder(MultilabelMarginLossBackward0)

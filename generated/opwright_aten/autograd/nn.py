@@ -12,6 +12,7 @@ from opwright_core.abi import (
     inplace_recorder,
     kept_argument,
     kept_shape,
+    kept_value,
     not_implemented,
     out_recorder,
     recorder,
@@ -23,17 +24,20 @@ from opwright_core.abi import (
 )
 from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
+
+from .. import ops
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 class LogSoftmaxBackward0(Recorded, operands=(0,)):
     dim = kept_argument(1)
     result = saved_result()
-    formulas = ("nn_gradients.log_softmax_backward(grad, result, dim)",)
+    formulas = ("shortcuts_gradients.gradient_of_log_softmax(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (nn_gradients.log_softmax_backward(grad, result, self.dim),)
+        return (shortcuts_gradients.gradient_of_log_softmax(grad, result, self.dim),)
 
 
 _log_softmax_default = recorder(LogSoftmaxBackward0)
@@ -44,11 +48,11 @@ _log_softmax_out = out_recorder(LogSoftmaxBackward0)
 class SafeSoftmaxBackward0(Recorded, operands=(0,)):
     dim = kept_argument(1)
     result = saved_result()
-    formulas = ("nn_gradients.softmax_backward(grad, result, dim)",)
+    formulas = ("shortcuts_gradients.gradient_of_softmax(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (nn_gradients.softmax_backward(grad, result, self.dim),)
+        return (shortcuts_gradients.gradient_of_softmax(grad, result, self.dim),)
 
 
 _safe_softmax = recorder(SafeSoftmaxBackward0)
@@ -58,11 +62,11 @@ _safe_softmax = recorder(SafeSoftmaxBackward0)
 class SoftmaxBackward0(Recorded, operands=(0,)):
     dim = kept_argument(1)
     result = saved_result()
-    formulas = ("nn_gradients.softmax_backward(grad, result, dim)",)
+    formulas = ("shortcuts_gradients.gradient_of_softmax(grad, result, dim)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (nn_gradients.softmax_backward(grad, result, self.dim),)
+        return (shortcuts_gradients.gradient_of_softmax(grad, result, self.dim),)
 
 
 _softmax_default = recorder(SoftmaxBackward0)
@@ -76,12 +80,11 @@ class EmbeddingBackward0(Recorded, operands=(0,)):
     weight_shape = kept_shape(0)
     padding_idx = kept_argument(2)
     scale_grad_by_freq = kept_argument(3)
-    formulas = ("nn_gradients.embedding_backward(grad, indices, weight_shape, padding_idx, scale_grad_by_freq)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (
-            nn_gradients.embedding_backward(
+            shortcuts_gradients.gradient_of_embedding(
                 grad,
                 indices,
                 self.weight_shape,
@@ -162,7 +165,7 @@ class NativeDropoutBackward0(Recorded, operands=(0,), results=(0,)):
         return (
             grad
             if self.train is not None and not self.train
-            else grad * result1 * (0 if self.p == 1 else 1 / (1 - self.p)),
+            else ops.native_dropout_backward(grad, result1, 0 if self.p == 1 else 1 / (1 - self.p)),
         )
 
 
@@ -179,6 +182,81 @@ class EmbeddingRenormBackward0(Recorded, operands=(0,), refused=(1,)):
 embedding_renorm_default = recorder(EmbeddingRenormBackward0)
 embedding_renorm_ = inplace_recorder(EmbeddingRenormBackward0)
 embedding_renorm_out = out_recorder(EmbeddingRenormBackward0)
+
+
+# _softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor
+class SoftmaxBackwardDataBackward0(Recorded, operands=(0, 1)):
+    output_ = saved_tensor(1)
+    dim = kept_argument(2)
+    input_dtype = kept_argument(3)
+    grad_output = saved_tensor(0, needed_by=(1,))
+    formulas = (
+        "ops._softmax_backward_data(grad.to(output_dtype), output_, dim, input_dtype)",
+        "nn_gradients.softmax_gradient_backward(grad, grad_output, dim, output_)",
+    )
+
+    @kept_value(1)
+    def output_dtype(output: Any) -> Any:
+        return output.dtype
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_output_edge, output_edge = self.edges if edges is None else edges
+        grad_grad_output: Any = None
+        grad_output: Any = None
+        if grad_output_edge is not None:
+            output = unpack(self.output_, self)
+            grad_grad_output = ops._softmax_backward_data(
+                grad.to(self.output_dtype),
+                output,
+                self.dim,
+                self.input_dtype,
+            )
+        if output_edge is not None:
+            output = unpack(self.output_, self)
+            grad_output_ = unpack(self.grad_output, self)
+            grad_output = nn_gradients.softmax_gradient_backward(grad, grad_output_, self.dim, output)
+        return grad_grad_output, grad_output
+
+
+_softmax_backward_data_default = recorder(SoftmaxBackwardDataBackward0)
+
+
+# _log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor
+class LogSoftmaxBackwardDataBackward0(Recorded, operands=(0, 1)):
+    output_ = saved_tensor(1)
+    dim = kept_argument(2)
+    grad_output = saved_tensor(0, needed_by=(1,))
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_output_edge, output_edge = self.edges if edges is None else edges
+        grad_grad_output: Any = None
+        grad_output: Any = None
+        if grad_output_edge is not None:
+            output = unpack(self.output_, self)
+            grad_grad_output = grad - (grad * output.exp()).sum([self.dim], True)
+        if output_edge is not None:
+            output = unpack(self.output_, self)
+            grad_output_ = unpack(self.grad_output, self)
+            grad_output = -grad_output_.sum([self.dim], True) * output.exp() * grad
+        return grad_grad_output, grad_output
+
+
+_log_softmax_backward_data_default = recorder(LogSoftmaxBackwardDataBackward0)
+
+
+# native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
+class NativeDropoutBackwardBackward0(Recorded, operands=(0,)):
+    mask = saved_tensor(1)
+    scale = kept_argument(2)
+    formulas = ("ops.native_dropout_backward(grad, mask, scale)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        mask_ = unpack(self.mask, self)
+        return (ops.native_dropout_backward(grad, mask_, self.scale),)
+
+
+native_dropout_backward_default = recorder(NativeDropoutBackwardBackward0)
+native_dropout_backward_out = out_recorder(NativeDropoutBackwardBackward0)
 
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)

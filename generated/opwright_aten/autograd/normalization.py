@@ -22,6 +22,7 @@ from opwright_core.abi import (
 )
 from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import reductions as reductions_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 
 # renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
@@ -65,7 +66,7 @@ class NativeBatchNormBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4), res
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -107,7 +108,7 @@ class NativeBatchNormLegitBackward0(Recorded, operands=(0, 1, 2), refused=(3, 4)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -145,7 +146,7 @@ class NativeBatchNormLegitBackward1(Recorded, operands=(0, 1, 2), results=(0,)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -189,7 +190,7 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -230,7 +231,7 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded, operands=(0, 1, 2), refu
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.batch_norm_backward(
+            shortcuts_gradients.gradients_of_batch_norm(
                 grad,
                 input,
                 weight,
@@ -297,7 +298,6 @@ class NativeLayerNormBackward0(Recorded, operands=(0, 2, 3), results=(0,)):
     input = saved_tensor(0)
     normalized_shape = kept_argument(1)
     weight = saved_tensor(2)
-    eps = kept_argument(4)
     result1 = saved_result(1)
     result2 = saved_result(2)
 
@@ -310,14 +310,13 @@ class NativeLayerNormBackward0(Recorded, operands=(0, 2, 3), results=(0,)):
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return gradients_of(
             self,
-            nn_gradients.layer_norm_backward(
+            shortcuts_gradients.gradients_of_layer_norm(
                 grad,
                 input,
                 self.normalized_shape,
-                weight,
                 result1,
                 result2,
-                self.eps,
+                weight,
                 mask,
             ),
             3,

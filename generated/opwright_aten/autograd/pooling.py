@@ -10,7 +10,6 @@ from opwright_core.abi import (
     Edge,
     Recorded,
     kept_argument,
-    kept_shape,
     out_recorder,
     recorder,
     refuse_recording,
@@ -18,6 +17,7 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 from opwright_kernels.gradients import windows as windows_gradients
 
 from .. import ops
@@ -25,11 +25,12 @@ from .. import ops
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 class AdaptiveAvgPool2DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
-    formulas = ("windows_gradients.adaptive_avg_pool_backward(grad, self_shape)",)
+    self = saved_tensor(0)
+    formulas = ("shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape),)
+        self_ = unpack(self.self, self)
+        return (shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self_, 2),)
 
 
 _adaptive_avg_pool2d_default = recorder(AdaptiveAvgPool2DBackward0)
@@ -38,11 +39,12 @@ _adaptive_avg_pool2d_out = out_recorder(AdaptiveAvgPool2DBackward0)
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 class AdaptiveAvgPool3DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
-    formulas = ("windows_gradients.adaptive_avg_pool_backward(grad, self_shape, 3)",)
+    self = saved_tensor(0)
+    formulas = ("shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape, 3),)
+        self_ = unpack(self.self, self)
+        return (shortcuts_gradients.gradient_of_adaptive_avg_pool(grad, self_, 3),)
 
 
 _adaptive_avg_pool3d_default = recorder(AdaptiveAvgPool3DBackward0)
@@ -51,13 +53,14 @@ _adaptive_avg_pool3d_out = out_recorder(AdaptiveAvgPool3DBackward0)
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
 class AdaptiveMaxPool2DBackward0(Recorded, operands=(0,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     result1 = saved_result(1)
-    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
+    formulas = ("ops.adaptive_max_pool2d_backward(grad, self, result1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
-        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
+        return (ops.adaptive_max_pool2d_backward(grad, self_, result1),)
 
 
 adaptive_max_pool2d_default = recorder(AdaptiveMaxPool2DBackward0)
@@ -66,13 +69,14 @@ adaptive_max_pool2d_out = out_recorder(AdaptiveMaxPool2DBackward0)
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
 class AdaptiveMaxPool3DBackward0(Recorded, operands=(0,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     result1 = saved_result(1)
-    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
+    formulas = ("ops.adaptive_max_pool3d_backward(grad, self, result1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
-        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
+        return (ops.adaptive_max_pool3d_backward(grad, self_, result1),)
 
 
 adaptive_max_pool3d_default = recorder(AdaptiveMaxPool3DBackward0)
@@ -82,21 +86,24 @@ adaptive_max_pool3d_out = out_recorder(AdaptiveMaxPool3DBackward0)
 # avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
 class AvgPool2DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     kernel_size = kept_argument(1)
     stride = kept_argument(2)
     padding = kept_argument(3)
+    ceil_mode = kept_argument(4)
     count_include_pad = kept_argument(5)
     divisor_override = kept_argument(6)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         return (
-            windows_gradients.avg_pool_backward(
+            ops.avg_pool2d_backward(
                 grad,
-                self.self_shape,
+                self_,
                 self.kernel_size,
                 self.stride,
                 self.padding,
+                self.ceil_mode,
                 self.count_include_pad,
                 self.divisor_override,
             ),
@@ -110,24 +117,26 @@ avg_pool2d_out = out_recorder(AvgPool2DBackward0)
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True, int? divisor_override=None) -> Tensor
 class AvgPool3DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     kernel_size = kept_argument(1)
     stride = kept_argument(2)
     padding = kept_argument(3)
+    ceil_mode = kept_argument(4)
     count_include_pad = kept_argument(5)
     divisor_override = kept_argument(6)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         return (
-            windows_gradients.avg_pool_backward(
+            ops.avg_pool3d_backward(
                 grad,
-                self.self_shape,
+                self_,
                 self.kernel_size,
                 self.stride,
                 self.padding,
+                self.ceil_mode,
                 self.count_include_pad,
                 self.divisor_override,
-                3,
             ),
         )
 
@@ -139,13 +148,30 @@ avg_pool3d_out = out_recorder(AvgPool3DBackward0)
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
 class MaxPool2DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
+    kernel_size = kept_argument(1)
+    stride = kept_argument(2)
+    padding = kept_argument(3)
+    dilation = kept_argument(4)
+    ceil_mode = kept_argument(5)
     result1 = saved_result(1)
-    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
-        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
+        return (
+            shortcuts_gradients.gradient_of_max_pool(
+                grad,
+                self_,
+                self.kernel_size,
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.ceil_mode,
+                result1,
+                2,
+            ),
+        )
 
 
 max_pool2d_with_indices_default = recorder(MaxPool2DWithIndicesBackward0)
@@ -155,13 +181,30 @@ max_pool2d_with_indices_out = out_recorder(MaxPool2DWithIndicesBackward0)
 # max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
 class MaxPool3DWithIndicesBackward0(Recorded, operands=(0,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
+    kernel_size = kept_argument(1)
+    stride = kept_argument(2)
+    padding = kept_argument(3)
+    dilation = kept_argument(4)
+    ceil_mode = kept_argument(5)
     result1 = saved_result(1)
-    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
-        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
+        return (
+            shortcuts_gradients.gradient_of_max_pool(
+                grad,
+                self_,
+                self.kernel_size,
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.ceil_mode,
+                result1,
+                3,
+            ),
+        )
 
 
 max_pool3d_with_indices_default = recorder(MaxPool3DWithIndicesBackward0)
@@ -198,13 +241,16 @@ max_unpool3d_out = out_recorder(MaxUnpool3DBackward0)
 
 # fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
 class FractionalMaxPool2DBackward0(Recorded, operands=(0,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
+    kernel_size = kept_argument(1)
+    output_size = kept_argument(2)
     result1 = saved_result(1)
-    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 2)",)
+    formulas = ("ops.fractional_max_pool2d_backward(grad, self, kernel_size, output_size, result1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
-        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
+        return (ops.fractional_max_pool2d_backward(grad, self_, self.kernel_size, self.output_size, result1),)
 
 
 fractional_max_pool2d_default = recorder(FractionalMaxPool2DBackward0)
@@ -213,13 +259,16 @@ fractional_max_pool2d_output = out_recorder(FractionalMaxPool2DBackward0)
 
 # fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
 class FractionalMaxPool3DBackward0(Recorded, operands=(0,), results=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
+    kernel_size = kept_argument(1)
+    output_size = kept_argument(2)
     result1 = saved_result(1)
-    formulas = ("windows_gradients.max_pool_backward(grad, self_shape, result1, 3)",)
+    formulas = ("ops.fractional_max_pool3d_backward(grad, self, kernel_size, output_size, result1)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
         result1 = unpack(self.result1, self)
-        return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
+        return (ops.fractional_max_pool3d_backward(grad, self_, self.kernel_size, self.output_size, result1),)
 
 
 fractional_max_pool3d_default = recorder(FractionalMaxPool3DBackward0)

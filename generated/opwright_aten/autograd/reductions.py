@@ -121,12 +121,12 @@ class CumprodBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     dim = kept_argument(1)
     result = saved_result()
-    formulas = ("reductions_gradients.cumprod_backward(grad, self, result, dim)",)
+    formulas = ("reductions_gradients.cumprod_backward(grad, self, dim, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (reductions_gradients.cumprod_backward(grad, self_, result, self.dim),)
+        return (reductions_gradients.cumprod_backward(grad, self_, self.dim, result),)
 
 
 cumprod_default = recorder(CumprodBackward0)

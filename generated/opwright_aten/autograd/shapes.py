@@ -17,6 +17,8 @@ from opwright_core.abi import (
     kept_value,
     out_recorder,
     recorder,
+    saved_tensor,
+    unpack,
     zeros_for,
 )
 from opwright_kernels.gradients import shapes as shapes_gradients
@@ -140,11 +142,13 @@ narrow_copy_out = out_recorder(NarrowCopyBackward0)
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 class ReflectionPad1DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     padding = kept_argument(1)
+    formulas = ("ops.reflection_pad1d_backward(grad, self, padding)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
+        self_ = unpack(self.self, self)
+        return (ops.reflection_pad1d_backward(grad, self_, self.padding),)
 
 
 reflection_pad1d_default = recorder(ReflectionPad1DBackward0)
@@ -153,11 +157,13 @@ reflection_pad1d_out = out_recorder(ReflectionPad1DBackward0)
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 class ReflectionPad2DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     padding = kept_argument(1)
+    formulas = ("ops.reflection_pad2d_backward(grad, self, padding)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
+        self_ = unpack(self.self, self)
+        return (ops.reflection_pad2d_backward(grad, self_, self.padding),)
 
 
 reflection_pad2d_default = recorder(ReflectionPad2DBackward0)
@@ -166,11 +172,13 @@ reflection_pad2d_out = out_recorder(ReflectionPad2DBackward0)
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 class ReflectionPad3DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     padding = kept_argument(1)
+    formulas = ("ops.reflection_pad3d_backward(grad, self, padding)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
+        self_ = unpack(self.self, self)
+        return (ops.reflection_pad3d_backward(grad, self_, self.padding),)
 
 
 reflection_pad3d_default = recorder(ReflectionPad3DBackward0)
@@ -193,11 +201,13 @@ repeat_out = out_recorder(RepeatBackward0)
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 class ReplicationPad1DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     padding = kept_argument(1)
+    formulas = ("ops.replication_pad1d_backward(grad, self, padding)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
+        self_ = unpack(self.self, self)
+        return (ops.replication_pad1d_backward(grad, self_, self.padding),)
 
 
 replication_pad1d_default = recorder(ReplicationPad1DBackward0)
@@ -206,11 +216,13 @@ replication_pad1d_out = out_recorder(ReplicationPad1DBackward0)
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 class ReplicationPad2DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     padding = kept_argument(1)
+    formulas = ("ops.replication_pad2d_backward(grad, self, padding)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
+        self_ = unpack(self.self, self)
+        return (ops.replication_pad2d_backward(grad, self_, self.padding),)
 
 
 replication_pad2d_default = recorder(ReplicationPad2DBackward0)
@@ -219,11 +231,13 @@ replication_pad2d_out = out_recorder(ReplicationPad2DBackward0)
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 class ReplicationPad3DBackward0(Recorded, operands=(0,)):
-    self_shape = kept_shape(0)
+    self = saved_tensor(0)
     padding = kept_argument(1)
+    formulas = ("ops.replication_pad3d_backward(grad, self, padding)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
+        self_ = unpack(self.self, self)
+        return (ops.replication_pad3d_backward(grad, self_, self.padding),)
 
 
 replication_pad3d_default = recorder(ReplicationPad3DBackward0)

@@ -116,11 +116,11 @@ lgamma_out = out_recorder(LgammaBackward0)
 class LogitBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     eps = kept_argument(1)
-    formulas = ("pointwise_gradients.logit_backward(grad, self, eps)",)
+    formulas = ("ops.logit_backward(grad, self, eps)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (pointwise_gradients.logit_backward(grad, self_, self.eps),)
+        return (ops.logit_backward(grad, self_, self.eps),)
 
 
 logit_default = recorder(LogitBackward0)

@@ -20,7 +20,6 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
-from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 
 from .. import ops
@@ -473,11 +472,11 @@ sgn_out = out_recorder(SgnBackward0)
 # sigmoid(Tensor self) -> Tensor
 class SigmoidBackward0(Recorded, operands=(0,)):
     result = saved_result()
-    formulas = ("grad * (result * (1 - result)).conj()",)
+    formulas = ("ops.sigmoid_backward(grad, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * conjugate_of(result * (1 - result)),)
+        return (ops.sigmoid_backward(grad, result),)
 
 
 sigmoid_default = recorder(SigmoidBackward0)
@@ -561,11 +560,11 @@ tan_out = out_recorder(TanBackward0)
 # tanh(Tensor self) -> Tensor
 class TanhBackward0(Recorded, operands=(0,)):
     result = saved_result()
-    formulas = ("grad * (1 - result * result).conj()",)
+    formulas = ("ops.tanh_backward(grad, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (grad * conjugate_of(1 - result * result),)
+        return (ops.tanh_backward(grad, result),)
 
 
 tanh_default = recorder(TanhBackward0)
@@ -624,13 +623,12 @@ polar_out = out_recorder(PolarBackward0)
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 class GeluBackward0(Recorded, operands=(0,)):
-    self = saved_tensor(0)
     approximate = kept_argument(1)
-    formulas = ("nn_gradients.gelu_backward(grad, self, approximate)",)
+    self = saved_tensor(0)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (nn_gradients.gelu_backward(grad, self_, self.approximate),)
+        return (ops.gelu_backward(grad, self_, approximate=self.approximate),)
 
 
 gelu_default = recorder(GeluBackward0)

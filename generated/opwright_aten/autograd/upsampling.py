@@ -18,18 +18,19 @@ from opwright_core.abi import (
     unpack,
 )
 from opwright_kernels.gradients import grids as grids_gradients
-from opwright_kernels.gradients import windows as windows_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 class UpsampleNearest1DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales]),)
+        return (shortcuts_gradients.gradient_of_nearest(grad, self.output_size, self.self_shape, [self.scales]),)
 
 
 upsample_nearest1d_default = recorder(UpsampleNearest1DBackward0)
@@ -38,12 +39,20 @@ upsample_nearest1d_out = out_recorder(UpsampleNearest1DBackward0)
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 class UpsampleNearest2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_h = kept_argument(2)
     scales_w = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales_h, self.scales_w]),)
+        return (
+            shortcuts_gradients.gradient_of_nearest(
+                grad,
+                self.output_size,
+                self.self_shape,
+                [self.scales_h, self.scales_w],
+            ),
+        )
 
 
 upsample_nearest2d_default = recorder(UpsampleNearest2DBackward0)
@@ -53,6 +62,7 @@ upsample_nearest2d_out = out_recorder(UpsampleNearest2DBackward0)
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleNearest3DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_d = kept_argument(2)
     scales_h = kept_argument(3)
@@ -60,8 +70,9 @@ class UpsampleNearest3DBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_nearest_backward(
+            shortcuts_gradients.gradient_of_nearest(
                 grad,
+                self.output_size,
                 self.self_shape,
                 [self.scales_d, self.scales_h, self.scales_w],
             ),
@@ -74,11 +85,12 @@ upsample_nearest3d_out = out_recorder(UpsampleNearest3DBackward0)
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 class UpsampleNearestExact1DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales = kept_argument(2)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_nearest_exact_backward(grad, self.self_shape, [self.scales]),)
+        return (shortcuts_gradients.gradient_of_nearest_exact(grad, self.output_size, self.self_shape, [self.scales]),)
 
 
 _upsample_nearest_exact1d_default = recorder(UpsampleNearestExact1DBackward0)
@@ -87,13 +99,19 @@ _upsample_nearest_exact1d_out = out_recorder(UpsampleNearestExact1DBackward0)
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 class UpsampleNearestExact2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_h = kept_argument(2)
     scales_w = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_nearest_exact_backward(grad, self.self_shape, [self.scales_h, self.scales_w]),
+            shortcuts_gradients.gradient_of_nearest_exact(
+                grad,
+                self.output_size,
+                self.self_shape,
+                [self.scales_h, self.scales_w],
+            ),
         )
 
 
@@ -104,6 +122,7 @@ _upsample_nearest_exact2d_out = out_recorder(UpsampleNearestExact2DBackward0)
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleNearestExact3DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     scales_d = kept_argument(2)
     scales_h = kept_argument(3)
@@ -111,8 +130,9 @@ class UpsampleNearestExact3DBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_nearest_exact_backward(
+            shortcuts_gradients.gradient_of_nearest_exact(
                 grad,
+                self.output_size,
                 self.self_shape,
                 [self.scales_d, self.scales_h, self.scales_w],
             ),
@@ -125,12 +145,21 @@ _upsample_nearest_exact3d_out = out_recorder(UpsampleNearestExact3DBackward0)
 
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 class UpsampleLinear1DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales = kept_argument(3)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (windows_gradients.upsample_linear_backward(grad, self.self_shape, self.align_corners, [self.scales]),)
+        return (
+            shortcuts_gradients.gradient_of_linear(
+                grad,
+                self.output_size,
+                self.self_shape,
+                self.align_corners,
+                [self.scales],
+            ),
+        )
 
 
 upsample_linear1d_default = recorder(UpsampleLinear1DBackward0)
@@ -140,6 +169,7 @@ upsample_linear1d_out = out_recorder(UpsampleLinear1DBackward0)
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBilinear2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
@@ -147,8 +177,9 @@ class UpsampleBilinear2DBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_linear_backward(
+            shortcuts_gradients.gradient_of_linear(
                 grad,
+                self.output_size,
                 self.self_shape,
                 self.align_corners,
                 [self.scales_h, self.scales_w],
@@ -163,6 +194,7 @@ upsample_bilinear2d_out = out_recorder(UpsampleBilinear2DBackward0)
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
 #     scales_h=None, float? scales_w=None) -> Tensor
 class UpsampleTrilinear3DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_d = kept_argument(3)
@@ -171,8 +203,9 @@ class UpsampleTrilinear3DBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_linear_backward(
+            shortcuts_gradients.gradient_of_linear(
                 grad,
+                self.output_size,
                 self.self_shape,
                 self.align_corners,
                 [self.scales_d, self.scales_h, self.scales_w],
@@ -187,6 +220,7 @@ upsample_trilinear3d_out = out_recorder(UpsampleTrilinear3DBackward0)
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBicubic2DBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
@@ -194,8 +228,9 @@ class UpsampleBicubic2DBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_cubic_backward(
+            shortcuts_gradients.gradient_of_cubic(
                 grad,
+                self.output_size,
                 self.self_shape,
                 self.align_corners,
                 [self.scales_h, self.scales_w],
@@ -210,6 +245,7 @@ upsample_bicubic2d_out = out_recorder(UpsampleBicubic2DBackward0)
 # _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBilinear2DAaBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
@@ -217,8 +253,9 @@ class UpsampleBilinear2DAaBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_antialiased_backward(
+            shortcuts_gradients.gradient_of_antialiased(
                 grad,
+                self.output_size,
                 self.self_shape,
                 "bilinear",
                 self.align_corners,
@@ -233,6 +270,7 @@ _upsample_bilinear2d_aa_default = recorder(UpsampleBilinear2DAaBackward0)
 # _upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor
 class UpsampleBicubic2DAaBackward0(Recorded, operands=(0,)):
+    output_size = kept_argument(1)
     self_shape = kept_shape(0)
     align_corners = kept_argument(2)
     scales_h = kept_argument(3)
@@ -240,8 +278,9 @@ class UpsampleBicubic2DAaBackward0(Recorded, operands=(0,)):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
-            windows_gradients.upsample_antialiased_backward(
+            shortcuts_gradients.gradient_of_antialiased(
                 grad,
+                self.output_size,
                 self.self_shape,
                 "bicubic",
                 self.align_corners,

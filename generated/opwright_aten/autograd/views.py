@@ -20,7 +20,6 @@ from opwright_core.abi import (
     reshaped,
     swapped,
     turned,
-    zeros_for,
 )
 from opwright_kernels.gradients import shapes as shapes_gradients
 
@@ -71,10 +70,10 @@ class DiagonalBackward0(Recorded, operands=(0,)):
     offset = kept_argument(1)
     dim1 = kept_argument(2)
     dim2 = kept_argument(3)
-    formulas = ("ops.diagonal_scatter(grad.new_zeros(self_shape), grad, offset, dim1, dim2)",)
+    formulas = ("ops.diagonal_backward(grad, self_shape, offset, dim1, dim2)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.diagonal_scatter(zeros_for(grad, self.self_shape), grad, self.offset, self.dim1, self.dim2),)
+        return (ops.diagonal_backward(grad, self.self_shape, self.offset, self.dim1, self.dim2),)
 
 
 diagonal = recorder(DiagonalBackward0)
@@ -144,10 +143,10 @@ class SelectBackward0(Recorded, operands=(0,)):
     self_shape = kept_shape(0)
     dim = kept_argument(1)
     index = kept_argument(2)
-    formulas = ("ops.select_scatter(grad.new_zeros(self_shape), grad, dim, index)",)
+    formulas = ("ops.select_backward(grad, self_shape, dim, index)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.select_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.index),)
+        return (ops.select_backward(grad, self.self_shape, self.dim, self.index),)
 
 
 select_int = recorder(SelectBackward0)
@@ -160,10 +159,18 @@ class SliceBackward0(Recorded, operands=(0,)):
     start = kept_argument(2)
     end = kept_argument(3)
     step = kept_argument(4)
-    formulas = ("ops.slice_scatter(grad.new_zeros(self_shape), grad, dim, start, end, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.slice_scatter(zeros_for(grad, self.self_shape), grad, self.dim, self.start, self.end, self.step),)
+        return (
+            ops.slice_backward(
+                grad,
+                self.self_shape,
+                self.dim,
+                0 if self.start is None else self.start,
+                9223372036854775807 if self.end is None else self.end,
+                self.step,
+            ),
+        )
 
 
 slice_Tensor = recorder(SliceBackward0)
@@ -277,10 +284,10 @@ class UnfoldBackward0(Recorded, operands=(0,)):
     dimension = kept_argument(1)
     size = kept_argument(2)
     step = kept_argument(3)
-    formulas = ("shapes_gradients.unfold_backward(grad, self_shape, dimension, size, step)",)
+    formulas = ("ops.unfold_backward(grad, self_shape, dimension, size, step)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
+        return (ops.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
 
 
 unfold = recorder(UnfoldBackward0)

@@ -4,5 +4,5 @@
 #     schemas/linear_algebra.yaml, schemas/factors.yaml, schemas/spectra.yaml, schemas/views.yaml,
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
-#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
+#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml, schemas/backward.yaml.
 """Families of batching rules; `RULES` says which operator belongs to which."""

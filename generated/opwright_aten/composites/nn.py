@@ -38,19 +38,56 @@ def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor
     return write_out("log_softmax", out, ops.log_softmax(self, dim, dtype))
 
 
+# _softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!)
+#     grad_input) -> Tensor(a!)
+def _softmax_backward_data_out(
+    grad_output: Tensor,
+    output: Tensor,
+    dim: int,
+    input_dtype: DType,
+    grad_input: Tensor,
+) -> Tensor:
+    return write_out(
+        "_softmax_backward_data",
+        grad_input,
+        ops._softmax_backward_data(grad_output, output, dim, input_dtype),
+    )
+
+
+# _log_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def _log_softmax_backward_data_out(
+    grad_output: Tensor,
+    output: Tensor,
+    dim: int,
+    input_dtype: DType,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        "_log_softmax_backward_data",
+        out,
+        ops._log_softmax_backward_data(grad_output, output, dim, input_dtype),
+    )
+
+
 # linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
 def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
     return write_out("linear", out, ops.linear(input, weight, bias))
 
 
 # native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
-def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+def native_dropout_backward_default(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     try:
         result: Tensor = grad_output * mask * scale
         return result
     except Exception as error:
-        name_kernel(error, "aten::native_dropout_backward", "CompositeImplicitAutograd")
+        name_kernel(error, "aten::native_dropout_backward", "CompositeExplicitAutograd")
         raise
+
+
+# native_dropout_backward.out(Tensor grad_output, Tensor mask, float scale, *, Tensor(a!) out) -> Tensor(a!)
+def native_dropout_backward_out(grad_output: Tensor, mask: Tensor, scale: float, out: Tensor) -> Tensor:
+    return write_out("native_dropout_backward", out, ops.native_dropout_backward(grad_output, mask, scale))
 
 
 # _embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int

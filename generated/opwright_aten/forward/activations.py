@@ -7,19 +7,19 @@ from typing import Any
 
 from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
 from opwright_kernels.gradients import forward as forward_gradients
-from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import shortcuts as shortcuts_gradients
 
 from .. import ops
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor: result
 def celu_default(self: Any, alpha: Any, self_t: Any) -> Any:
-    return nn_gradients.elu_backward(self_t.conj(), self, alpha, 1, 1 / alpha).conj()
+    return shortcuts_gradients.gradient_of_elu(self_t.conj(), self, alpha, 1, 1 / alpha).conj()
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor: result
 def elu_default(self: Any, alpha: Any, scale: Any, input_scale: Any, self_t: Any) -> Any:
-    return nn_gradients.elu_backward(self_t.conj(), self, alpha, scale, input_scale).conj()
+    return shortcuts_gradients.gradient_of_elu(self_t.conj(), self, alpha, scale, input_scale).conj()
 
 
 # glu(Tensor self, int dim=-1) -> Tensor: result
@@ -29,32 +29,27 @@ def glu_default(self: Any, dim: Any, self_t: Any) -> Any:
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor: result
 def hardshrink_default(self: Any, lambd: Any, self_t: Any) -> Any:
-    return ops.pointwise._where((self >= -lambd) & (self <= lambd), 0, self_t.conj()).conj()
+    return ops.hardshrink_backward(self_t.conj(), self, lambd).conj()
 
 
 # hardsigmoid(Tensor self) -> Tensor: result
 def hardsigmoid_default(self: Any, self_t: Any) -> Any:
-    return ops.pointwise._where((self > -3) & (self < 3), self_t.conj() / 6, 0).conj()
+    return ops.hardsigmoid_backward(self_t.conj(), self).conj()
 
 
 # hardswish(Tensor self) -> Tensor: result
 def hardswish_default(self: Any, self_t: Any) -> Any:
-    tangent = ops.pointwise._where(
-        self <= -3,
-        0,
-        ops.pointwise._where(self < 3, self_t.conj() * (self / 3 + 0.5), self_t.conj()),
-    )
-    return tangent.conj()
+    return ops.hardswish_backward(self_t.conj(), self).conj()
 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor: result
 def hardtanh_default(self: Any, min_val: Any, max_val: Any, self_t: Any) -> Any:
-    return ops.pointwise._where((self <= min_val) | (self >= max_val), 0, self_t.conj()).conj()
+    return ops.hardtanh_backward(self_t.conj(), self, min_val, max_val).conj()
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor: result
 def leaky_relu_default(self: Any, negative_slope: Any, self_t: Any) -> Any:
-    return ops.pointwise._where(self > 0, self_t.conj(), self_t.conj() * negative_slope).conj()
+    return ops.leaky_relu_backward(self_t.conj(), self, negative_slope, False).conj()
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer): output
@@ -64,7 +59,7 @@ def log_sigmoid_forward_default(self: Any, self_t: Any) -> Any:
 
 # mish(Tensor self) -> Tensor: result
 def mish_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * nn_gradients.mish_derivative(self)).conj()
+    return ops.mish_backward(self_t.conj(), self).conj()
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor: result
@@ -82,17 +77,17 @@ def rrelu_with_noise_functional(self: Any, lower: Any, upper: Any, training: Any
 
 # silu(Tensor self) -> Tensor: result
 def silu_default(self: Any, self_t: Any) -> Any:
-    return nn_gradients.silu_backward(self_t.conj(), self).conj()
+    return ops.silu_backward(self_t.conj(), self).conj()
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor: result
 def softplus_default(self: Any, beta: Any, threshold: Any, self_t: Any) -> Any:
-    return ops.pointwise._where(self * beta > threshold, self_t.conj(), self_t.conj() * (self * beta).sigmoid()).conj()
+    return ops.softplus_backward(self_t.conj(), self, beta, threshold).conj()
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor: result
 def softshrink_default(self: Any, lambd: Any, self_t: Any) -> Any:
-    return ops.pointwise._where((self >= -lambd) & (self <= lambd), 0, self_t.conj()).conj()
+    return ops.softshrink_backward(self_t.conj(), self, lambd).conj()
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor: result

@@ -8,7 +8,7 @@ from typing import Any
 from opwright_core.abi import ForwardRule, TangentFormula, sum_terms
 from opwright_kernels.gradients import bags as bags_gradients
 from opwright_kernels.gradients import forward as forward_gradients
-from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import losses as losses_gradients
 
 from .. import ops
 
@@ -26,7 +26,7 @@ def binary_cross_entropy_default(
     if self_t is not None:
         term0 = forward_gradients.loss_forward(
             self_t,
-            nn_gradients.binary_cross_entropy_derivative(self, target),
+            losses_gradients.binary_cross_entropy_derivative(self, target),
             weight,
             reduction,
         )
@@ -34,7 +34,7 @@ def binary_cross_entropy_default(
     if target_t is not None:
         term1 = forward_gradients.loss_forward(
             target_t,
-            nn_gradients.binary_cross_entropy_target_derivative(self),
+            losses_gradients.binary_cross_entropy_target_derivative(self),
             weight,
             reduction,
         )
@@ -56,7 +56,7 @@ def binary_cross_entropy_with_logits_default(
     if self_t is not None:
         term0 = forward_gradients.loss_forward(
             self_t,
-            nn_gradients.logits_derivative(self, target, pos_weight),
+            losses_gradients.logits_derivative(self, target, pos_weight),
             weight,
             reduction,
         )
@@ -64,7 +64,7 @@ def binary_cross_entropy_with_logits_default(
     if target_t is not None:
         term1 = forward_gradients.loss_forward(
             target_t,
-            nn_gradients.logits_target_derivative(self, pos_weight),
+            losses_gradients.logits_target_derivative(self, pos_weight),
             weight,
             reduction,
         )
@@ -108,7 +108,7 @@ def smooth_l1_loss_default(self: Any, target: Any, reduction: Any, beta: Any, se
     if self_t is not None:
         term0 = forward_gradients.loss_forward(
             self_t,
-            nn_gradients.smooth_l1_derivative(self - target, beta),
+            losses_gradients.smooth_l1_derivative(self - target, beta),
             None,
             reduction,
         )
@@ -116,7 +116,7 @@ def smooth_l1_loss_default(self: Any, target: Any, reduction: Any, beta: Any, se
     if target_t is not None:
         term1 = forward_gradients.loss_forward(
             target_t,
-            nn_gradients.smooth_l1_derivative(target - self, beta),
+            losses_gradients.smooth_l1_derivative(target - self, beta),
             None,
             reduction,
         )

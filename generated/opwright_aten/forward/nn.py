@@ -7,6 +7,7 @@ from typing import Any
 
 from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
 from opwright_kernels.gradients import bags as bags_gradients
+from opwright_kernels.gradients import nn as nn_gradients
 
 from .. import ops
 
@@ -70,6 +71,39 @@ def native_dropout_default(p: Any, train: Any, input_t: Any, result1: Any) -> An
     return input_t if train is not None and not train else input_t * result1 * (0 if p == 1 else 1 / (1 - p))
 
 
+# _softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor: result
+def _softmax_backward_data_default(
+    grad_output: Any,
+    output: Any,
+    dim: Any,
+    input_dtype: Any,
+    grad_output_t: Any,
+    output_t: Any,
+) -> Any:
+    grad_output_t = or_zeros(grad_output_t, grad_output)
+    output_t = or_zeros(output_t, output)
+    return nn_gradients.softmax_gradient_forward(grad_output_t, output_t, grad_output, output, dim).to(input_dtype)
+
+
+# _log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor: result
+def _log_softmax_backward_data_default(
+    grad_output: Any,
+    output: Any,
+    dim: Any,
+    input_dtype: Any,
+    grad_output_t: Any,
+    output_t: Any,
+) -> Any:
+    grad_output_t = or_zeros(grad_output_t, grad_output)
+    output_t = or_zeros(output_t, output)
+    return nn_gradients.log_softmax_gradient_forward(grad_output_t, output_t, grad_output, output, dim).to(input_dtype)
+
+
+# native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor: result
+def native_dropout_backward_default(mask: Any, scale: Any, grad_output_t: Any) -> Any:
+    return ops.native_dropout_backward(grad_output_t, mask, scale)
+
+
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
     "_log_softmax": ForwardRule((0,), (TangentFormula(_log_softmax_default, (1,), (0,), (0,), (0,)),), ()),
@@ -82,4 +116,19 @@ RULES: dict[str, ForwardRule] = {
         (1, 2),
     ),
     "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,), (0,)),), ()),
+    "_softmax_backward_data": ForwardRule(
+        (0, 1),
+        (TangentFormula(_softmax_backward_data_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
+        (),
+    ),
+    "_log_softmax_backward_data": ForwardRule(
+        (0, 1),
+        (TangentFormula(_log_softmax_backward_data_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
+        (),
+    ),
+    "native_dropout_backward": ForwardRule(
+        (0,),
+        (TangentFormula(native_dropout_backward_default, (1, 2), (0,), (), (0,)),),
+        (1,),
+    ),
 }

@@ -44,7 +44,7 @@ def lgamma_default(self: Any, self_t: Any) -> Any:
 
 # logit(Tensor self, float? eps=None) -> Tensor: result
 def logit_default(self: Any, eps: Any, self_t: Any) -> Any:
-    return pointwise_gradients.logit_backward(self_t.conj(), self, eps).conj()
+    return ops.logit_backward(self_t.conj(), self, eps).conj()
 
 
 # polygamma(int n, Tensor self) -> Tensor: result

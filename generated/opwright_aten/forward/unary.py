@@ -7,7 +7,6 @@ import math
 from typing import Any
 
 from opwright_core.abi import ForwardRule, TangentFormula, or_zeros
-from opwright_kernels.gradients import nn as nn_gradients
 from opwright_kernels.gradients import pointwise as pointwise_gradients
 
 from .. import ops
@@ -173,7 +172,7 @@ def sgn_default(self: Any, self_t: Any, result: Any) -> Any:
 
 # sigmoid(Tensor self) -> Tensor: result
 def sigmoid_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (result * (1 - result)).conj()).conj()
+    return ops.sigmoid_backward(self_t.conj(), result).conj()
 
 
 # sign(Tensor self) -> Tensor: result
@@ -203,7 +202,7 @@ def tan_default(self_t: Any, result: Any) -> Any:
 
 # tanh(Tensor self) -> Tensor: result
 def tanh_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (1 - result * result).conj()).conj()
+    return ops.tanh_backward(self_t.conj(), result).conj()
 
 
 # trunc(Tensor self) -> Tensor: result
@@ -230,7 +229,7 @@ def polar_default(abs: Any, angle: Any, abs_t: Any, angle_t: Any) -> Any:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor: result
 def gelu_default(self: Any, approximate: Any, self_t: Any) -> Any:
-    return nn_gradients.gelu_backward(self_t.conj(), self, approximate).conj()
+    return ops.gelu_backward(self_t.conj(), self, approximate=approximate).conj()
 
 
 # relu(Tensor self) -> Tensor: result

@@ -4,7 +4,7 @@
 #     schemas/linear_algebra.yaml, schemas/factors.yaml, schemas/spectra.yaml, schemas/views.yaml,
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
-#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
+#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml, schemas/backward.yaml.
 """Kernels for CUDA: Tensors in, the arrays of CuPy to the kernel, Tensors out.
 
 `NAME` handles every call: it makes a plan of the result, and calls the kernel of the schema with arrays. `NAME_dense`

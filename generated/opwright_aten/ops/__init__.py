@@ -4,7 +4,7 @@
 #     schemas/linear_algebra.yaml, schemas/factors.yaml, schemas/spectra.yaml, schemas/views.yaml,
 #     schemas/view_copies.yaml, schemas/shapes.yaml, schemas/indexing.yaml, schemas/nn.yaml,
 #     schemas/normalization.yaml, schemas/activations.yaml, schemas/losses.yaml, schemas/convolution.yaml,
-#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
+#     schemas/pooling.yaml, schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml, schemas/backward.yaml.
 """Operators of `aten`, a module for each schema file, which is imported when something of it is first needed.
 
 A module has the declarations of its operators, a stub for each that calls it, and functions for all overloads of a
@@ -447,6 +447,53 @@ NAMES: dict[str, str] = {
         "rand randint randn random randperm "
         "uniform"
     ),
+    "backward": (
+        "_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward "
+        "adaptive_max_pool2d_backward adaptive_max_pool3d_backward "
+        "avg_pool2d_backward avg_pool3d_backward "
+        "binary_cross_entropy_backward "
+        "batch_norm_backward "
+        "_cdist_backward convolution_backward cummaxmin_backward cumprod_backward "
+        "diagonal_backward "
+        "_embedding_bag_backward _embedding_bag_dense_backward _embedding_bag_per_sample_weights_backward "
+        "elu_backward embedding_backward "
+        "embedding_dense_backward "
+        "fractional_max_pool2d_backward fractional_max_pool3d_backward "
+        "gather_backward gelu_backward glu_backward glu_backward_jvp "
+        "grid_sampler_2d_backward grid_sampler_3d_backward "
+        "hardshrink_backward hardsigmoid_backward hardswish_backward hardtanh_backward "
+        "huber_loss_backward "
+        "infinitely_differentiable_gelu_backward "
+        "index_select_backward "
+        "logit_backward "
+        "leaky_relu_backward "
+        "log_sigmoid_backward "
+        "mish_backward "
+        "matrix_exp_backward "
+        "mse_loss_backward "
+        "multi_margin_loss_backward multilabel_margin_loss_backward "
+        "max_pool3d_with_indices_backward "
+        "masked_scatter_backward masked_select_backward "
+        "native_batch_norm_backward "
+        "native_group_norm_backward "
+        "native_layer_norm_backward nll_loss2d_backward nll_loss_backward "
+        "_pdist_backward "
+        "_prelu_kernel_backward "
+        "reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward "
+        "replication_pad2d_backward replication_pad3d_backward "
+        "rrelu_with_noise_backward "
+        "select_backward sigmoid_backward silu_backward slice_backward softplus_backward softshrink_backward "
+        "smooth_l1_loss_backward "
+        "soft_margin_loss_backward "
+        "tanh_backward trace_backward "
+        "_upsample_bicubic2d_aa_backward _upsample_bilinear2d_aa_backward unfold_backward upsample_bicubic2d_backward "
+        "upsample_bilinear2d_backward "
+        "upsample_linear1d_backward "
+        "_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward _upsample_nearest_exact3d_backward "
+        "upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward "
+        "upsample_trilinear3d_backward "
+        "value_selecting_reduction_backward"
+    ),
 }
 FUNCTIONS: dict[str, str] = {name: module for module, names in NAMES.items() for name in names.split()}
 _MODULES = [
@@ -474,6 +521,7 @@ _MODULES = [
     "upsampling",
     "creation",
     "random_ops",
+    "backward",
 ]
 __all__ = [*FUNCTIONS]
 __getattr__ = functions_of(__name__, FUNCTIONS, _MODULES)

@@ -30,15 +30,22 @@ log_softmax = declare.function(_log_softmax_, _log_softmax_int)
 __safe_softmax = declare("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
 _safe_softmax = declare.function(__safe_softmax)
 
-__softmax_backward_data = declare(
+__softmax_backward_data_default = declare(
     "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"
 )
-_softmax_backward_data = declare.function(__softmax_backward_data)
-
-__log_softmax_backward_data = declare(
-    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"
+__softmax_backward_data_out = declare(
+    "_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!) "
+    "grad_input) -> Tensor(a!)",
+    "out",
 )
-_log_softmax_backward_data = declare.function(__log_softmax_backward_data)
+__softmax_backward_data = declare.overloaded(__softmax_backward_data_default)
+_softmax_backward_data = declare.function(__softmax_backward_data, __softmax_backward_data_default)
+
+__log_softmax_backward_data, __log_softmax_backward_data_default = declare.alone(
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    out="out",
+)
+_log_softmax_backward_data = declare.function(__log_softmax_backward_data, __log_softmax_backward_data_default)
 
 _linear, _linear_default = declare.alone("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out="out")
 
@@ -93,10 +100,13 @@ _native_dropout_out = declare(
 _native_dropout = declare.overloaded(_native_dropout_default)
 native_dropout = declare.function(_native_dropout, _native_dropout_default)
 
-_native_dropout_backward = declare(
-    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", "pointwise"
+_native_dropout_backward, _native_dropout_backward_default = declare.alone(
+    "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+    "pointwise",
+    out="out",
+    out_tags="generated out",
 )
-native_dropout_backward = declare.function(_native_dropout_backward)
+native_dropout_backward = declare.function(_native_dropout_backward, _native_dropout_backward_default)
 
 _dropout = declare(
     "dropout(Tensor input, float p, bool train) -> Tensor", "maybe_aliasing_or_mutating nondeterministic_seeded"

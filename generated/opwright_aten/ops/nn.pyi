@@ -53,6 +53,9 @@ class _Call__softmax_backward_data(_calls.Function, Protocol):
     def __call__(_, grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
     @overload
     def __call__(_, grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: TensorLike, output: TensorLike, dim: int, input_dtype: DTypeLike, *,
+        grad_input: A) -> A: ...
 class _Call__softmax_backward_data_default(_calls.Function, Protocol):
     @overload
     def __call__(_, grad_output: A, output: A, dim: int, input_dtype: DTypeLike) -> A: ...
@@ -60,8 +63,25 @@ class _Call__softmax_backward_data_default(_calls.Function, Protocol):
     def __call__(_, grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
     @overload
     def __call__(_, grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+class _Call__softmax_backward_data_out(_calls.Function, Protocol):
+    def __call__(_, grad_output: TensorLike, output: TensorLike, dim: int, input_dtype: DTypeLike, *,
+        grad_input: A) -> A: ...
 _softmax_backward_data: _Call__softmax_backward_data
-_log_softmax_backward_data: _Call__softmax_backward_data
+
+class _Call__log_softmax_backward_data(_calls.Function, Protocol):
+    @overload
+    def __call__(_, grad_output: A, output: A, dim: int, input_dtype: DTypeLike) -> A: ...
+    @overload
+    def __call__(_, grad_output: A, output: A, axis: int, input_dtype: DTypeLike) -> A: ...
+    @overload
+    def __call__(_, grad_output: Tensor, output: TensorLike, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: NDArray[Any], output: Tensor, dim: int, input_dtype: DTypeLike) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: TensorLike, output: TensorLike, dim: int, input_dtype: DTypeLike, *, out: A) -> A: ...
+class _Call__log_softmax_backward_data_out(_calls.Function, Protocol):
+    def __call__(_, grad_output: TensorLike, output: TensorLike, dim: int, input_dtype: DTypeLike, *, out: A) -> A: ...
+_log_softmax_backward_data: _Call__log_softmax_backward_data
 
 class _Call_linear(_calls.Function, Protocol):
     @overload
@@ -189,6 +209,17 @@ class _Call_native_dropout_backward(_calls.Function, Protocol):
     def __call__(_, grad_output: Tensor, mask: TensorLike, scale: float) -> Tensor: ...
     @overload
     def __call__(_, grad_output: NDArray[Any], mask: Tensor, scale: float) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: TensorLike, mask: TensorLike, scale: float, *, out: A) -> A: ...
+class _Call_native_dropout_backward_default(_calls.Function, Protocol):
+    @overload
+    def __call__(_, grad_output: A, mask: A, scale: float) -> A: ...
+    @overload
+    def __call__(_, grad_output: Tensor, mask: TensorLike, scale: float) -> Tensor: ...
+    @overload
+    def __call__(_, grad_output: NDArray[Any], mask: Tensor, scale: float) -> Tensor: ...
+class _Call_native_dropout_backward_out(_calls.Function, Protocol):
+    def __call__(_, grad_output: TensorLike, mask: TensorLike, scale: float, *, out: A) -> A: ...
 native_dropout_backward: _Call_native_dropout_backward
 
 class _Call_dropout(_calls.Function, Protocol):
@@ -417,8 +448,10 @@ class _Namespace:
     softmax: _Packet_softmax
     log_softmax: _Packet_softmax
     _safe_softmax: _calls.PacketOf[_calls.Call_self_dim_dtype_input_a_axis_9d030c, _calls.Call_self_dim_dtype_9cb5fb]
-    _softmax_backward_data: _calls.PacketOf[_Call__softmax_backward_data, _Call__softmax_backward_data_default]
-    _log_softmax_backward_data: _calls.PacketOf[_Call__softmax_backward_data, _Call__softmax_backward_data_default]
+    _softmax_backward_data: _calls.PacketWithOut[_Call__softmax_backward_data, _Call__softmax_backward_data_default,
+        _Call__softmax_backward_data_out]
+    _log_softmax_backward_data: _calls.PacketWithOut[_Call__log_softmax_backward_data,
+        _Call__softmax_backward_data_default, _Call__log_softmax_backward_data_out]
     linear: _calls.PacketWithOut[_Call_linear, _Call_linear_default, _Call_linear_out]
     bilinear: _calls.PacketOf[_Call_bilinear, _Call_bilinear]
     embedding: _calls.PacketWithOut[_Call_embedding, _Call_embedding_default, _Call_embedding_out]
@@ -427,7 +460,8 @@ class _Namespace:
     embedding_renorm_: _calls.PacketOf[_Call_embedding_renorm_, _Call_embedding_renorm__default]
     one_hot: _calls.PacketOf[_Call_one_hot, _Call_one_hot_default]
     native_dropout: _calls.PacketWithOut[_Call_native_dropout, _Call_native_dropout_default, _Call_native_dropout_out]
-    native_dropout_backward: _calls.PacketOf[_Call_native_dropout_backward, _Call_native_dropout_backward]
+    native_dropout_backward: _calls.PacketWithOut[_Call_native_dropout_backward, _Call_native_dropout_backward_default,
+        _Call_native_dropout_backward_out]
     dropout: _calls.PacketOf[_Call_dropout, _Call_dropout]
     dropout_: _calls.PacketOf[_Call_dropout_, _Call_dropout__default]
     feature_dropout: _calls.PacketOf[_Call_dropout, _Call_dropout]

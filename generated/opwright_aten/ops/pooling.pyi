@@ -305,51 +305,7 @@ class _Call_fractional_max_pool2d_output(_calls.Function, Protocol):
         random_samples: TensorLike, *, output: A, indices: A) -> tuple[A, A]: ...
 fractional_max_pool2d: _Call_fractional_max_pool2d
 fractional_max_pool3d: _Call_fractional_max_pool2d
-
-class _Call_max_pool2d_with_indices_backward(_calls.Function, Protocol):
-    @overload
-    def __call__(_, grad_output: A, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
-        padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool, indices: A) -> A: ...
-    @overload
-    def __call__(_, grad_output: A, input: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
-        padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool, indices: A) -> A: ...
-    @overload
-    def __call__(_, grad_output: Tensor, self: TensorLike, kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_, grad_output: NDArray[Any], self: Tensor, kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_, grad_output: NDArray[Any], self: NDArray[Any], kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: Tensor) -> Tensor: ...
-    @overload
-    def __call__(_, grad_output: TensorLike, self: TensorLike, kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: TensorLike, *, grad_input: A) -> A: ...
-class _Call_max_pool2d_with_indices_backward_default(_calls.Function, Protocol):
-    @overload
-    def __call__(_, grad_output: A, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int,
-        padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool, indices: A) -> A: ...
-    @overload
-    def __call__(_, grad_output: Tensor, self: TensorLike, kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_, grad_output: NDArray[Any], self: Tensor, kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: TensorLike) -> Tensor: ...
-    @overload
-    def __call__(_, grad_output: NDArray[Any], self: NDArray[Any], kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: Tensor) -> Tensor: ...
-class _Call_max_pool2d_with_indices_backward_grad_input(_calls.Function, Protocol):
-    def __call__(_, grad_output: TensorLike, self: TensorLike, kernel_size: Sequence[int] | int,
-        stride: Sequence[int] | int, padding: Sequence[int] | int, dilation: Sequence[int] | int, ceil_mode: bool,
-        indices: TensorLike, *, grad_input: A) -> A: ...
-max_pool2d_with_indices_backward: _Call_max_pool2d_with_indices_backward
+max_pool2d_with_indices_backward: _calls.Call_grad_output_self_kernel_size_strid_585022
 
 class _Packet_fractional_max_pool2d(Packet):
     __call__: _Call_fractional_max_pool2d
@@ -357,9 +313,9 @@ class _Packet_fractional_max_pool2d(Packet):
     output: _calls.OperatorOf[_Call_fractional_max_pool2d_output]
 
 class _Packet_max_pool2d_with_indices_backward(Packet):
-    __call__: _Call_max_pool2d_with_indices_backward
-    default: _calls.OperatorOf[_Call_max_pool2d_with_indices_backward_default]
-    grad_input: _calls.OperatorOf[_Call_max_pool2d_with_indices_backward_grad_input]
+    __call__: _calls.Call_grad_output_self_kernel_size_strid_585022
+    default: _calls.OperatorOf[_calls.Call_grad_output_self_kernel_size_strid_0096c5]
+    grad_input: _calls.OperatorOf[_calls.Call_grad_output_self_kernel_size_strid_00aa65]
 
 class _Namespace:
     """`opwright.ops.aten`, as far as it is declared here."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright_core.arrays.dtypes import as_dtype, opmath
 from opwright_core.arrays.sizes import guard_or_true, holds
 
 Operand = Any  # a Tensor
@@ -52,25 +51,3 @@ def rrelu_with_noise(
     result, slopes = aten.rrelu_with_noise_functional(aten.contiguous(self), noise, lower, upper, training, generator)
     aten.copy_(noise, slopes)
     return result
-
-
-# Backward functions that are operators
-
-
-def _softmax_backward_data(grad_output: Operand, output: Operand, dim: int, input_dtype: Any) -> Operand:
-    """Return the gradient less its mean under the softmax `output`, times that."""
-    aten = opwright.ops.aten
-    grad, weights = _computed(grad_output), _computed(output)
-    return aten.to(weights * (grad - aten.sum(grad * weights, [dim], True)), input_dtype)
-
-
-def _log_softmax_backward_data(grad_output: Operand, output: Operand, dim: int, input_dtype: Any) -> Operand:
-    """Return the gradient less its sum times the exponential of `output`."""
-    aten = opwright.ops.aten
-    grad = _computed(grad_output)
-    return aten.to(grad - aten.exp(_computed(output)) * aten.sum(grad, [dim], True), input_dtype)
-
-
-def _computed(self: Operand) -> Operand:
-    """Return the operand in the dtype that it is computed in, so that results are rounded once."""
-    return opwright.ops.aten.to(self, opmath(as_dtype(self.dtype)))

@@ -7,7 +7,6 @@ from typing import Any
 
 import opwright
 from opwright.view_layouts import without_base
-from opwright_kernels.gradients.windows import max_pool_backward
 
 Operand = Any
 Sizes = Sequence[int]
@@ -70,17 +69,3 @@ def _with_row(name: str, values: Sizes, row: int) -> list[int]:
     if len(values) != 1:
         raise RuntimeError(f"{name} must be one int, but got {list(values)}")
     return [row, values[0]]
-
-
-def max_pool2d_with_indices_backward(
-    grad_output: Operand,
-    self: Operand,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    ceil_mode: bool,
-    indices: Operand,
-) -> Operand:
-    """Return the gradient of what `max_pool2d_with_indices` took, from that of its maxima and their positions."""
-    return max_pool_backward(grad_output, self.shape, indices, 2)

@@ -9,7 +9,6 @@ import opwright
 from opwright_core.arrays.dtypes import int64
 from opwright_kernels.gradients.decompositions import distance_backward
 from opwright_kernels.gradients.forward import distance_forward
-from opwright_kernels.gradients.nn import embedding_backward
 
 Tensor = Any
 aten: Any = opwright.ops.aten
@@ -17,15 +16,17 @@ aten: Any = opwright.ops.aten
 
 def _bag_of(indices: Tensor, offsets: Tensor) -> Tensor:
     """Return which bag each index is in; an offset at the end, which starts none, is never reached."""
+    if indices.shape[0] == 0:
+        return aten.arange(0, device=indices.device)
     numbers = aten.arange(indices.shape[0], device=indices.device)
     return aten.searchsorted(aten.to(offsets, int64), numbers, right=True) - 1
 
 
-def _rows_of_bags(values: Tensor, indices: Tensor, offsets: Tensor) -> Tensor:
-    """Return what each bag has, for each index."""
-    if indices.shape[0] == 0:
+def _rows_of_bags(values: Tensor, bags: Tensor) -> Tensor:
+    """Return what each bag has, for each index of it."""
+    if bags.shape[0] == 0:
         return aten.new_zeros(values, [0, *values.shape[1:]])
-    return aten.index_select(values, 0, _bag_of(indices, offsets))
+    return aten.index_select(values, 0, bags)
 
 
 def embedding_bag_backward(
@@ -41,25 +42,72 @@ def embedding_bag_backward(
     maxima: Tensor,
 ) -> Tensor:
     """Return the gradient of the table: each row gets those of its bags."""
+    bags = indices if mode == 2 else _bag_of(indices, offsets)
+    return _embedding_bag_dense_backward(
+        grad, indices, bags, bag_size, maxima, shape[0], scale_grad_by_freq, mode, per_sample_weights, padding_idx
+    )
+
+
+def _embedding_bag_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maxima: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
+) -> Tensor:
+    """Return the gradient of the table, dense whatever `sparse` says; `offset2bag` may be empty."""
+    shape = (num_weights, grad.shape[1])
+    more = (scale_grad_by_freq, mode, per_sample_weights, padding_idx, bag_size, maxima)
+    return embedding_bag_backward(grad, indices, offsets, shape, *more)
+
+
+def _embedding_bag_dense_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maxima: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
+) -> Tensor:
+    """Return the gradient of the table, given which bag each index is in; of maxima it is not asked."""
     if mode == 2:
         positions = aten.to(maxima, int64)
         share = aten.where.ScalarOther(aten.unsqueeze(bag_size > 0, 1), grad, 0)
-        return aten.scatter_add(aten.new_zeros(grad, list(shape)), 0, positions, share)
-    rows = _rows_of_bags(grad, indices, offsets)
+        return aten.scatter_add(aten.new_zeros(grad, [num_weights, grad.shape[1]]), 0, positions, share)
+    rows = _rows_of_bags(grad, offset2bag)
     if mode == 1:
         sizes = aten.to(aten.clamp_min(bag_size, 1), grad.dtype)
-        rows = rows / aten.unsqueeze(_rows_of_bags(sizes, indices, offsets), 1)
+        rows = rows / aten.unsqueeze(_rows_of_bags(sizes, offset2bag), 1)
     if per_sample_weights is not None:
         rows = rows * aten.unsqueeze(per_sample_weights, 1)
-    return embedding_backward(rows, indices, shape, padding_idx, scale_grad_by_freq)
+    return aten.embedding_dense_backward(rows, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
 def embedding_bag_weights_backward(
     grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, padding_idx: int
 ) -> Tensor:
     """Return the gradient of the weights of a sum; none flows where a row stands for nothing."""
+    bags = _bag_of(indices, offsets)
+    return _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, bags, 0, padding_idx)
+
+
+def _embedding_bag_per_sample_weights_backward(
+    grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int
+) -> Tensor:
+    """Return the gradient of the weights of a sum, given which bag each index is in."""
     chosen = aten.index_select(weight, 0, indices)
-    found = aten.sum(_rows_of_bags(grad, indices, offsets) * chosen, [1])
+    found = aten.sum(_rows_of_bags(grad, offset2bag) * chosen, [1])
     return found if padding_idx < 0 else aten.where.ScalarOther(indices != padding_idx, found, 0)
 
 

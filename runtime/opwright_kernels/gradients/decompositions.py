@@ -52,6 +52,11 @@ def distance_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Te
     return norm_backward(grad, difference, p, result, -1, False)
 
 
+def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
+    """Return the gradient of the first rows of `cdist`: of each row, those of its distances, added."""
+    return aten.sum(distance_backward(grad, x1, x2, p, result), [-2])
+
+
 def lu_backward(grad_l: Tensor | None, grad_u: Tensor | None, P: Tensor | None, L: Tensor, U: Tensor) -> Tensor | None:
     """Return P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H; without P for no pivoting.
 

@@ -196,6 +196,11 @@ def lstsq_forward(
 # Exponentials
 
 
+def matrix_exp_backward(A: Tensor, grad: Tensor) -> Tensor:
+    """Return the gradient of `linalg_matrix_exp`."""
+    return matrix_exp_differential(A, grad, True)
+
+
 def matrix_exp_differential(A: Tensor, change: Tensor, adjoint: bool) -> Tensor:
     """Return how exp(A) changes with A, or the adjoint of that: the corner of exp([[A, change], [0, A]])."""
     A = A.mH if adjoint else A

@@ -12,12 +12,8 @@ from typing import Any
 import opwright
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype
 from opwright_kernels.gradients.decompositions import distance_backward
-from opwright_kernels.gradients.nn import (
-    MEAN,
-    multi_margin_loss_backward,
-    multilabel_margin_loss_backward,
-    statistics,
-)
+from opwright_kernels.gradients.losses import MEAN, multi_margin_loss_backward, multilabel_margin_loss_backward
+from opwright_kernels.gradients.nn import statistics
 from opwright_kernels.gradients.pointwise import real_part_for
 from opwright_kernels.gradients.reductions import var_backward
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.view_layouts import without_base
 from opwright_kernels.images.grids import Options, sampled, scattered
 
 Tensor = Any
@@ -23,7 +24,7 @@ def grid_sampler_backward(
 ) -> tuple[Tensor | None, Tensor | None]:
     """Return the gradients of images and of positions."""
     options = Options(interpolation_mode, padding_mode, align_corners)
-    of_input = scattered(grad, grid, input.shape, options) if mask[0] else None
+    of_input = without_base(scattered(grad, grid, input.shape, options)) if mask[0] else None
     if not mask[1]:
         return of_input, None
     slopes = [sampled(input, grid, options, along) for along in range(grid.shape[-1])]

@@ -41,7 +41,7 @@ def _are_of_columns(strides: Sequence[int], rows: int) -> bool:
 
 def trace_backward(grad: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the gradient on the diagonal."""
-    return grad * aten.eye(shape[0], shape[1], dtype=grad.dtype, device=grad.device)
+    return aten.where(aten.eye(shape[0], shape[1], dtype=opwright.bool, device=grad.device), grad, 0)
 
 
 def _adjoint_inverse_times(matrix: Tensor, value: Tensor) -> Tensor:

@@ -49,14 +49,6 @@ def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
     return aten.where(size == 0, 0.0, grad * away / size)
 
 
-def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
-    """Return the gradient of log(x / (1 - x)): 0 where x is clamped to eps, without eps NaN outside of 0 to 1."""
-    low, high, beyond = (0.0, 1.0, math.nan) if eps is None or eps < 0 else (eps, 1.0 - eps, 0.0)
-    outside = (self < low) | (self > high)
-    slope = self * (1.0 - self) + 0.0  # no negative zero: at both of them PyTorch's gradient is grad * inf
-    return aten.where(outside, beyond, grad / slope)
-
-
 def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """Return the part of the gradient across the number, over its size; 0 for real numbers and at 0."""
     if as_dtype(self.dtype) not in COMPLEX:

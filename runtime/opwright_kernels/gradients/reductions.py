@@ -8,6 +8,7 @@ from typing import Any
 
 import opwright
 from opwright.autograd.quick import expanded, is_array_alone
+from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype, opmath
 from opwright_core.tensors.tensor import wrap
@@ -137,7 +138,7 @@ def reverse_cumsum(value: Tensor, dim: int) -> Tensor:
     return aten.flip(aten.cumsum(aten.flip(value, [dim]), dim), [dim]) if value.ndim else value
 
 
-def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+def cumprod_backward(grad: Tensor, self: Tensor, dim: int, result: Tensor) -> Tensor:
     """Return sums of products without one factor each: by division, except where that is the first that is 0.
 
     Behind that one all products are 0, and without it they are those of the other factors. What is to be differentiated
@@ -168,7 +169,7 @@ def _products_without_one(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     summed = aten.sum(aten.where(positions >= own, aten.unsqueeze(grad, -2) * aten.conj(behind), 0), [-1])
     before = aten.cat([aten.ones_like(factors), factors], -1).narrow(-1, size - 1, size) if size else factors
     before = aten.cumprod(aten.where(positions == 0, 1, before), -1)
-    return aten.movedim(summed * aten.conj(before), -1, dim)
+    return without_base(aten.movedim(summed * aten.conj(before), -1, dim))
 
 
 def prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:

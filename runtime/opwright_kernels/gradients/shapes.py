@@ -37,17 +37,6 @@ def permute_backward(grad: Tensor, dims: Sequence[int]) -> Tensor:
     return aten.permute(grad, [order.index(position) for position in range(ndim)])
 
 
-def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: int, step: int) -> Tensor:
-    """Return the gradients of all windows that hold an element, added."""
-    if not len(shape):
-        return aten.sum(grad)  # of the one element, or with size 0 of none
-    dimension = dimension % len(shape)
-    positions = aten.arange(shape[dimension], device=grad.device).unfold(0, size, step)
-    count = positions.shape[0] * size
-    inner = aten.reshape(aten.movedim(grad, -1, dimension + 1), [*shape[:dimension], count, *shape[dimension + 1 :]])
-    return aten.index_add(aten.new_zeros(grad, shape), dimension, aten.reshape(positions, [-1]), inner)
-
-
 def reshape_alias_backward(
     grad: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int, size: Sequence[int], stride: Sequence[int]
 ) -> Tensor:
@@ -268,14 +257,3 @@ def scatter_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequen
         return found
     pad = [each for have, want in zip(found.shape, shape, strict=True) for each in (want - have, 0)]
     return aten.constant_pad_nd(found, pad[::-1], 0)
-
-
-def masked_source_backward(grad: Tensor, mask: Tensor, shape: Sequence[int]) -> Tensor:
-    """Return the gradient where the mask holds, in order; zeros for the part of the source that was not used."""
-    count = 1
-    for size in shape:
-        count = count * size
-    chosen = aten.reshape(mask.expand(grad.shape), [-1])
-    positions = aten.where(chosen, aten.cumsum(chosen, 0) - 1, count)
-    found = aten.scatter(aten.new_zeros(grad, [count + 1]), 0, positions, aten.reshape(grad, [-1]))
-    return aten.reshape(aten.narrow(found, 0, 0, count), shape)

@@ -9,56 +9,74 @@ from typing import Any
 import opwright
 from opwright.view_layouts import without_base
 from opwright_core.tensors.tensor import wrap
+from opwright_kernels.gradients.reductions import add_gradients
 from opwright_kernels.images.backward_windows import avg_pool_gradient, max_pool_gradient, repeated_gradient
 from opwright_kernels.images.convolution import weight_gradient
 from opwright_kernels.plain import arrays_of
 
 Tensor = Any
-aten = opwright.ops.aten
+aten: Any = opwright.ops.aten
 
 
-# Convolution
+# Convolution, and what pooling shares with it
 
 
-def convolution_backward(
-    grad: Tensor,
+def channel_sums(values: Tensor) -> Tensor:
+    """Return what the bias of a convolution gets: the sum of each channel."""
+    return aten.sum(values, [0, *range(2, values.ndim)])
+
+
+def convolution_gradient_backward(
+    grads: Sequence[Tensor | None],
+    grad_output: Tensor,
     input: Tensor,
     weight: Tensor,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    groups: int,
+    options: Sequence[Any],
     mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Return the gradients of input, weight and bias; the first is the other convolution with the same weight."""
-    of_input = of_weight = of_bias = None
-    count = input.ndim - 2
-    stride, padding, dilation = (_for_each(given, count) for given in (stride, padding, dilation))
-    if mask[0] and transposed:
-        none = [0] * count
-        of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, False, none, groups)
-        for position, size in enumerate(input.shape[2:], 2):  # output_padding of a whole stride makes more of it
-            of_input = of_input if of_input.shape[position] == size else aten.narrow(of_input, position, 0, size)
-    elif mask[0]:
-        sizes = zip(input.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
-        rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
-        of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, True, rest, groups)
-    if mask[1]:
-        first, second = (grad, aten.conj(input)) if transposed else (aten.conj(input), grad)
-        of_weight = _weight_gradient(first, second, weight.shape, stride, padding, dilation, groups, transposed)
-    if mask[2]:
-        of_bias = aten.sum(grad, [0, *range(2, grad.ndim)])
-    return of_input, of_weight, of_bias
+    """Return the gradients of what `convolution_backward` was given: each of its results is linear in two of them.
+    `options` are those of `convolution`."""
+    of_input, of_weight, of_bias = grads
+    to_grad = to_input = to_weight = None
+    if mask[0]:
+        if of_input is not None:
+            to_grad = aten.convolution(of_input, weight, None, *options)
+        if of_weight is not None:
+            to_grad = add_gradients(to_grad, aten.convolution(input, of_weight, None, *options))
+        if of_bias is not None:
+            along = aten.reshape(of_bias, [-1, *[1] * (grad_output.ndim - 2)])
+            to_grad = add_gradients(to_grad, along.expand(grad_output.shape))
+    if mask[1] and of_weight is not None:
+        to_input = aten.convolution_backward(grad_output, input, of_weight, None, *options, [True, False, False])[0]
+    if mask[2] and of_input is not None:
+        to_weight = aten.convolution_backward(grad_output, of_input, weight, None, *options, [False, True, False])[1]
+    return to_grad, to_input, to_weight
 
 
-def _for_each(given: Sequence[int] | int, count: int) -> list[int]:
+def convolution_gradient_forward(
+    grad_t: Tensor,
+    other_t: Tensor,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    options: Sequence[Any],
+    number: int,
+) -> Tensor:
+    """Return the tangent of the gradient of the input (0) or of the weight (1); `other_t` is that of the weight, or of
+    the input."""
+    mask = [number == 0, number == 1, False]
+    first = aten.convolution_backward(grad_t, input, weight, None, *options, mask)[number]
+    input, weight = (input, other_t) if number == 0 else (other_t, weight)
+    return first + aten.convolution_backward(grad_output, input, weight, None, *options, mask)[number]
+
+
+def for_each(given: Sequence[int] | int, count: int) -> list[int]:
     """Return one number for each dimension; one alone is for all."""
     values = [given] if isinstance(given, int) else list(given)
     return values * count if len(values) == 1 else values
 
 
-def _weight_gradient(
+def convolution_weight_backward(
     input: Tensor,
     grad: Tensor,
     shape: Sequence[int],
@@ -123,8 +141,8 @@ def avg_pool_backward(
 ) -> Tensor:
     """Return the gradients of all windows that hold an element, each over the size of the window, added: a transposed
     convolution with ones, channel by channel."""
-    kernel, padding = _for_each(kernel_size, dims), _for_each(padding, dims)
-    stride = _for_each(stride, dims) if len(stride) else kernel
+    kernel, padding = for_each(kernel_size, dims), for_each(padding, dims)
+    stride = for_each(stride, dims) if len(stride) else kernel
     arrays = arrays_of(grad)
     if arrays is not None and arrays[0].size:
         return wrap(avg_pool_gradient(arrays[0], shape, kernel, stride, padding, count_include_pad, divisor_override))

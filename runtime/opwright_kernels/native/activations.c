@@ -37,6 +37,16 @@ OF_ARRAYS(hardswish, 1, 0)
 OF_ARRAYS(silu_gradient, 2, 0)
 OF_ARRAYS(elu_gradient, 2, 3)
 OF_ARRAYS(threshold_backward, 2, 1)
+OF_ARRAYS(mish_backward, 2, 0)
+OF_ARRAYS(softplus_backward, 2, 2)
+OF_ARRAYS(sigmoid_backward, 2, 0)
+OF_ARRAYS(tanh_backward, 2, 0)
+OF_ARRAYS(leaky_relu_backward, 2, 1)
+OF_ARRAYS(hardtanh_backward, 2, 2)
+OF_ARRAYS(hardsigmoid_backward, 2, 0)
+OF_ARRAYS(hardswish_backward, 2, 0)
+OF_ARRAYS(hardshrink_backward, 2, 1)
+OF_ARRAYS(log_sigmoid_backward, 3, 0)
 static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BOTH(gelu_by_tanh)}};
 static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
 OF_ARRAYS(relu, 1, 0)
@@ -75,5 +85,15 @@ const CompiledKernel activation_kernels[] = {
     {"gelu_gradient", handle_variant, gelu_gradient_how, OF_NUMPY},
     {"elu_gradient", handle_elementwise, &elu_gradient_how, OF_NUMPY},
     {"threshold_backward", handle_elementwise, &threshold_backward_how, QUIET},
+    {"mish_backward", handle_elementwise, &mish_backward_how, 0},
+    {"softplus_backward", handle_elementwise, &softplus_backward_how, 0},
+    {"sigmoid_backward", handle_elementwise, &sigmoid_backward_how, 0},
+    {"tanh_backward", handle_elementwise, &tanh_backward_how, 0},
+    {"leaky_relu_backward", handle_elementwise, &leaky_relu_backward_how, QUIET},
+    {"hardtanh_backward", handle_elementwise, &hardtanh_backward_how, QUIET},
+    {"hardsigmoid_backward", handle_elementwise, &hardsigmoid_backward_how, 0},
+    {"hardswish_backward", handle_elementwise, &hardswish_backward_how, 0},
+    {"hardshrink_backward", handle_elementwise, &hardshrink_backward_how, QUIET},
+    {"log_sigmoid_backward", handle_elementwise, &log_sigmoid_backward_how, 0},
     {NULL, NULL, NULL, 0},
 };

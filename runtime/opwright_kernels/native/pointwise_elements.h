@@ -67,6 +67,13 @@ ELEMENT REAL OF(silu_slope)(REAL x) {
     return ((1 - gate) * x + 1) * gate;
 }
 
+/* Return the derivative of mish at x: t + x s (1 - t²), where t is tanh(log(1 + exp(x))), and s the sigmoid of x. */
+ELEMENT REAL OF(mish_slope)(REAL x) {
+    const REAL e = OF(exp)(x < 20 ? x : 20), square = e * (e + 2), bent = square / (square + 2);
+    const REAL found = bent + x * (e / (e + 1)) * (1 - bent * bent);
+    return x > 20 ? 1 + (x - x) : x != x ? x : found;
+}
+
 /* Return the derivative of gelu at x: the normal density times x, plus its distribution function. */
 ELEMENT REAL OF(gelu_slope)(REAL x) {
     return OF(exp)(x * x * (REAL)-0.5) * (REAL)0.3989422804014327 * x + OF(own_normal)(x);

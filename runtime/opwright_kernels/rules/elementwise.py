@@ -27,6 +27,20 @@ def pointwise_with(*operands: Elementwise | None, numbers: Sequence[complex], ac
     return plan
 
 
+def pointwise_of_result(
+    *operands: Elementwise | None,
+    numbers: Sequence[complex],
+    slope: complex,
+    is_result: bool,
+    accepts: DtypeKinds | None,
+) -> Plan:
+    """Plan as `pointwise_with` does. Raises RuntimeError for the result of an activation with a negative slope below 0,
+    which does not say where its operand was."""
+    if is_result and (slope.real if isinstance(slope, complex) else slope) < 0:
+        raise RuntimeError(f"of a result the gradient is not known where the slope {slope} made it positive")
+    return pointwise_with(*operands, numbers=numbers, accepts=accepts)
+
+
 def clamped(self: Elementwise, low: Elementwise | None, high: Elementwise | None) -> Plan:
     """Plan as `pointwise` does, with bounds. Raises RuntimeError where there is neither."""
     plan = pointwise(self, low, high, accepts="bool integer floating")

@@ -33,7 +33,7 @@ from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.targets.gradients.node_formulas import formula_texts
 from opwright_codegen.targets.gradients.node_slots import Slot, SlotBuilder
 from opwright_codegen.views.annotations import Tensors
-from opwright_codegen.views.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.views.layout import LINE, bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
@@ -247,7 +247,8 @@ class NodeBuilder:
             names = ", ".join(self._edges[name] for name in self.inputs)
             return bracketed(f"{names} = split_edges(", [given, "self.counts"], ")", 8)
         edges = ", ".join(f"*{self._edges[name]}" if self._is_list(name) else self._edges[name] for name in self.inputs)
-        return f"{edges}{',' if len(self.inputs) == 1 else ''} = {given}"
+        text = f"{edges}{',' if len(self.inputs) == 1 else ''} = "
+        return text + (given if len(text + given) + 8 <= LINE else f"(\n{' ' * 12}{given}\n{' ' * 8})")
 
     def _is_asked(self, name: str) -> str:
         edge = self._edges[name]
