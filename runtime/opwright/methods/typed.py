@@ -118,6 +118,17 @@ def _dtype_and_device(named: object) -> tuple[DType, str | None]:
     return as_dtype(named), None
 
 
+class _Unshared:
+    """Memory that is not shared between processes: what one of them returns is copied."""
+
+    def __init__(self, dtype: DType) -> None:
+        self._dtype = dtype
+
+    def _new_shared(self, size: int, device: object = None) -> Any:
+        """Return an array of that many elements."""
+        return np.empty(size, self._dtype)
+
+
 @install_methods
 class Typed:
     """The methods by which older programs ask for types and memory, installed on Tensor."""
@@ -144,6 +155,10 @@ class Typed:
     def new(self: Any, *data: Any, device: object = None) -> Tensor:
         """Return a new tensor of the same dtype and device: of these sizes, unfilled, or of this data."""
         return new_tensor(self.dtype, data, self.device if device is None else device)
+
+    def _typed_storage(self: Any) -> _Unshared:
+        """Return what PyTorch's own `default_collate` makes a batch from, in a process that loads data."""
+        return _Unshared(self.dtype)
 
     def set_(
         self: Any,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opwright import overrides
 from opwright.autograd import modes
-from opwright.torch_names import absent, parameters, sequences
+from opwright.torch_names import absent, loading, parameters, sequences
 from opwright.torch_names.absent import always, decorator, ignored
 from opwright.torch_names.recurrent import CELLS, LAYERS
 from opwright_core.arrays.formats import MemoryFormat
@@ -18,6 +18,7 @@ _NO: Final = always(False)
 _NONE: Final = always(None)
 _SCRIPTED: Final = ("ScriptModule", "ScriptFunction", "RecursiveScriptModule", "ScriptMethod")
 _SCRIPTS: Final = dict.fromkeys(_SCRIPTED, absent.Nothing)
+_LAYOUTS: Final = ("sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr")  # that no tensor has
 _BUILDING: Final = dict.fromkeys(("export", "ignore", "unused", "script_if_tracing", "interface"), decorator)
 
 NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -30,6 +31,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         "_use_cudnn_rnn_flatten_weight": _NO,
         "_weight_norm": parameters.weight_norm,
         "legacy_contiguous_format": MemoryFormat.contiguous_format,
+        "set_num_threads": ignored,
+        **{name: name for name in _LAYOUTS},
         "norm_except_dim": parameters.norm_except_dim,
         "typename": parameters.typename,
     },
@@ -48,6 +51,7 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         "_is_any_autocast_enabled": _NO,
         "_log_api_usage_once": ignored,
         **_SCRIPTS,
+        **loading.SIGNALS,
     },
     "_C._nn": {"_parse_to": parameters.parse_to, "pad_sequence": sequences.pad_sequence},
     "_VF": {
@@ -64,6 +68,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "_prims_common": {"DeviceLikeType": Any},
     "_torch_docs": {"reproducibility_notes": absent.notes},
     "_utils": {
+        "ExceptionWrapper": loading.ExceptionWrapper,
+        "cpu_count": loading.cpu_count,
         "_get_obj_state": parameters.state_of,
         "_rebuild_parameter": parameters.rebuild_parameter,
         "_rebuild_parameter_with_state": parameters.rebuild_parameter_with_state,
@@ -86,9 +92,14 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         **_SCRIPTS,
     },
     "jit._trace": {"_trace_module_map": None},
+    "multiprocessing": loading.MULTIPROCESSING,
     "nn.functional": {"_canonical_mask": parameters.canonical_mask, "_none_or_dtype": parameters.dtype_or_none},
     "types": {"_size": tuple[int, ...]},
     "utils._python_dispatch": {"is_traceable_wrapper_subclass": _NO},
+    "utils.data": {},
+    "utils.data.datapipes": {},
+    "utils.data.datapipes.datapipe": loading.DATAPIPES,
+    "utils.data.graph_settings": loading.SETTINGS,
     "utils.backend_registration": {"_privateuse1_backend_name": "privateuseone"},
 }
 

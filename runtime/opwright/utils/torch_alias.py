@@ -30,10 +30,14 @@ __all__ = ["as_torch"]
 
 SOURCES: Final = (
     "nn._reduction", "nn.common_types", "nn.grad", "nn.init", "nn.modules", "nn.parameter", "nn.utils", "optim",
-    "utils._foreach_utils", "utils._typing_utils", "utils.hooks",
+    "utils._foreach_utils", "utils._typing_utils", "utils.data._utils", "utils.data.dataloader", "utils.data.dataset",
+    "utils.data.distributed", "utils.data.sampler", "utils.hooks",
 )  # fmt: skip
-# Whose names `torch.nn` has, too.
-_HOMES: Final = {"nn": ("torch.nn.modules", "torch.nn.parameter")}
+# Whose names `torch.nn` and `torch.utils.data` have, too. (PyTorch's own file of the latter loads datapipes.)
+_HOMES: Final = {
+    "nn": ("torch.nn.modules", "torch.nn.parameter"),
+    "utils.data": tuple(f"torch.utils.data.{name}" for name in ("dataset", "sampler", "dataloader", "distributed")),
+}
 _ASKED: Final = ("is_complex", "is_floating_point", "is_signed")
 _PYTORCHS: Final = "is a file of PyTorch's own, which as_torch() runs over Opwright's tensors: pip install torch"
 _kept: dict[str, ModuleType] = {}
@@ -64,7 +68,9 @@ class _TorchModule(ModuleType):
         except AttributeError as error:
             found = self if name.startswith("__") else self._further(name)
             if found is self:
-                hint = f": torch.nn.modules {_PYTORCHS}" if self._below in _HOMES and not _is_installed() else ""
+                hint = (
+                    f": {_HOMES[self._below][0]} {_PYTORCHS}" if self._below in _HOMES and not _is_installed() else ""
+                )
                 raise AttributeError(f"{error}{hint}") from None
             return found
         is_module = isinstance(found, ModuleType) and found.__name__ == f"opwright.{_below(whole)}"
