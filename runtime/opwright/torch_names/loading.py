@@ -1,4 +1,4 @@
-"""What `torch.utils.data` finds beside its own files: errors of other processes, and the names of `multiprocessing`."""
+"""Names that `torch.utils.data` finds beside its own files: errors of other processes, and the names of `multiprocessing`."""
 
 from __future__ import annotations
 
