@@ -1,4 +1,4 @@
-"""Names that `torch.utils.data` finds beside its own files: errors of other processes, and the names of `multiprocessing`."""
+"""Names that `torch.utils.data` finds beside its own files: errors of other processes, names of `multiprocessing`."""
 
 from __future__ import annotations
 
