@@ -53,6 +53,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "a text": lambda lib: lib.FloatTensor("a"),
     "another type": lambda lib: lib.FloatTensor(lib.arange(3)),
     "no type": lambda lib: lib.ones(2).type("FloatTensor"),
+    "cdist by words": lambda lib: [
+        lib.cdist(lib.arange(6.0).reshape(2, 3), lib.ones(2, 3), compute_mode=way)
+        for way in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    ],
+    "cdist by another word": lambda lib: lib.cdist(lib.ones(1, 1), lib.ones(1, 1), compute_mode="fast"),
+    "embedding_bag in the former order": lambda lib: lib.nn.functional.embedding_bag(
+        lib.ones(3, 2), lib.tensor([0, 1]), lib.tensor([0])
+    ),
     "a negative size": lambda lib: lib.FloatTensor(-1),
 }
 
@@ -77,6 +85,7 @@ def _outcome(call: Callable[[Any], Any], lib: Any) -> Any:
         return type(error).__name__
 
 
+@pytest.mark.filterwarnings("ignore:.*rgument.*order:UserWarning", "ignore:.*order of arguments:UserWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_is_answered_as_by_pytorch(name: str) -> None:
     assert _outcome(CALLS[name], opwright) == _outcome(CALLS[name], torch)
