@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opwright import overrides
 from opwright.autograd import modes
-from opwright.torch_names import absent, loading, parameters, sequences
+from opwright.torch_names import absent, loading, parameters, scaling, sequences
 from opwright.torch_names.absent import always, decorator, ignored
 from opwright.torch_names.recurrent import CELLS, LAYERS
 from opwright_core.arrays.formats import MemoryFormat
@@ -25,6 +25,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {
         **CELLS,
         **LAYERS,
+        "_amp_foreach_non_finite_check_and_unscale_": scaling.unscale,
+        "_amp_update_scale_": scaling.update_scale,
         "_disable_dynamo": decorator,
         "_dtype_says": parameters.dtype_says,
         "_has_compatible_shallow_copy_type": always(True),
@@ -61,6 +63,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         **LAYERS,
     },
     "_dynamo": {"disable": decorator, "graph_break": ignored},
+    "_functorch": {},
+    "_functorch.utils": {"exposed_in": always(decorator)},
     "_jit_internal": {"_copy_to_script_wrapper": decorator, "_overload": decorator, "_overload_method": decorator},
     "_library": {},
     "_library.opaque_object": {"is_opaque_reference_type": _NO},
@@ -81,6 +85,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "backends.cudnn": {"benchmark": False, "deterministic": False, "enabled": False, "is_acceptable": _NO},
     "backends.mha": {"get_fastpath_enabled": _NO},
     "compiler": {"disable": decorator, "is_compiling": _NO, "is_dynamo_compiling": _NO, "is_exporting": _NO},
+    "cuda.amp": {},
+    "cuda.amp.common": {"amp_definitely_not_available": always(True)},
     "cuda": {"is_current_stream_capturing": _NO},
     "distributed": {"is_available": _NO, "is_initialized": _NO},
     "jit": {
@@ -93,6 +99,7 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "jit._trace": {"_trace_module_map": None},
     "multiprocessing": loading.MULTIPROCESSING,
+    "nn": {"DataParallel": absent.Nothing},
     "nn.functional": {"_canonical_mask": parameters.canonical_mask, "_none_or_dtype": parameters.dtype_or_none},
     "types": {"_size": tuple[int, ...]},
     "utils._python_dispatch": {"is_traceable_wrapper_subclass": _NO},
