@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -87,7 +88,9 @@ def added_product(signature: str, self: Any, first: Any, second: Any, beta: comp
         casts = (product.compute is not product.dtype,) * 3
         spec = TensorSpec(product.shape, product.strides, product.dtype, product.common, product.compute, None, casts)
         _added.keep(key, spec)
-    _check_scales(spec.dtype, beta, alpha)
+    for number in (beta, alpha):
+        is_cut = spec.dtype.kind in "iu" and isinstance(number, float) and math.isfinite(number)
+        check_number(int(number) if is_cut else number, spec.dtype)  # what is before the point
     return Plan(spec, (self, first, second))
 
 
