@@ -89,9 +89,14 @@ def added_product(signature: str, self: Any, first: Any, second: Any, beta: comp
         spec = TensorSpec(product.shape, product.strides, product.dtype, product.common, product.compute, None, casts)
         _added.keep(key, spec)
     for number in (beta, alpha):
-        is_cut = spec.dtype.kind in "iu" and isinstance(number, float) and math.isfinite(number)
-        check_number(int(number) if is_cut else number, spec.dtype)  # what is before the point
+        check_number(_cut(number, spec.dtype), spec.dtype)
     return Plan(spec, (self, first, second))
+
+
+def _cut(number: complex, dtype: DType) -> complex:
+    """Return of a number what integers take: what is before the point."""
+    is_cut = dtype.kind in "iu" and isinstance(number, float) and math.isfinite(number)
+    return math.trunc(number) if is_cut else number  # type: ignore[arg-type]  # it is a float
 
 
 def _check_scales(dtype: DType, beta: complex, alpha: complex) -> None:
