@@ -94,7 +94,7 @@ def added_product(signature: str, self: Any, first: Any, second: Any, beta: comp
 
 
 def _cut(number: complex, dtype: DType) -> complex:
-    """Return of a number what integers take: what is before the point."""
+    """Return a number without what is behind its point, for integers; other dtypes take it as it is."""
     is_cut = dtype.kind in "iu" and isinstance(number, float) and math.isfinite(number)
     return math.trunc(number) if is_cut else number  # type: ignore[arg-type]  # it is a float
 

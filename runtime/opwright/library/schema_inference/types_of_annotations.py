@@ -21,7 +21,7 @@ from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "PARAMETERS", "RESULTS", "advice", "holds_arrays", "parameter_type", "result_type", "tuple_items",
+    "PARAMETERS", "RESULTS", "advice", "holds_arrays", "list_instead", "parameter_type", "result_type", "tuple_items",
     "written_default",
 ]  # fmt: skip
 
@@ -97,34 +97,39 @@ def tuple_items(annotation: Any) -> tuple[Any, ...] | None:
     return None if ... in items else items
 
 
+def list_instead(annotation: Any) -> str | None:
+    """Return `list[X]` for a parameter annotated `tuple[X, X]` or `tuple[X, ...]`, and the type of the values of a
+    `Literal`, where that is a type."""
+    if typing.get_origin(annotation) is typing.Literal:
+        kinds = {type(value) for value in typing.get_args(annotation)}
+        kind = kinds.pop()
+        return None if kinds or parameter_type(kind) is None else kind.__name__
+    items = [item for item in typing.get_args(annotation) if item is not ...]
+    if typing.get_origin(annotation) is not tuple or not items or any(item != items[0] for item in items):
+        return None
+    found = list[items[0]]  # type: ignore[valid-type]
+    return None if parameter_type(found) is None else str(found)
+
+
 def advice(annotation: Any) -> str | None:
-    """Return what to write instead of an annotation that has no type, where that can be said: `list[X]` for
-    `tuple[X, X]`, the type of a `Literal`'s values, parameters of their own for what a mapping or a dataclass holds."""
+    """Return what to write instead of an annotation that has no type, where that can be said: another type, or
+    parameters for what a mapping or a dataclass holds."""
     without = _of_optional(annotation)
     if without is not None:
         found = advice(without)
         return f"{found} | None" if found is not None and found.startswith("for example, ") else found
+    instead = list_instead(annotation)
+    if instead is not None:
+        return f"for example, {instead}"
     kind = typing.get_origin(annotation) or annotation
-    if kind is typing.Literal:
-        return _advice_on_literal(typing.get_args(annotation))
+    if kind is typing.Literal and len({type(value) for value in typing.get_args(annotation)}) > 1:
+        return "an argument has one type, and these values have several: write one that all of them have"
     if isinstance(kind, type) and issubclass(kind, collections.abc.Mapping):
         return "an operator takes no mappings: give its values as parameters, or keys and values as two lists"
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         names = ", ".join(field.name for field in dataclasses.fields(kind))
         return f"give the fields ({names}) as parameters, or the class to register_custom_class"
-    items = [item for item in typing.get_args(annotation) if item is not ...]
-    if kind is tuple and items and all(item == items[0] for item in items):
-        listed: Any = list[items[0]]  # type: ignore[valid-type]
-        return None if parameter_type(listed) is None else f"for example, {listed}"
     return None
-
-
-def _advice_on_literal(values: tuple[Any, ...]) -> str | None:
-    kinds = {type(value) for value in values}
-    kind = kinds.pop()
-    if kinds:
-        return "an argument has one type, and these values have several: write one that all of them have"
-    return None if parameter_type(kind) is None else f"for example, {kind.__name__}"
 
 
 def _base_type(annotation: Any) -> str | None:
