@@ -1,7 +1,7 @@
 """What PyTorch does since 2.14, and we do, and an older oracle does otherwise: that of continuous integration is 2.13.
 
 Where the oracle that runs is new, nothing is passed over. Tests that compare with PyTorch ask this table beside theirs;
-those of an operator that it does not have, which `NOT_THERE` names, are not collected.
+those of an operator that it does not have, or has no longer, which `NOT_THERE` names, are not collected.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ _SINCE_214 = (
     Known("(hinge_embedding|margin_ranking)_loss", _SLOPES, "their clamp_min"),
 )
 _installed = oracle_version()
-NOT_THERE = ("linalg_matrix_sqrth", "linalg_polar") if _installed is not None and _installed < (2, 14) else ()
+_NEW_IN_214, _GONE_SINCE_214 = ("linalg_matrix_sqrth", "linalg_polar"), ("cholesky", "qr")
+NOT_THERE = () if _installed is None else _NEW_IN_214 if _installed < (2, 14) else _GONE_SINCE_214
 OLDER = Table("known_versions.OLDER", *(_SINCE_214 if _installed is not None and _installed < (2, 14) else ()))
 
 

@@ -58,6 +58,7 @@ _HOMES = {
     "opwright.generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "opwright_core.keys": "DispatchKey",
     "opwright.limits": "can_cast finfo iinfo is_complex is_floating_point promote_types",
+    "opwright.methods.distances": "cdist",
     "opwright.methods.functional": (  # in place of the operators' stubs, whose signatures are others
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul "
         "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"

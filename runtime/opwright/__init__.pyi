@@ -143,6 +143,7 @@ from opwright.limits import (
     is_floating_point as is_floating_point,
     promote_types as promote_types,
 )
+from opwright.methods.distances import cdist as cdist
 from opwright.methods.functional import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
@@ -207,6 +208,7 @@ from opwright_core.tensors.tensor import Tensor as Tensor
 from opwright.utils.torch_alias import as_torch as as_torch
 import opwright_aten.ops as _operators
 from opwright_aten.ops import *  # type: ignore[assignment, no-redef]
+from opwright.methods.distances import cdist as cdist
 from opwright.methods.functional import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
@@ -279,6 +281,7 @@ __all__ = [
     "broadcast_tensors",
     "can_cast",
     "cartesian_prod",
+    "cdist",
     "cdouble",
     "cfloat",
     "chain_matmul",

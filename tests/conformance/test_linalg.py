@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,17 @@ def _exponentials(matrices: np.ndarray) -> np.ndarray:
     for _ in range(14):
         result = result @ result
     return result
+
+
+SUMS_OF_PRODUCTS = {"addmm": [(2, 2)] * 3, "addmv": [(2,), (2, 2), (2,)], "baddbmm": [(1, 2, 2)] * 3,
+                    "addbmm": [(2, 2), (1, 2, 2), (1, 2, 2)]}  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [1.5, 2.0, -1.7])
+@pytest.mark.parametrize("name", SUMS_OF_PRODUCTS)
+def test_scales_of_integers_are_cut_at_the_point(name: str, scale: float) -> None:
+    def of(library: Any) -> Any:
+        operands = [library.arange(math.prod(shape)).reshape(shape) for shape in SUMS_OF_PRODUCTS[name]]
+        return getattr(library, name)(*operands, alpha=scale, beta=scale).tolist()
+
+    assert of(opwright) == of(torch)

@@ -20,6 +20,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "nothing": lambda lib: lib.FloatTensor().shape,
     "a Size": lambda lib: lib.DoubleTensor(lib.Size([2, 3])).shape,
     "a list": lambda lib: lib.FloatTensor([1, 2]),
+    "Tensor of sizes": lambda lib: (tuple(lib.Tensor(2, 3).shape), str(lib.Tensor(2, 3).dtype)[-7:]),
+    "Tensor of a list": lambda lib: lib.Tensor([[1], [2]]),
     "ints": lambda lib: lib.LongTensor([[1, 2], [3, 4]]),
     "an array": lambda lib: lib.DoubleTensor(np.arange(3)),
     "bytes": lambda lib: lib.ByteTensor([1, 0]),
@@ -46,10 +48,19 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "another dtype": lambda lib: lib.ones(2).set_(lib.ones(2).double()),
     "a leaf": lambda lib: lib.ones(2, requires_grad=True).set_(lib.ones(2)),
     "a float": lambda lib: lib.FloatTensor(2.5),
+    "Tensor of a float": lambda lib: lib.Tensor(2.5),
     "a size and a float": lambda lib: lib.FloatTensor(2, 3.0),
     "a text": lambda lib: lib.FloatTensor("a"),
     "another type": lambda lib: lib.FloatTensor(lib.arange(3)),
     "no type": lambda lib: lib.ones(2).type("FloatTensor"),
+    "cdist by words": lambda lib: [
+        lib.cdist(lib.arange(6.0).reshape(2, 3), lib.ones(2, 3), compute_mode=way)
+        for way in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    ],
+    "cdist by another word": lambda lib: lib.cdist(lib.ones(1, 1), lib.ones(1, 1), compute_mode="fast"),
+    "embedding_bag in the former order": lambda lib: lib.nn.functional.embedding_bag(
+        lib.ones(3, 2), lib.tensor([0, 1]), lib.tensor([0])
+    ),
     "a negative size": lambda lib: lib.FloatTensor(-1),
 }
 
@@ -74,6 +85,7 @@ def _outcome(call: Callable[[Any], Any], lib: Any) -> Any:
         return type(error).__name__
 
 
+@pytest.mark.filterwarnings("ignore:.*rgument.*order:UserWarning", "ignore:.*order of arguments:UserWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_is_answered_as_by_pytorch(name: str) -> None:
     assert _outcome(CALLS[name], opwright) == _outcome(CALLS[name], torch)

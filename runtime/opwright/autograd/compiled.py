@@ -24,6 +24,8 @@ from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["run"]
 
+PASS_MODES = below_classes(without_recording(None))
+
 
 def run(tensor: Any, gradient: Any, keep_graph: object) -> bool:
     """Have the compiled core run a pass from a tensor, whose gradient may be None; return whether it did."""
@@ -47,7 +49,7 @@ def _configure() -> None:
     adding = ops.aten.add.Tensor
     fast.configure(
         accumulate=accumulate, np_add=np.add, add=(adding.table, adding.call), fit=fit, Recorded=Recorded,
-        pass_modes=below_classes(without_recording(None)), running_pass=running, run_uncommon=_run_uncommon,
+        pass_modes=PASS_MODES, running_pass=running, run_uncommon=_run_uncommon,
         finish_uncommon=_finish_uncommon, gradients_for=gradients_for, error_of_circle=error_of_circle,
         AccumulateGrad=AccumulateGrad,
     )  # fmt: skip

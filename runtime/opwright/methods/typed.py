@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from opwright_core.arrays.dtypes import (
 )
 from opwright_core.arrays.layouts import contiguous_strides
 from opwright_core.arrays.storage import Extra, Storage, set_array, storage_of
+from opwright_core.core import fast
 from opwright_core.keys import GRAD
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, install_methods
@@ -117,6 +118,17 @@ def _dtype_and_device(named: object) -> tuple[DType, str | None]:
     return as_dtype(named), None
 
 
+class _Unshared:
+    """Memory that is not shared between processes: what one of them returns is copied."""
+
+    def __init__(self, dtype: DType) -> None:
+        self._dtype = dtype
+
+    def _new_shared(self, size: int, device: object = None) -> Any:
+        """Return an array of that many elements."""
+        return np.empty(size, self._dtype)
+
+
 @install_methods
 class Typed:
     """The methods by which older programs ask for types and memory, installed on Tensor."""
@@ -134,9 +146,19 @@ class Typed:
         wanted, device = _dtype_and_device(dtype)
         return self.to(device or self.device, wanted, non_blocking)
 
+    @classmethod
+    def _of_arguments(cls: Any, *data: Any, device: object = None) -> Any:
+        """Return `Tensor(2, 3)`, unfilled and of the default dtype, or `Tensor(data)`; an instance of the class."""
+        made = new_tensor(None, data, device)
+        return made if cls is Tensor else made.as_subclass(cls)
+
     def new(self: Any, *data: Any, device: object = None) -> Tensor:
         """Return a new tensor of the same dtype and device: of these sizes, unfilled, or of this data."""
         return new_tensor(self.dtype, data, self.device if device is None else device)
+
+    def _typed_storage(self: Any) -> _Unshared:
+        """Return what PyTorch's own `default_collate` makes a batch from, in a process that loads data."""
+        return _Unshared(self.dtype)
 
     def set_(
         self: Any,
@@ -212,3 +234,12 @@ BFloat16Tensor, BoolTensor, ByteTensor = TensorType(bfloat16), TensorType(bool_)
 CharTensor, ShortTensor, IntTensor = TensorType(int8), TensorType(int16), TensorType(int32)
 LongTensor, HalfTensor = TensorType(int64), TensorType(float16)
 FloatTensor, DoubleTensor = TensorType(float32), TensorType(float64)
+
+
+def _new(cls: type[Tensor], *args: Any, **kwargs: Any) -> Any:
+    """Make an instance, as `tensor_new` of the compiled core does."""
+    return cast(Any, cls)._of_arguments(*args, **kwargs) if args or kwargs else object.__new__(cls)
+
+
+if fast is None:
+    Tensor.__new__ = _new  # type: ignore[method-assign,assignment]

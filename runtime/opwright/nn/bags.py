@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,12 @@ def embedding_bag(
 ) -> A:
     """Return the sum, mean or maximum of the rows of each bag: the rows of a matrix, or what `offsets` divide. Raises
     ValueError for other shapes and for sparse gradients, NotImplementedError for weights of other than sums."""
+    if _holds_indices(weight) and not _holds_indices(input):
+        warnings.warn(
+            "embedding_bag(weight, input, …) is the former order of arguments: write embedding_bag(input, weight, …)",
+            stacklevel=2,
+        )
+        input, weight = weight, input
     if mode not in _MODES:
         raise ValueError(f"embedding_bag(): mode must be one of {', '.join(_MODES)}, but is {mode!r}")
     if sparse:
@@ -48,6 +55,10 @@ def embedding_bag(
     options = (scale_grad_by_freq, _MODES.index(mode), sparse, weights, include_last_offset, padding_idx)
     found: A = opwright.embedding_bag(weight, flat, starts, *options)[0]
     return found
+
+
+def _holds_indices(value: Any) -> bool:
+    return str(value.dtype) in ("int64", "int32")
 
 
 def _divided(input: A, offsets: A | None) -> tuple[A, A]:

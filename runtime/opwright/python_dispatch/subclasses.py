@@ -94,7 +94,7 @@ def _bit(cls: type[Tensor]) -> int:
 
 
 def _bare(cls: type[Sub], array: Any, keys: int, extra: Extra | None) -> Sub:
-    made: Sub = object.__new__(cls)
+    made: Sub = Tensor.__new__(cls)
     made.array = array
     made.keys = keys
     made.edge = None

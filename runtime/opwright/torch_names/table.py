@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opwright import overrides
 from opwright.autograd import modes
-from opwright.torch_names import absent, parameters, sequences
+from opwright.torch_names import absent, loading, parameters, scaling, sequences
 from opwright.torch_names.absent import always, decorator, ignored
 from opwright.torch_names.recurrent import CELLS, LAYERS
 from opwright_core.arrays.formats import MemoryFormat
@@ -18,18 +18,23 @@ _NO: Final = always(False)
 _NONE: Final = always(None)
 _SCRIPTED: Final = ("ScriptModule", "ScriptFunction", "RecursiveScriptModule", "ScriptMethod")
 _SCRIPTS: Final = dict.fromkeys(_SCRIPTED, absent.Nothing)
+_LAYOUTS: Final = ("sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr")  # that no tensor has
 _BUILDING: Final = dict.fromkeys(("export", "ignore", "unused", "script_if_tracing", "interface"), decorator)
 
 NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {
         **CELLS,
         **LAYERS,
+        "_amp_foreach_non_finite_check_and_unscale_": scaling.unscale,
+        "_amp_update_scale_": scaling.update_scale,
         "_disable_dynamo": decorator,
         "_dtype_says": parameters.dtype_says,
         "_has_compatible_shallow_copy_type": always(True),
         "_use_cudnn_rnn_flatten_weight": _NO,
         "_weight_norm": parameters.weight_norm,
         "legacy_contiguous_format": MemoryFormat.contiguous_format,
+        "set_num_threads": ignored,
+        **{name: name for name in _LAYOUTS},
         "norm_except_dim": parameters.norm_except_dim,
         "typename": parameters.typename,
     },
@@ -48,6 +53,7 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         "_is_any_autocast_enabled": _NO,
         "_log_api_usage_once": ignored,
         **_SCRIPTS,
+        **loading.SIGNALS,
     },
     "_C._nn": {"_parse_to": parameters.parse_to, "pad_sequence": sequences.pad_sequence},
     "_VF": {
@@ -57,6 +63,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         **LAYERS,
     },
     "_dynamo": {"disable": decorator, "graph_break": ignored},
+    "_functorch": {},
+    "_functorch.utils": {"exposed_in": always(decorator)},
     "_jit_internal": {"_copy_to_script_wrapper": decorator, "_overload": decorator, "_overload_method": decorator},
     "_library": {},
     "_library.opaque_object": {"is_opaque_reference_type": _NO},
@@ -64,6 +72,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "_prims_common": {"DeviceLikeType": Any},
     "_torch_docs": {"reproducibility_notes": absent.notes},
     "_utils": {
+        "ExceptionWrapper": loading.ExceptionWrapper,
+        "cpu_count": loading.cpu_count,
         "_get_obj_state": parameters.state_of,
         "_rebuild_parameter": parameters.rebuild_parameter,
         "_rebuild_parameter_with_state": parameters.rebuild_parameter_with_state,
@@ -75,6 +85,8 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "backends.cudnn": {"benchmark": False, "deterministic": False, "enabled": False, "is_acceptable": _NO},
     "backends.mha": {"get_fastpath_enabled": _NO},
     "compiler": {"disable": decorator, "is_compiling": _NO, "is_dynamo_compiling": _NO, "is_exporting": _NO},
+    "cuda.amp": {},
+    "cuda.amp.common": {"amp_definitely_not_available": always(True)},
     "cuda": {"is_current_stream_capturing": _NO},
     "distributed": {"is_available": _NO, "is_initialized": _NO},
     "jit": {
@@ -86,9 +98,15 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         **_SCRIPTS,
     },
     "jit._trace": {"_trace_module_map": None},
+    "multiprocessing": loading.MULTIPROCESSING,
+    "nn": {"DataParallel": absent.Nothing},
     "nn.functional": {"_canonical_mask": parameters.canonical_mask, "_none_or_dtype": parameters.dtype_or_none},
     "types": {"_size": tuple[int, ...]},
     "utils._python_dispatch": {"is_traceable_wrapper_subclass": _NO},
+    "utils.data": {},
+    "utils.data.datapipes": {},
+    "utils.data.datapipes.datapipe": loading.DATAPIPES,
+    "utils.data.graph_settings": loading.SETTINGS,
     "utils.backend_registration": {"_privateuse1_backend_name": "privateuseone"},
 }
 

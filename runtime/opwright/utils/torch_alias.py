@@ -29,11 +29,19 @@ from opwright_core.names.late_imports import import_late
 __all__ = ["as_torch"]
 
 SOURCES: Final = (
-    "nn._reduction", "nn.common_types", "nn.grad", "nn.init", "nn.modules", "nn.parameter", "nn.utils", "optim",
-    "utils._foreach_utils", "utils._typing_utils", "utils.hooks",
+    "_functorch.functional_call", "amp.grad_scaler", "nn._reduction", "nn.common_types", "nn.grad", "nn.init",
+    "nn.modules", "nn.parameter", "nn.utils", "optim", "utils._foreach_utils", "utils._typing_utils",
+    "utils.data._utils", "utils.data.dataloader", "utils.data.dataset", "utils.data.distributed",
+    "utils.data.sampler", "utils.hooks",
 )  # fmt: skip
-# Whose names `torch.nn` has, too.
-_HOMES: Final = {"nn": ("torch.nn.modules", "torch.nn.parameter")}
+# Whose names these have, too. (PyTorch's own file of `utils.data` loads datapipes.)
+_HOMES: Final = {
+    "amp": ("torch.amp.grad_scaler",),
+    "cuda.amp": ("torch.amp.grad_scaler",),
+    "func": ("torch._functorch.functional_call",),
+    "nn": ("torch.nn.modules", "torch.nn.parameter"),
+    "utils.data": tuple(f"torch.utils.data.{name}" for name in ("dataset", "sampler", "dataloader", "distributed")),
+}
 _ASKED: Final = ("is_complex", "is_floating_point", "is_signed")
 _PYTORCHS: Final = "is a file of PyTorch's own, which as_torch() runs over Opwright's tensors: pip install torch"
 _kept: dict[str, ModuleType] = {}
@@ -64,7 +72,9 @@ class _TorchModule(ModuleType):
         except AttributeError as error:
             found = self if name.startswith("__") else self._further(name)
             if found is self:
-                hint = f": torch.nn.modules {_PYTORCHS}" if self._below in _HOMES and not _is_installed() else ""
+                hint = (
+                    f": {_HOMES[self._below][0]} {_PYTORCHS}" if self._below in _HOMES and not _is_installed() else ""
+                )
                 raise AttributeError(f"{error}{hint}") from None
             return found
         is_module = isinstance(found, ModuleType) and found.__name__ == f"opwright.{_below(whole)}"
@@ -112,7 +122,18 @@ class _Alias(Loader):
 
 
 class _Questions(ast.NodeTransformer):
-    """The change of `x.dtype.is_complex` to a call of `torch._dtype_says`."""
+    """The change of `x.dtype.is_complex` to a call of `torch._dtype_says`, and of a device of Apple's, which nothing is
+    on here, to None."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Return None instead of `torch.device("mps:0")`, other calls as they are."""
+        self.generic_visit(node)
+        is_device = isinstance(node.func, ast.Attribute) and node.func.attr == "device"
+        match node.args:
+            case [ast.Constant(str() as name)] if is_device and name.startswith("mps"):
+                return ast.copy_location(ast.Constant(None), node)
+            case _:
+                return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Return the call instead of a question to a dtype, other attributes as they are."""

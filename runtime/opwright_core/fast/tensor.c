@@ -111,6 +111,21 @@ int adopt_tensor(PyObject *class) {
     return 0;
 }
 
+/* Make an instance: with arguments, `Tensor(2, 3)`, by the class's `_of_arguments`. Returns a new reference, or NULL with
+ * an exception. */
+static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    if (PyTuple_GET_SIZE(args) == 0 && (kwargs == NULL || PyDict_GET_SIZE(kwargs) == 0)) {
+        return type->tp_alloc(type, 0);
+    }
+    PyObject *make = PyObject_GetAttrString((PyObject *)type, "_of_arguments");
+    if (make == NULL) {
+        return NULL;
+    }
+    PyObject *made = PyObject_Call(make, args, kwargs);
+    Py_DECREF(make);
+    return made;
+}
+
 /* T_OBJECT_EX is what slots are: the interpreter reads and writes them as fast. */
 static PyMemberDef tensor_members[] = {
     {"array", T_OBJECT_EX, offsetof(Tensor, array), 0, NULL},
@@ -132,6 +147,7 @@ static PyType_Slot tensor_slots[] = {
     {Py_tp_traverse, tensor_traverse},
     {Py_tp_clear, tensor_clear},
     {Py_tp_dealloc, tensor_dealloc},
+    {Py_tp_new, tensor_new},
     {Py_tp_members, tensor_members},
     {Py_tp_getset, tensor_getset},
     {0, NULL},

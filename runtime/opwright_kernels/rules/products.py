@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -87,8 +88,15 @@ def added_product(signature: str, self: Any, first: Any, second: Any, beta: comp
         casts = (product.compute is not product.dtype,) * 3
         spec = TensorSpec(product.shape, product.strides, product.dtype, product.common, product.compute, None, casts)
         _added.keep(key, spec)
-    _check_scales(spec.dtype, beta, alpha)
+    for number in (beta, alpha):
+        check_number(_cut(number, spec.dtype), spec.dtype)
     return Plan(spec, (self, first, second))
+
+
+def _cut(number: complex, dtype: DType) -> complex:
+    """Return a number without what is behind its point, for integers; other dtypes take it as it is."""
+    is_cut = dtype.kind in "iu" and isinstance(number, float) and math.isfinite(number)
+    return math.trunc(number) if is_cut else number  # type: ignore[arg-type]  # it is a float
 
 
 def _check_scales(dtype: DType, beta: complex, alpha: complex) -> None:

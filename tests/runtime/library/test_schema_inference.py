@@ -150,8 +150,25 @@ def test_types_that_are_refused(written: str) -> None:
 def test_a_literal_has_a_suggestion() -> None:
     with pytest.raises(ValueError, match="for example, int; the valid types are"):
         infer_schema(made(opwright, "x: Literal[1, 2]"), mutates_args=())
-    with pytest.raises(ValueError, match="hint: the valid types are"):
+    with pytest.raises(ValueError, match=r"for example, str \| None; the valid types are"):
+        infer_schema(made(opwright, "x: Optional[Literal['a']]"), mutates_args=())
+    with pytest.raises(ValueError, match="hint: an argument has one type, and these values have several"):
         infer_schema(made(opwright, "x: Literal[1, None]"), mutates_args=())
+
+
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        ("dict[str, int]", "an operator takes no mappings: give its values as parameters, or keys and values as two"),
+        ("dict", "an operator takes no mappings"),
+        ("Dataclass", r"give the fields \(number\) as parameters, or the class to register_custom_class"),
+    ],
+)
+def test_what_holds_several_values_has_advice(written: str, advice: str) -> None:
+    with pytest.raises(ValueError, match=f"hint: {advice}(?s:.*)the valid types are"):
+        infer_schema(made(opwright, f"x: {written}"), mutates_args=())
+    with pytest.raises(ValueError, match=r"hint: return what it holds as tuple\[\.\.\.\]; the valid types are"):
+        infer_schema(made(opwright, "x: Tensor", written), mutates_args=())
 
 
 def test_a_tuple_has_a_suggestion_where_its_list_is_a_type() -> None:

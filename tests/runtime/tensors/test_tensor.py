@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+import opwright
 from opwright.creation.construction import from_numpy, tensor
 from opwright.pytree import is_tensor
 from opwright.view_layouts import as_strided
@@ -247,3 +248,23 @@ def test_recorded_results_do_not_copy() -> None:
     for copier in (copy.deepcopy, copy.copy, pickle.dumps):
         with pytest.raises(RuntimeError, match="detach"):
             copier(x)
+
+
+class _Derived(opwright.Tensor):
+    pass
+
+
+def test_a_tensor_is_made_of_sizes_and_of_data() -> None:
+    """As older programs for PyTorch make them; of the default dtype."""
+    made = opwright.Tensor(2, 3)
+    assert type(made) is opwright.Tensor
+    assert tuple(made.shape) == (2, 3)
+    assert made.dtype == opwright.float32
+    assert opwright.Tensor([[1], [2]]).tolist() == [[1.0], [2.0]]
+    assert tuple(opwright.Tensor(made.shape).shape) == (2, 3)
+    assert type(_Derived(2, 3)) is type(_Derived([1, 2])) is _Derived
+    assert opwright.LongTensor([1, 2]).dtype == opwright.int64
+    with pytest.raises(TypeError, match=r"data must be a sequence \(got float\)"):
+        opwright.Tensor(2.5)
+    with pytest.raises(TypeError, match="invalid data type 'str'"):
+        opwright.Tensor("x")

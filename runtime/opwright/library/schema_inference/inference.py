@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, is_dataclass
 from types import NoneType
 from typing import Any
 
@@ -14,8 +15,8 @@ from opwright.library.schema_inference.tagged import Argument, tagged_returns
 from opwright.library.schema_inference.types_of_annotations import (
     PARAMETERS,
     RESULTS,
+    advice,
     holds_arrays,
-    list_instead,
     parameter_type,
     result_type,
     tuple_items,
@@ -126,8 +127,8 @@ def _type_of(function: Callable[..., Any], parameter: Parameter) -> str:
         raise inference_error(function, parameter.name, "annotation", message, f"write one of {PARAMETERS}")
     found = parameter_type(annotation)
     if found is None:
-        instead = list_instead(annotation)
-        hint = f"for example, {instead}; " if instead else ""
+        instead = advice(annotation)
+        hint = f"{instead}; " if instead else ""
         message = f"parameter '{parameter.name}' has unsupported type {annotation!r}"
         raise inference_error(function, parameter.name, "type", message, f"{hint}the valid types are {PARAMETERS}")
     return found
@@ -143,7 +144,10 @@ def _returns(function: Callable[..., Any], annotation: Any) -> str:
     found = [result_type(item) for item in ((annotation,) if items is None else items)]
     if None in found:
         message = f"the return has unsupported type {annotation!r}"
-        raise inference_error(function, "return", "return", message, f"the valid types are {RESULTS}")
+        of = annotation if isinstance(annotation, type) else typing.get_origin(annotation)
+        holds_several = isinstance(of, type) and (issubclass(of, Mapping) or is_dataclass(of))
+        hint = "return what it holds as tuple[...]; " if holds_several else ""
+        raise inference_error(function, "return", "return", message, f"{hint}the valid types are {RESULTS}")
     if items is None:
         return str(found[0])
     inner = ", ".join(map(str, found))

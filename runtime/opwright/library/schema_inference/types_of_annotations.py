@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import enum
 import types
 import typing
@@ -20,7 +21,7 @@ from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "PARAMETERS", "RESULTS", "holds_arrays", "list_instead", "parameter_type", "result_type", "tuple_items",
+    "PARAMETERS", "RESULTS", "advice", "holds_arrays", "list_instead", "parameter_type", "result_type", "tuple_items",
     "written_default",
 ]  # fmt: skip
 
@@ -108,6 +109,27 @@ def list_instead(annotation: Any) -> str | None:
         return None
     found = list[items[0]]  # type: ignore[valid-type]
     return None if parameter_type(found) is None else str(found)
+
+
+def advice(annotation: Any) -> str | None:
+    """Return what to write instead of an annotation that has no type, where that can be said: another type, or
+    parameters for what a mapping or a dataclass holds."""
+    without = _of_optional(annotation)
+    if without is not None:
+        found = advice(without)
+        return f"{found} | None" if found is not None and found.startswith("for example, ") else found
+    instead = list_instead(annotation)
+    if instead is not None:
+        return f"for example, {instead}"
+    kind = typing.get_origin(annotation) or annotation
+    if kind is typing.Literal and len({type(value) for value in typing.get_args(annotation)}) > 1:
+        return "an argument has one type, and these values have several: write one that all of them have"
+    if isinstance(kind, type) and issubclass(kind, collections.abc.Mapping):
+        return "an operator takes no mappings: give its values as parameters, or keys and values as two lists"
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        names = ", ".join(field.name for field in dataclasses.fields(kind))
+        return f"give the fields ({names}) as parameters, or the class to register_custom_class"
+    return None
 
 
 def _base_type(annotation: Any) -> str | None:
