@@ -1,0 +1,78 @@
+"""The options of commands that write reports of the gate, and what they come to: the wishes for the runtime."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright_codegen.errors import SchemaError, UsageError
+
+if TYPE_CHECKING:
+    from opwright_codegen.commands.gate_baseline import Finding
+
+__all__ = ["BASELINE", "FORMATS", "add_report_options", "baseline_file", "cache_folder", "wishes_of"]
+
+BASELINE: Final = "gate-baseline.yaml"
+
+FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")  # as `opwright.gate.reports` has them
+_CACHE: Final = ".opwright_cache"
+
+
+def add_report_options(command: argparse.ArgumentParser) -> None:
+    """Add what says how a report is written, and what it is held to."""
+    command.add_argument("--format", choices=FORMATS, default="text", help="of the report; text is for terminals")
+    command.add_argument("-o", "--output", metavar="FILE", help="write the report there")
+    command.add_argument("--badge", metavar="FILE", help="write a picture, SVG, of how much held")
+    command.add_argument(
+        "--fail-under", type=_percent, metavar="N", help="exit 1 if less than N percent held of what was decided"
+    )
+    command.add_argument("--baseline", metavar="FILE", help=f"findings that are known; else {BASELINE}, if it is there")
+
+
+def wishes_of(arguments: Namespace, root: Path) -> dict[str, Any]:
+    """Return what the options say, as `Wanted` of the runtime takes it. Raises SchemaErrors for a wrong baseline."""
+    return {
+        "format": arguments.format,
+        "output": arguments.output,
+        "badge": arguments.badge,
+        "fail_under": arguments.fail_under,
+        "known": _known(arguments, root),
+        "modules": list(arguments.modules),
+    }
+
+
+def cache_folder(root: Path) -> Path:
+    """Return the folder of a project where the last report is kept."""
+    return root / _CACHE
+
+
+def baseline_file(arguments: Namespace, root: Path) -> Path:
+    """Return the baseline that is meant, whether or not it is there."""
+    return Path(arguments.baseline) if arguments.baseline else root / BASELINE
+
+
+def _known(arguments: Namespace, root: Path) -> tuple[Finding, ...]:
+    path = baseline_file(arguments, root)
+    if not path.exists() and not (arguments.baseline and not getattr(arguments, "write_baseline", False)):
+        return ()
+    from opwright_codegen.commands.gate_baseline import read_baseline
+
+    try:
+        return read_baseline(path)
+    except SchemaError as error:
+        if error.code == "unreadable-file":
+            raise UsageError(error.message) from None
+        raise
+
+
+def _percent(text: str) -> float:
+    """Return a number from 0 to 100. Raises ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage: a number from 0 to 100")
+    return number
