@@ -15,9 +15,9 @@ from opwright_core.dispatch.package.declarations import REQUIRED
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["declared_dtypes", "draw"]
+__all__ = ["POSITIONS", "declared_dtypes", "draw"]
 
-_POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label")
+POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label")
 _TRUTHS: Final = ("mask", "condition", "attn_mask")
 _WORDS: Final = {
     "reduction": ("mean", "sum"), "reduce": ("sum", "amax", "add", "multiply"), "approximate": ("none", "tanh"),
@@ -94,10 +94,10 @@ class _Draw:
         dtype, high = self._dtype, 4
         if name in self._always:
             dtype, high = self._always[name], 2
-        elif not first or name in (*_POSITIONS, *_TRUTHS):
+        elif not first or name in (*POSITIONS, *_TRUTHS):
             if any(word in name for word in _TRUTHS):
                 dtype = bool_
-            elif any(word in name for word in _POSITIONS):
+            elif any(word in name for word in POSITIONS):
                 dtype, high = int64, 2
         layout = self._situation if first or self._random.random() < 0.5 else "contiguous"
         return make_tensor(shape, dtype, layout, self._random, high=high)

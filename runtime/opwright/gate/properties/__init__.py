@@ -2,8 +2,48 @@
 
 from typing import Final
 
+from opwright.gate.properties.bounds import GuardedArguments, Positions, WholeResults
+from opwright.gate.properties.edges import Edges, NegativeDims
+from opwright.gate.properties.fakes import Fakes, SymbolicFakes
+from opwright.gate.properties.gradients import Gradients
+from opwright.gate.properties.honesty import Finished, Own, Unpatched
+from opwright.gate.properties.layouts import Layouts
+from opwright.gate.properties.memory_use import Memory
 from opwright.gate.properties.property import Property
+from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
+from opwright.gate.properties.sizes import Sizes
+from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
+from opwright.gate.properties.transforms import Autocast, Batches, Traced
+from opwright.gate.properties.values import Precision, Values
 
 __all__ = ["PROPERTIES", "Property"]
 
-PROPERTIES: Final[tuple[Property, ...]] = ()
+PROPERTIES: Final[tuple[Property, ...]] = (
+    Stateless(),  # first: it asks what the first call gave
+    Writes(),
+    DeclaredWrites(),
+    Aliases(),
+    Defaults(),
+    Edges(),
+    NegativeDims(),
+    Fakes(),
+    SymbolicFakes(),
+    Layouts(),
+    GuardedArguments(),
+    Positions(),
+    WholeResults(),
+    Sizes(),
+    Values(),
+    Precision(),
+    Deterministic(),
+    Threads(),
+    LeavesNothing(),
+    Finished(),
+    Own(),
+    Unpatched(),
+    Gradients(),
+    Batches(),
+    Autocast(),
+    Traced(),
+    Memory(),
+)

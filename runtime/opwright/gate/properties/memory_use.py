@@ -1,0 +1,100 @@
+"""Memory: a call keeps nothing."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+from opwright.gate.cases import Case
+from opwright.gate.properties.property import Problem, Property
+from opwright.gate.samples import Samples
+from opwright.gate.subjects import Subject
+from opwright.gate.verdicts import Verdict
+from opwright.testing.checking.calls import results_of
+
+__all__ = ["Memory"]
+
+_CALLS = 200
+_PAGES = Path("/proc/self/statm")
+
+
+class Memory(Property):
+    """References and growth."""
+
+    name, title, group = "keeps-nothing", "Keeps no memory", "memory"
+    finds = "An argument or result that is still held when the caller has dropped it, and memory that grows with calls."
+    example = "seen = []\ndef kernel(x): seen.append(x); return x * 2"
+    mend = "Keep nothing between calls; free in C what was allocated."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for what is held, and for growth."""
+        case = samples.first
+        if case is None or not case.arrays:
+            return
+        held = _held(subject, case)
+        if held:
+            yield self.broken(subject, case, Problem("keeps-reference", f"{held} is still held after the call"))
+        blocks = _growth(subject, case, sys.getallocatedblocks)
+        if blocks >= _CALLS // 2:
+            why = f"{_CALLS} calls leave {blocks} objects"
+            if not held:
+                yield self.broken(subject, case, Problem("memory-grows", why))
+            return
+        for large in _large(case):
+            size = sum(each.values.nbytes for each in large.arrays)
+            grown = _growth(subject, large, _resident)
+            if grown > _CALLS * size // 4:
+                why = f"{_CALLS} calls with {size:,} bytes of arguments leave {grown:,} bytes"
+                yield self.broken(subject, large, Problem("memory-grows", why))
+                return
+
+
+def _large(case: Case) -> Iterator[Case]:
+    for size in reversed(case.sizes):
+        for number in (4096, 1024):
+            grown = list(case.grown({size: number}, 30_000))
+            if grown:
+                yield grown[0]
+                return
+
+
+def _resident() -> int:
+    """Return how many bytes of memory this process has."""
+    try:
+        return int(_PAGES.read_text(encoding="ascii").split()[1]) * 4096
+    except OSError:
+        return 0
+
+
+def _growth(subject: Subject, case: Case, measure: object) -> int:
+    """Return how much a measure grows over many calls, the least of two rounds."""
+    found = []
+    for _ in range(3):
+        gc.collect()
+        before = measure()  # type: ignore[operator]
+        for _ in range(_CALLS):
+            subject.run_call(case.call(subject.operator))
+        gc.collect()
+        found.append(measure() - before)  # type: ignore[operator]
+        if found[-1] <= 0 and len(found) > 1:
+            break
+    return int(min(found[1:]))
+
+
+def _held(subject: Subject, case: Case) -> str:
+    """Return what is still held after a call, "" if nothing is."""
+    call = case.call(subject.operator)
+    answer = subject.run_call(call)
+    if answer.error is not None:
+        return ""
+    names = [each.name for each in call.operands]
+    arrays = [weakref.ref(each.tensor.array) for each in call.operands]
+    results = results_of(subject.operator, answer.result)
+    names += [each.name for each in results]
+    arrays += [weakref.ref(each.tensor.array) for each in results]
+    del call, answer, results
+    gc.collect()
+    return next((name for name, array in zip(names, arrays, strict=True) if array() is not None), "")
