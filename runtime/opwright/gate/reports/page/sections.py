@@ -96,7 +96,8 @@ def curve_lines(curves: Sequence[Curve]) -> Iterator[str]:
     yield '<div class="curves">'
     for curve, picture in drawn:
         name = escape(one_line(curve.operator))
-        yield f'<figure data-operator="{name}"><figcaption>{name}</figcaption>{picture}</figure>'
+        of = ' <span class="faint">error</span>' if curve.kind == "errors" else ""
+        yield f'<figure data-operator="{name}"><figcaption>{name}{of}</figcaption>{picture}</figure>'
     yield "</div>"
 
 
