@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import opwright
 from opwright.gate.mutants.outcomes import Measure, Mutant, Result, percent
 from opwright.gate.mutants.results import report_of, write_measure
 from opwright.gate.reports import FORMATS, write_report
@@ -211,3 +212,14 @@ def test_a_measure_is_a_report_in_each_format(format: str) -> None:
     assert [each.verdict for each in report.verdicts] == ["held", "broken", "held", "undecided"]
     write_report(report, format, stream)
     assert "mutant-gradient-sign-flipped" in stream.getvalue()
+
+
+def test_operators_that_do_the_same() -> None:
+    from opwright.gate.mutants.sameness import differ
+
+    assert opwright.arcsin is not None
+    assert differ("aten::arcsin", "aten::asin", 0) == ""
+    assert differ("aten::sin", "aten::cos", 0).startswith("results of (")
+    assert differ("aten::relu", "aten::relu_", 0).startswith("results of (")
+    assert differ("aten::sin", "aten::cos", 0, "gradient").startswith("gradients of (")
+    assert differ("aten::floor", "aten::ceil", 0, "gradient") == ""

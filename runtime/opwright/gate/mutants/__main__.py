@@ -9,7 +9,7 @@ from typing import Any
 from opwright.gate.loading import load_modules
 from opwright.gate.mutants.outcomes import Measure, Mutant, percent
 from opwright.gate.mutants.results import report_of, write_measure
-from opwright.gate.mutants.running import measure
+from opwright.gate.mutants.running import Compare, measure
 from opwright.gate.reports.finish import Wanted, finish
 from opwright.gate.reports.progress import ProgressLine
 
@@ -41,17 +41,17 @@ def main(given: str) -> int:
         return 2
 
 
-def _compare(order: dict[str, Any]) -> Any:
-    """Return the comparison of two operators, which loads them when it is first asked."""
+def _compare(order: dict[str, Any]) -> Compare:
+    """Return the comparison of a control and a mutant, which loads them when it is first asked."""
     loaded: list[bool] = []
 
-    def compare(control: str, mutant: str) -> bool:
+    def compare(control: Mutant, mutant: Mutant) -> bool:
         from opwright.gate.mutants.sameness import are_same
 
         if not loaded:
             load_modules(order["modules"])
             loaded.append(True)
-        return are_same(control, mutant, order["seed"])
+        return are_same(control.name, mutant.name, order["seed"], mutant.where)
 
     return compare
 

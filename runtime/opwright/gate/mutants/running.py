@@ -11,7 +11,7 @@ from opwright.gate.verdicts import Report, Verdict
 
 __all__ = ["measure"]
 
-Compare = Callable[[str, str], bool]  # names of control and mutant, to whether they do the same
+Compare = Callable[[Mutant, Mutant], bool]  # control and mutant, to whether they do the same
 # What changes of these keys say is another promise, whatever the kernel does.
 _PROMISES = ("func", "dtypes")
 
@@ -76,6 +76,6 @@ def _result(mutant: Mutant, control: Mutant, refused: Mapping[str, str], found: 
         return Result(mutant, "noticed", new[0].property, new[0].why)
     if why := found.unsampled(mutant.name):
         return Result(mutant, "undecided", why=why)
-    if mutant.where not in _PROMISES and compare(control.name, mutant.name):
+    if mutant.where not in _PROMISES and compare(control, mutant):
         return Result(mutant, "equivalent", why="it does the same on all drawn samples")
     return Result(mutant, "unnoticed")

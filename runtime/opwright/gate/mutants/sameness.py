@@ -25,8 +25,11 @@ _SECONDS: Final = 20
 _SAME, _OTHER = 0, 1
 
 
-def are_same(one: str, other: str, seed: int) -> bool:
-    """Whether nothing tells two operators apart, which a child process finds out; one that dies tells them apart."""
+def are_same(one: str, other: str, seed: int, where: str = "") -> bool:
+    """Whether nothing tells two operators apart, which a child process finds out; one that dies tells them apart.
+
+    `where` is the key that differs: what it cannot change is not asked.
+    """
     pid = os.fork()
     if not pid:
         status = _OTHER
@@ -35,20 +38,22 @@ def are_same(one: str, other: str, seed: int) -> bool:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1, 2):
                 os.dup2(nowhere, number)
-            status = _OTHER if differ(one, other, seed) else _SAME
+            status = _OTHER if differ(one, other, seed, where) else _SAME
         finally:
             os._exit(status)
     _, status = os.waitpid(pid, 0)
     return status == 0
 
 
-def differ(one: str, other: str, seed: int) -> str:
+def differ(one: str, other: str, seed: int, where: str = "") -> str:
     """Return in what two operators differ, "" for nothing; they take the same arguments."""
     first, second = find_operator(one), find_operator(other)
+    only = _CHANGED_BY.get(where)
+    questions = {only: _QUESTIONS[only]} if only else _QUESTIONS
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for case in _cases(first, second, seed):
-            for what, ask in _QUESTIONS.items():
+            for what, ask in questions.items():
                 if not _equal(_asked(ask, first, case, seed), _asked(ask, second, case, seed)):
                     return f"{what} of {case}"
     return ""
@@ -136,6 +141,8 @@ _QUESTIONS: Final[dict[str, Callable[[Operator, Case], Any]]] = {
     "tangents": _tangents,
     "batches": _batches,
 }
+
+_CHANGED_BY: Final = {"gradient": "gradients", "tangent": "tangents", "batch": "batches"}
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
