@@ -14,6 +14,7 @@ from report_samples import KNOWN, TODAY
 
 from opwright.gate.reports.baseline import KnownFinding, Standing, baseline_text, known_from_json
 from opwright.gate.reports.finish import Wanted, finish, keep
+from opwright.gate.reports.reading import read_report
 from opwright.gate.verdicts import Report, Verdict
 from opwright_codegen.cli import main
 from opwright_codegen.commands.gate_baseline import read_baseline
@@ -169,6 +170,37 @@ def test_the_command_shows_what_was_kept(tmp_path: Path) -> None:
     page = run(tmp_path, "--format", "html", "-o", "gate.html", "--fail-under", "99")
     assert page.returncode == 1 and page.stderr == "76.9 % held of what was decided: less than 99\n"
     assert (tmp_path / "gate.html").read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[" * 100_000,
+        "null",
+        "\ud800",
+        '{"format": 1}',
+        '{"format": 1, "verdicts": 3, "target": "", "seconds": 0, "seed": 0}',
+        '{"format": 1, "verdicts": [[]], "target": "", "seconds": 0, "seed": 0}',
+        '{"format": 1, "verdicts": [{"operator": 1, "property": "", "verdict": "held"}], "target": "", "seconds": 0,'
+        ' "seed": 0}',
+        '{"format": 1, "verdicts": [{"operator": "f", "property": "p", "verdict": "held", "seconds": "x"}],'
+        ' "target": "", "seconds": 0, "seed": 0}',
+        '{"format": 1, "verdicts": [{"operator": "f", "property": "p", "verdict": []}], "target": "", "seconds": 0,'
+        ' "seed": 0}',
+        '{"format": 1, "verdicts": [], "target": [], "seconds": 0, "seed": 0}',
+        '{"format": 1, "verdicts": [], "target": "", "seconds": NaN, "seed": 0}',
+        '{"format": 1, "verdicts": [], "target": "", "seconds": 1, "seed": "x"}',
+        '{"format": 1, "verdicts": [], "target": "", "seconds": 1, "seed": 1, "versions": {"a": 1}}',
+        '{"format": 1, "verdicts": [], "target": "", "seconds": 1, "seed": 1, "refusals": 3}',
+        '{"format": 1, "verdicts": [], "target": "", "seconds": 1, "seed": 1, "more": 3}',
+    ],
+)
+def test_files_that_are_no_reports(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ValueError, match=r"report|a verdict"):
+        read_report(str(path))
 
 
 def test_the_command_says_what_is_wrong(

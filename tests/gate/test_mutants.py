@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,8 @@ import opwright
 from opwright.gate.mutants.outcomes import Measure, Mutant, Result, percent
 from opwright.gate.mutants.results import report_of, write_measure
 from opwright.gate.reports import FORMATS, write_report
-from opwright_codegen.commands.config import read_config
-from opwright_codegen.commands.job import job_of
-from opwright_codegen.commands.mutate import mutate
-from opwright_codegen.errors import SchemaErrors
+from opwright_codegen.commands.mutate import mutate_words
+from opwright_codegen.errors import SchemaErrors, UsageError
 from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.formula_changes import changes_of_formula
 from opwright_codegen.mutants.making import choose, mutants_of
@@ -136,15 +133,10 @@ def test_all_of_atens_mutants_are_entries() -> None:
     assert len({each.name for each in made}) == len(made)
 
 
-def run(project: Path, *targets: str, most: int = 40, **more: object) -> tuple[int, str]:
-    options: dict[str, object] = dict.fromkeys(("tags", "namespace", "output", "kernels", "strict_kernels"))
-    options |= {"only": None, "badge": None, "fail_under": None, "baseline": None, "modules": [], "format": "json"}
-    config = read_config(project / "pyproject.toml")
-    assert config is not None
-    job = job_of(config, Namespace(schemas=(), **options))
+def run(project: Path, *words: str) -> tuple[int, str]:
     out = project / "measure.json"
-    options |= {"output": str(out), "targets": targets, "most": most, "seed": 0, "jobs": 2} | more
-    return mutate(job, Namespace(**options)), out.read_text(encoding="utf-8")
+    command = ["--mutate", "--config", str(project / "pyproject.toml"), "--format", "json", "-o", str(out), *words]
+    return mutate_words(command), out.read_text(encoding="utf-8")
 
 
 def test_the_gate_notices_changes(project: Path) -> None:
@@ -156,7 +148,7 @@ def test_the_gate_notices_changes(project: Path) -> None:
     (project / "derivatives.yaml").write_text(
         "- name: mine::third(Tensor self, bool flag=False) -> Tensor\n  self: (grad + 0) / 3.0\n"
     )
-    status, shown = run(project, fail_under=99.0)
+    status, shown = run(project, "--fail-under", "99", "-j", "2")
     assert status == 1
     found = {each["call"]: each for each in json.loads(shown)["verdicts"]}
     assert {call: each["cause"] for call, each in found.items() if call.startswith("(grad + 0) / 3.0")} == {
@@ -170,6 +162,11 @@ def test_the_gate_notices_changes(project: Path) -> None:
     assert found["(grad + 0) / 3.0 → grad + 0"]["why"].startswith("gradients-are-right: ")
     default = next(each for call, each in found.items() if call.endswith("bool flag=True) -> Tensor"))
     assert (default["verdict"], default["cause"]) == ("broken", "unnoticed")
+
+
+def test_operators_that_are_not_there(project: Path) -> None:
+    with pytest.raises(UsageError, match="there is nothing to change"):
+        run(project, "nothing")
 
 
 def test_wrong_schemas_are_errors_of_the_schemas(project: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from opwright_codegen.commands.report_options import cache_folder, wishes_of
+from opwright_codegen.commands.report_options import cache_folder, known_findings, wishes_of
 from opwright_codegen.errors import UsageError
 
 __all__ = ["show_coverage"]
@@ -25,7 +25,7 @@ def show_coverage(root: Path, arguments: Namespace) -> int:
         raise UsageError(
             f"there is no report {path}" if arguments.report else "no report is kept here: run `opwright gate` first"
         )
-    wishes = wishes_of(arguments, root) | {"report": str(path)}
+    wishes = wishes_of(arguments, known_findings(arguments.baseline, root)) | {"report": str(path)}
     paths = (str(root), os.environ.get("PYTHONPATH", ""))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-m", "opwright.gate.reports"]

@@ -7,24 +7,48 @@ import json
 import os
 import subprocess
 import sys
-from argparse import Namespace
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
+from opwright_codegen.commands.config import find_config, read_config
 from opwright_codegen.commands.generate import generate, read_operators
-from opwright_codegen.commands.job import Job
-from opwright_codegen.commands.report_options import wishes_of
+from opwright_codegen.commands.job import Job, job_of
+from opwright_codegen.commands.report_options import add_report_options, wishes_of
 from opwright_codegen.errors import UsageError
 from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.model import NAMESPACE, Mutant
 from opwright_codegen.mutants.projects import generate_mutants
 
-__all__ = ["mutate"]
+__all__ = ["mutate", "mutate_words"]
 
-_PACKAGE = "opwright_mutants"
+_PACKAGE: Final = "opwright_mutants"
+_MOST: Final = 300
+
+
+def mutate_words(words: Sequence[str]) -> int:
+    """Run `opwright gate --mutate` with the words of its command line; the status. Raises UsageError, SchemaErrors."""
+    parser = ArgumentParser(
+        prog="opwright gate --mutate", description="Change declarations one by one: does a check notice?"
+    )
+    parser.add_argument("--mutate", action="store_true", help=SUPPRESS)
+    parser.add_argument("targets", nargs="*", metavar="OPERATOR", help="whose declarations; else all of the project")
+    parser.add_argument("--most", type=_count, default=_MOST, metavar="N", help="so many changes, of all classes")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which changes, and what arguments are drawn")
+    parser.add_argument("-j", "--jobs", type=_count, metavar="N", help="operators at a time; else one for each core")
+    parser.add_argument("--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first")
+    parser.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
+    add_report_options(parser, has_baseline=False)
+    arguments = parser.parse_args(words)
+    config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
+    if config is None:
+        raise UsageError(f"{arguments.config} has no table [tool.opwright]")
+    unsaid = dict.fromkeys(("tags", "namespace", "output", "only", "kernels", "strict_kernels"))
+    return mutate(job_of(config, Namespace(schemas=(), **unsaid)), arguments)
 
 
 def mutate(job: Job, arguments: Namespace) -> int:
@@ -51,6 +75,13 @@ def mutate(job: Job, arguments: Namespace) -> int:
         known = {each.name for each in left}
         shown = [each for each in mutants if each.name in known or each.name in refused]
         return _run(job, arguments, Path(folder), shown, refused)
+
+
+def _count(text: str) -> int:
+    """Return a number of at least 1. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9):
+        raise ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
 
 
 def _changed_job(job: Job, folder: Path, namespaces: Sequence[str]) -> Job:
@@ -81,7 +112,7 @@ def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant]
         "modules": [_PACKAGE, *arguments.modules],
         "seed": arguments.seed,
         "jobs": arguments.jobs,
-        "wanted": wishes_of(arguments, job.root),
+        "wanted": wishes_of(arguments),
     }
     paths = [folder, *job.roots, *job.beside, Path.cwd(), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths))), "OMP_NUM_THREADS": "1"}

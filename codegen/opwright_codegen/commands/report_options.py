@@ -12,7 +12,7 @@ from opwright_codegen.errors import SchemaError, UsageError
 if TYPE_CHECKING:
     from opwright_codegen.commands.gate_baseline import Finding
 
-__all__ = ["BASELINE", "FORMATS", "add_report_options", "baseline_file", "cache_folder", "wishes_of"]
+__all__ = ["BASELINE", "FORMATS", "add_report_options", "cache_folder", "known_findings", "wishes_of"]
 
 BASELINE: Final = "gate-baseline.yaml"
 
@@ -20,25 +20,28 @@ FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")  # as `opw
 _CACHE: Final = ".opwright_cache"
 
 
-def add_report_options(command: argparse.ArgumentParser) -> None:
+def add_report_options(command: argparse.ArgumentParser, *, has_baseline: bool = True) -> None:
     """Add what says how a report is written, and what it is held to."""
     command.add_argument("--format", choices=FORMATS, default="text", help="of the report; text is for terminals")
     command.add_argument("-o", "--output", metavar="FILE", help="write the report there")
-    command.add_argument("--badge", metavar="FILE", help="write a picture, SVG, of how much held")
     command.add_argument(
         "--fail-under", type=_percent, metavar="N", help="exit 1 if less than N percent held of what was decided"
     )
-    command.add_argument("--baseline", metavar="FILE", help=f"findings that are known; else {BASELINE}, if it is there")
+    if has_baseline:
+        command.add_argument("--badge", metavar="FILE", help="write a picture, SVG, of how much held")
+        command.add_argument(
+            "--baseline", metavar="FILE", help=f"findings that are known; else {BASELINE}, if it is there"
+        )
 
 
-def wishes_of(arguments: Namespace, root: Path) -> dict[str, Any]:
-    """Return what the options say, as `Wanted` of the runtime takes it. Raises SchemaErrors for a wrong baseline."""
+def wishes_of(arguments: Namespace, known: tuple[Finding, ...] = ()) -> dict[str, Any]:
+    """Return what the options say, as `Wanted` of the runtime takes it."""
     return {
         "format": arguments.format,
         "output": arguments.output,
-        "badge": arguments.badge,
+        "badge": getattr(arguments, "badge", None),
         "fail_under": arguments.fail_under,
-        "known": _known(arguments, root),
+        "known": known,
         "modules": list(arguments.modules),
     }
 
@@ -48,14 +51,13 @@ def cache_folder(root: Path) -> Path:
     return root / _CACHE
 
 
-def baseline_file(arguments: Namespace, root: Path) -> Path:
-    """Return the baseline that is meant, whether or not it is there."""
-    return Path(arguments.baseline) if arguments.baseline else root / BASELINE
+def known_findings(given: str | None, root: Path, *, may_be_missing: bool = False) -> tuple[Finding, ...]:
+    """Return the findings of the baseline that is given, else of the one in a project, if it is there.
 
-
-def _known(arguments: Namespace, root: Path) -> tuple[Finding, ...]:
-    path = baseline_file(arguments, root)
-    if not path.exists() and not (arguments.baseline and not getattr(arguments, "write_baseline", False)):
+    Raises UsageError for a file that cannot be read, SchemaErrors for one that is wrong.
+    """
+    path = Path(given) if given else root / BASELINE
+    if not path.exists() and (may_be_missing or not given):
         return ()
     from opwright_codegen.commands.gate_baseline import read_baseline
 

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 from opwright.gate.reports.finish import Wanted, finish
-from opwright.gate.verdicts import Report
+from opwright.gate.reports.reading import read_report
 
 __all__ = ["main"]
 
@@ -17,8 +17,7 @@ def main(given: str) -> int:
     wishes = json.loads(given)
     path = wishes.pop("report")
     try:
-        with open(path, encoding="utf-8") as file:
-            report = Report.from_json(file.read())
+        report = read_report(path)
     except OSError as error:
         print(f"opwright: {path}: {error.strerror}", file=sys.stderr)
         return 2
