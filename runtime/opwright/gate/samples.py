@@ -44,6 +44,7 @@ class Samples:
         self.at_first: Snapshot | None = None  # before any call
         self.answers: list[tuple[Case, Any]] = []  # what calls gave first
         self.kept: dict[int, int] = {}  # their outputs at that time
+        self.kernel_errors: list[tuple[Case, Exception]] = []  # of what fake kernels took
         self.breaches: list[tuple[Case, Exception]] = []  # what our own checks of calls say
         self.written = subject.operator.signature.written
 
@@ -198,6 +199,8 @@ class Samples:
             self.kept[id(case)] = hash(tuple(array.tobytes() for _, array in answer.outputs))
         elif cause_of(answer.error) is not None:
             self.breaches.append((case, answer.error))
+        else:
+            self.kernel_errors.append((case, answer.error))
         return answer.error
 
     def _drawn(self, dtype: DType, random: Random) -> Case:

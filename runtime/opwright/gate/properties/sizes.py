@@ -43,7 +43,7 @@ class Sizes(Property):
         first = samples.first
         if first is None or not first.arrays:
             return
-        said = set()
+        said: set[int] = set()
         for size in first.sizes:
             for law in (_rows, _zeros, _twice):
                 small = next((each for each in _SMALL if _holds(law, subject, first, size, each)), None)

@@ -90,7 +90,7 @@ class Stateless(_OfValues):
             yield self.undecided(subject, samples.why_unstable, "not-comparable")
             return
         for base in samples.some[:1]:
-            case = base.resized(dict(zip(base.sizes, _UNUSED, strict=False)))  # no other property has these sizes
+            case = next(base.grown(dict(zip(base.sizes, _UNUSED, strict=False))), base)  # sizes that no other has
             case = base if subject.refusal_of_fake(case) is not None else case
             other = case.converted(_other_values)
             wanted, wanted_other = _first_answer(subject, case), _first_answer(subject, other)
