@@ -32,6 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:  # closed by who started us
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
+        words = list(sys.argv[1:] if argv is None else argv)
+        if words[:1] == ["gate"]:  # whose options are the runtime's
+            from opwright_codegen.commands.gate import run_gate
+
+            return run_gate(words[1:])
         arguments = _parser().parse_args(argv)
         if arguments.command is None:
             _parser().print_help(sys.stdout)
@@ -225,6 +230,8 @@ def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.A
         "table", parents=[importing], help="show the dispatch table of an operator of the installed runtime"
     )
     command.add_argument("operator", metavar="OPERATOR")
+
+    commands.add_parser("gate", help="judge operators by their declarations", add_help=False)
 
     command = commands.add_parser(
         "backend", parents=[importing], help="show what a backend has kernels for, and what is missing"

@@ -79,7 +79,9 @@ class Case:
 
     def grown(self, sizes: Mapping[int, int], most: int = _MOST) -> Iterator[Case]:
         """Yield the resized call, if none of its arrays has more elements than `most`."""
-        if all(math.prod(sizes.get(size, size) for size in each.values.shape) <= most for each in self.arrays):
+        lists = [value for value in self.values if isinstance(value, list) and all(type(each) is int for each in value)]
+        shapes = [*(each.values.shape for each in self.arrays), *lists]
+        if all(math.prod(max(sizes.get(size, size), 1) for size in shape) <= most for shape in shapes):
             yield self.resized(sizes)
 
     @property

@@ -18,7 +18,7 @@ from opwright.gate.verdicts import Verdict
 __all__ = ["death", "in_fork"]
 
 _LIMIT: Final = 1.0  # seconds, for a call that is made again
-_TOTAL: Final = 1.0  # seconds, for all
+_TOTAL: Final = 0.5  # seconds, for all
 
 
 def death(subject: Subject, each: Property, case: Case | None, status: int, *, hangs: bool) -> Verdict:
@@ -31,7 +31,7 @@ def death(subject: Subject, each: Property, case: Case | None, status: int, *, h
     else:
         cause, why = "exits", f"the call ends the process, with exit status {os.WEXITSTATUS(status)}"
     if case is not None and not hangs:
-        case = shrink(case, lambda smaller: _ends(subject, smaller) == status, seconds=_TOTAL, tries=25)
+        case = shrink(case, lambda smaller: _ends(subject, smaller) == status, seconds=_TOTAL, tries=12)
         if os.WIFSIGNALED(status):
             cause = _signal_cause(case)
             why = f"{why}: {_EXPLAINED[cause]}" if cause in _EXPLAINED else why

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from opwright.gate.cases import Case
 from opwright.gate.properties import PROPERTIES, Property
 from opwright.gate.properties.property import Problem
-from opwright.gate.refusing import cause_of
+from opwright.gate.properties.values import expected
+from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.states import Snapshot
 from opwright.gate.subjects import Subject
@@ -70,6 +72,15 @@ def asked(each: Property, subject: Subject, samples: Samples) -> list[Verdict]:
     return [replace(each, seconds=round(seconds, 6), samples=len(samples.bases)) for each in found]
 
 
+def _is_fault(subject: Subject, case: Case, error: Exception) -> bool:
+    """Whether an error of the only calls that were found is a slip, or the reference takes the call."""
+    if says_what_is_demanded(error, subject.operator.signature.names):
+        return False
+    if isinstance(error, AttributeError | NameError | UnboundLocalError | TypeError | ImportError):
+        return True
+    return subject.reference is not None and expected(subject, case) is not None
+
+
 def _tell_unsampled(
     subject: Subject, samples: Samples, properties: Sequence[Property], tell: Callable[[Any], None]
 ) -> None:
@@ -77,6 +88,12 @@ def _tell_unsampled(
         each = next((each for each in properties if each.name == "aliases-as-declared"), None)
         if each is not None:
             tell(each.broken(subject, case, Problem(cause_of(error) or "refused", str(error).partition("\n")[0])))
+    for case, error in samples.kernel_errors[:8]:
+        each = next((each for each in properties if each.name == "takes-edges"), None)
+        if each is not None and _is_fault(subject, case, error):
+            text = f"{type(error).__name__}: {error}".partition("\n")[0]
+            tell(each.broken(subject, case, Problem("refuses-all", f"it takes no call at all: {text}")))
+            break
     common = samples.refused.most_common(1)
     said = f"; it said most often: {common[0][0]:.200}" if common else ""
     for each in properties:

@@ -14,6 +14,9 @@ __all__ = ["load_modules"]
 def load_modules(modules: Sequence[str]) -> None:
     """Import modules: `NAME`, or `FOLDER/FILE.py`, which goes by its stem. Raises what they raise."""
     for module in modules:
+        if module.startswith("from "):
+            exec(compile(module, "<gate>", "exec"), {})
+            continue
         if not module.endswith(".py"):
             importlib.import_module(module)
             continue

@@ -38,8 +38,10 @@ def program(subject: Subject, case: Case, check: Sequence[str] = (), before: Seq
 
 
 def _import_of(module: str) -> str:
+    if module.startswith("from "):
+        return module
     if module.endswith(".py"):
-        return f"import runpy; runpy.run_path({module!r})"
+        return f"import runpy; kept = runpy.run_path({module!r})"
     return f"import {module}"
 
 

@@ -52,8 +52,8 @@ def _is_raised(trace: TracebackType | None) -> bool:
 
 # What our own checks of a call say, by the cause that it is.
 _OURS: Final = (
+    (r"result \d+ shares memory with result|results? .*share memory", "outputs-share-memory"),
     (r"returned .*(an argument|input|shares memory|alias)|shares? memory with|is argument", "undeclared-alias"),
-    (r"results? .*share memory", "outputs-share-memory"),
     (r"must return|returned None|returns? \d+ values", "wrong-result"),
 )
 

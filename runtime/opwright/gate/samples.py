@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.gate.cases import Array, Case
+from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.memory import poison
 from opwright.gate.properties.comparing import difference
 from opwright.gate.refusing import cause_of
@@ -30,7 +30,7 @@ __all__ = ["Samples", "poisoned"]
 _TRIES: Final = 50  # for one sample
 _EQUAL: Final = 8  # errors of one text: no draw helps
 _OF_DTYPE: Final = 2  # of them about the dtype
-_LATER: Final = 12  # further tries for a rich one
+_LATER: Final = 20  # further tries for a rich one
 _MORE: Final = 4  # other calls of the dtype that comes first
 
 
@@ -44,6 +44,7 @@ class Samples:
         self.at_first: Snapshot | None = None  # before any call
         self.answers: list[tuple[Case, Any]] = []  # what calls gave first
         self.kept: dict[int, int] = {}  # their outputs at that time
+        self.kernel_errors: list[tuple[Case, Exception]] = []  # of what fake kernels took
         self.breaches: list[tuple[Case, Exception]] = []  # what our own checks of calls say
         self.written = subject.operator.signature.written
 
@@ -150,6 +151,8 @@ class Samples:
             if number > last:
                 break
             case = self._drawn(dtype, random)
+            if number % 2 and (number // 2) < len(self._patterns):
+                case = self._shaped(case, self._patterns[number // 2], dtype)
             error = self._refusal(case, by_fakes)
             if error is None:
                 if _is_rich(case):
@@ -161,9 +164,29 @@ class Samples:
             self.refused[f"{type(error).__name__}: {text}"] += 1
             errors[text] += 1
             of_dtype = of_dtype + 1 if str(dtype) in text or "dtype" in text else 0
-            if found is None and (of_dtype == _OF_DTYPE or errors[text] == _EQUAL):
+            is_tried = number >= 2 * len(self._patterns)
+            if found is None and is_tried and (of_dtype >= _OF_DTYPE or errors[text] >= _EQUAL):
                 return None
         return found
+
+    @cached_property
+    def _patterns(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """Return shapes of several Tensors that often go together."""
+        tensors = [
+            each for each in self.subject.operator.signature.tensors if not each.is_list and not each.is_optional
+        ]
+        return _PATTERNS.get(len(tensors), ())
+
+    def _shaped(self, case: Case, shapes: tuple[tuple[int, ...], ...], dtype: DType) -> Case:
+        """Return the call with Tensors of these shapes."""
+        tensors = [each.position for each in self.subject.operator.signature.tensors if not each.is_list]
+        required = dict(zip(tensors, shapes, strict=False))
+
+        def convert(value: Array, place: int) -> Array:
+            is_plain = place in required and value.values.dtype == dtype
+            return drawn(required[place], dtype, self.seed + place) if is_plain else value
+
+        return case.converted(convert)
 
     def _refusal(self, case: Case, by_fakes: bool) -> Exception | None:
         """Return what the fake kernel or the operator raises; note the answer where neither does."""
@@ -176,6 +199,8 @@ class Samples:
             self.kept[id(case)] = hash(tuple(array.tobytes() for _, array in answer.outputs))
         elif cause_of(answer.error) is not None:
             self.breaches.append((case, answer.error))
+        else:
+            self.kernel_errors.append((case, answer.error))
         return answer.error
 
     def _drawn(self, dtype: DType, random: Random) -> Case:
@@ -195,6 +220,18 @@ def poisoned(subject: Subject, case: Case, byte: int, sizes: list[int]) -> Any:
         poison(0xFF, [])
 
 
+_PATTERNS: Final[dict[int, tuple[tuple[tuple[int, ...], ...], ...]]] = {
+    2: (
+        ((2, 3), (2, 3)), ((2, 3), (3, 4)), ((2, 3), (3,)), ((2, 3, 4), (2, 4, 5)), ((2, 3), (4, 3)), ((3,), (3,)),
+        ((2, 3, 7, 5), (4, 3, 3, 2)), ((2, 3, 8), (4, 3, 3)),
+    ),
+    3: (
+        ((2, 3), (2, 3), (2, 3)), ((2, 3), (3,), (3,)), ((2, 3), (4, 3), (4,)), ((2, 4, 3), (2, 4, 3), (2, 4, 3)),
+        ((2, 4), (2, 3), (3, 4)), ((2, 3, 7, 5), (4, 3, 3, 2), (4,)),
+    ),
+    4: (((2, 3), (2, 3), (2, 3), (2, 3)), ((2, 4, 3), (2, 4, 3), (2, 4, 3), (2, 4, 4))),
+    5: (((2, 3), (3,), (3,), (3,), (3,)), ((2, 3), (2, 3), (2, 3), (2, 3), (2, 3))),
+}  # fmt: skip
 _VALUES: Final[dict[str, tuple[float, ...]]] = {
     "zeros": (0.0,),
     "negative": (-1.5, -2.25, -0.5, -3.75, -7.0),
@@ -209,7 +246,8 @@ def _is_rich(case: Case) -> bool:
     """Whether a call has what layouts and sizes are derived from: two or three dimensions of different sizes."""
     arrays = case.arrays
     shape = arrays[0].values.shape if arrays else ()
-    return not arrays or (2 <= len(shape) <= 3 and len({*shape}) > 1 and all(each.values.size > 1 for each in arrays))
+    has_distinct = 2 <= len(shape) <= 3 and len({*shape}) == len(shape)
+    return not arrays or (has_distinct and all(each.values.size > 1 for each in arrays))
 
 
 def _as_arrays(value: Any) -> Any:

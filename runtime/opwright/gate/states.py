@@ -31,7 +31,7 @@ class Snapshot:
 
     def __init__(self, *, with_generators: bool = True, with_seeds: bool = True) -> None:
         self._facts: dict[str, Any] = {
-            name: take() for name, take in _FACTS.items() if with_seeds or "random" not in name
+            name: take() for name, take in _FACTS.items() if with_seeds or ("random" not in name and name != "warnings")
         }
         if with_generators:
             self._facts["the random state of Opwright"] = _hashed(generator_of(as_device("cpu")).get_state())
@@ -139,7 +139,5 @@ def _judges() -> dict[tuple[str, str], int]:
     for name in names:
         module = sys.modules.get(name)
         if isinstance(module, ModuleType):
-            for key, value in list(vars(module).items()):
-                if callable(value):
-                    found[name, key] = id(value)
+            found |= {(name, key): id(value) for key, value in list(vars(module).items()) if callable(value)}
     return found

@@ -106,9 +106,8 @@ class NegativeDims(CaseProperty):
 
 def _dims(subject: Subject) -> list[int]:
     signature = subject.operator.signature
-    pairs: Any = enumerate(zip(signature.names, signature.types, strict=True))
     return [
         p
-        for p, (name, text) in pairs
+        for p, (name, text) in enumerate(zip(signature.names, signature.types, strict=True))
         if name in ("dim", "axis", "dim0", "dim1") and text.rstrip("?") in ("int", "SymInt")
     ]

@@ -18,6 +18,7 @@ from opwright.testing.checking.calls import results_of
 __all__ = ["Memory"]
 
 _CALLS = 200
+_LARGE_CALLS = 40
 _PAGES = Path("/proc/self/statm")
 
 
@@ -45,9 +46,9 @@ class Memory(Property):
             return
         for large in _large(case):
             size = sum(each.values.nbytes for each in large.arrays)
-            grown = _growth(subject, large, _resident)
-            if grown > _CALLS * size // 4:
-                why = f"{_CALLS} calls with {size:,} bytes of arguments leave {grown:,} bytes"
+            grown = _growth(subject, large, _resident, _LARGE_CALLS)
+            if grown > _LARGE_CALLS * size // 4:
+                why = f"{_LARGE_CALLS} calls with {size:,} bytes of arguments leave {grown:,} bytes"
                 yield self.broken(subject, large, Problem("memory-grows", why))
                 return
 
@@ -69,13 +70,13 @@ def _resident() -> int:
         return 0
 
 
-def _growth(subject: Subject, case: Case, measure: object) -> int:
+def _growth(subject: Subject, case: Case, measure: object, calls: int = _CALLS) -> int:
     """Return how much a measure grows over many calls, the least of two rounds."""
     found = []
     for _ in range(3):
         gc.collect()
         before = measure()  # type: ignore[operator]
-        for _ in range(_CALLS):
+        for _ in range(calls):
             subject.run_call(case.call(subject.operator))
         gc.collect()
         found.append(measure() - before)  # type: ignore[operator]

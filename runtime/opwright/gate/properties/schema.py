@@ -227,7 +227,8 @@ def _functions(subject: Subject) -> Iterator[Any]:
             for _ in range(4):
                 if inspect.isfunction(kernel):
                     yield kernel
-                inner = getattr(kernel, "function", None) or getattr(kernel, "__wrapped__", None)
+                names = ("function", "_function", "__wrapped__")
+                inner = next((found for name in names if (found := getattr(kernel, name, None)) is not None), None)
                 if inner is None:
                     break
                 kernel = inner

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.gate.cases import Array, Case
+from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.properties.comparing import difference, shown_error
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
@@ -17,9 +17,10 @@ from opwright.gate.verdicts import Verdict
 
 __all__ = ["Sizes"]
 
-_SMALL: Final = (2, 3, 5, 6)
-_LARGE: Final = (1, 7, 8, 9, 16, 17, 31, 61, 64, 127, 128, 251, 256, 257, 509, 1023, 1024, 1025, 2049, 4097)
+_SMALL: Final = ((5, 6, 7), (6, 10, 12), (8, 16, 64))  # or those that blocks divide
+_LARGE: Final = (1, 7, 8, 9, 16, 17, 31, 61, 64, 127, 128, 251, 257, 509, 1023, 1024, 1025, 2050, 4097)
 _MOST: Final = 20_000
+_HEAD: Final = 2
 
 Outputs = list[tuple[str, np.ndarray[Any, Any]]]
 Law = Callable[[Subject, Case, int], str | None]
@@ -30,9 +31,7 @@ class Sizes(Property):
     whole once more, change nothing. A law that a small size breaks is none of the operator's."""
 
     name, title, group = "sizes-do-not-matter", "Works at every size", "sizes"
-    finds = (
-        "A limit (1,024), a block that does not divide the size, a number of rows that the kernel takes for granted."
-    )
+    finds = "A limit (1,024), a block that does not divide the size, a number of rows that is taken for granted."
     example = "out = np.zeros_like(x); out.flat[:1024] = f(x.flat[:1024]); return out"
     mend = "Take every size from the arguments; handle the rest of a block by itself."
 
@@ -44,19 +43,18 @@ class Sizes(Property):
         first = samples.first
         if first is None or not first.arrays:
             return
-        said = set()
+        said: set[int] = set()
         for size in first.sizes:
             for law in (_rows, _zeros, _twice):
-                small = [_answer(law, subject, first, size, number) for number in _SMALL]
-                if any(each is not None for each in small):
+                small = next((each for each in _SMALL if _holds(law, subject, first, size, each)), None)
+                if small is None:
                     continue
                 for number in _LARGE:
-                    for case in first.grown({size: number}, _MOST):
-                        text = law(subject, case, number)
-                        if text and "size-limit" not in said:
-                            said.add("size-limit")
-                            why = f"{_LAWS[law.__name__]} at sizes of {_SMALL}, and not at {number}: {text}"
-                            yield self.broken(subject, case, Problem("size-limit", why))
+                    text = "" if said else _answer(law, subject, first, size, number)
+                    if text:
+                        said.add(number)
+                        why = f"{_LAWS[law.__name__]} at sizes of {small}, and not at {number}: {text}"
+                        yield self.broken(subject, next(first.grown({size: number}, _MOST)), Problem("size-limit", why))
         yield from self._refused(subject, first)
 
     def _refused(self, subject: Subject, first: Case) -> Iterator[Verdict]:
@@ -72,10 +70,22 @@ class Sizes(Property):
                         return
 
 
+def _holds(law: Law, subject: Subject, first: Case, size: int, numbers: tuple[int, ...]) -> bool:
+    return all(_answer(law, subject, first, size, number) == "" for number in numbers)
+
+
+class _NoLawError(Exception):
+    """A law says nothing of a call: of its size, or because it is refused."""
+
+
 def _answer(law: Law, subject: Subject, first: Case, size: int, number: int) -> str | None:
+    """Return how a law is broken at a size, "" where it holds, None where it says nothing."""
     for case in first.grown({size: number}, _MOST):
-        return law(subject, case, number)
-    return "too large"
+        try:
+            return law(subject, case, number) or ""
+        except _NoLawError:
+            return None
+    return None
 
 
 def _outputs(subject: Subject, case: Case) -> Outputs | None:
@@ -107,14 +117,14 @@ def _rows(subject: Subject, case: Case, size: int) -> str | None:
     """Return how the result of some rows is not those rows of the result."""
     whole = _outputs(subject, case)
     if whole is None or not _has_one(case, size):
-        return "it is refused"
+        raise _NoLawError
     dims = [[dim for dim, each in enumerate(array.shape) if each == size] for _, array in whole]
     if any(len(each) != 1 for each in dims):
-        return "no dimension of the result"
+        raise _NoLawError
     for index in ([size - 1], list(range(max(size - 3, 0), size)), [0]):
         part = _outputs(subject, _taken(case, size, index))
         if part is None:
-            return "it is refused"
+            raise _NoLawError
         wanted = [(name, np.take(array, index, each[0])) for (name, array), each in zip(whole, dims, strict=True)]
         text = difference(part, wanted)
         if text is not None:
@@ -126,48 +136,48 @@ def _has_one(case: Case, size: int) -> bool:
     return all(each.values.shape.count(size) <= 1 for each in case.arrays)
 
 
-def _added(case: Case, size: int, more: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Case:
+def _headed(case: Case, size: int, head: Case, length: int, *, again: bool) -> Case:
+    """Return the call with the positions of a head in each dimension of this size: then zeros, or it again."""
+    heads = iter(head.arrays)
+
     def convert(value: Array, _: int) -> Array:
-        array = value.values
+        array, first = value.values, next(heads).values
         for dim, each in enumerate(array.shape):
             if each == size:
-                array = np.concatenate([array, more(array)], dim)
-        return Array(array)
+                index = np.arange(size) % length
+                first = np.take(first, index, dim)
+                if not again:
+                    first = first.copy()
+                    first[(slice(None),) * dim + (slice(length, None),)] = 0
+        return Array(np.array(first, order="C"))
 
     return case.converted(convert)
 
 
 def _zeros(subject: Subject, case: Case, size: int) -> str | None:
-    return _same(subject, case, _taken(case, size, [0, 1][:size]), _zeroed(case, size))
-
-
-def _zeroed(case: Case, size: int) -> Case:
-    """Return the call with zeros behind the first two positions of each dimension of this size."""
-
-    def convert(value: Array, _: int) -> Array:
-        array = value.values.copy()
-        for dim, each in enumerate(array.shape):
-            if each == size:
-                array[(slice(None),) * dim + (slice(2, None),)] = 0
-        return Array(array)
-
-    return case.converted(convert)
+    """Return how zeros behind the first two positions change the result, the two being the same at each size."""
+    if size <= _HEAD:
+        raise _NoLawError
+    head = _taken(case, size, list(range(_HEAD)))
+    head = head.converted(lambda a, place: drawn(a.values.shape, a.values.dtype, 11 + place))
+    return _same(subject, head, _headed(case, size, head, _HEAD, again=False))
 
 
 def _twice(subject: Subject, case: Case, size: int) -> str | None:
-    half = size // 2
-    if not half or size > 2049:
-        return "" if size > 2049 else "too small"
-    cut = _taken(case, size, list(range(half)))
-    return _same(subject, case, cut, _added(cut, half, lambda array: array))
+    """Return how the first two positions again and again change the result."""
+    if size <= _HEAD or size % _HEAD:
+        raise _NoLawError
+    head = _taken(case, size, list(range(_HEAD)))
+    head = head.converted(lambda a, place: drawn(a.values.shape, a.values.dtype, 11 + place))
+    return _same(subject, head, _headed(case, size, head, _HEAD, again=True))
 
 
-def _same(subject: Subject, case: Case, one: Case, other: Case) -> str | None:
-    if any(each.values.dtype.kind == "b" for each in case.arrays):
-        return "no numbers"
+def _same(subject: Subject, one: Case, other: Case) -> str | None:
+    if any(each.values.dtype.kind == "b" for each in one.arrays):
+        raise _NoLawError
     first, second = _outputs(subject, one), _outputs(subject, other)
     if first is None or second is None:
-        return "it is refused"
+        raise _NoLawError
     return difference(second, first)
 
 

@@ -89,8 +89,8 @@ class Stateless(_OfValues):
         if samples.why_unstable:
             yield self.undecided(subject, samples.why_unstable, "not-comparable")
             return
-        for base in samples.some[:2]:
-            case = base.resized(dict(zip(base.sizes, _UNUSED, strict=False)))  # no other property has these sizes
+        for base in samples.some[:1]:
+            case = next(base.grown(dict(zip(base.sizes, _UNUSED, strict=False))), base)  # sizes that no other has
             case = base if subject.refusal_of_fake(case) is not None else case
             other = case.converted(_other_values)
             wanted, wanted_other = _first_answer(subject, case), _first_answer(subject, other)
@@ -141,9 +141,10 @@ def _again() -> tuple[str, ...]:
 
 
 def _by_shape(subject: Subject, case: Case, other: Case, wanted: Any) -> bool:
-    subject.run(case)
+    held, _ = _held(subject, case)  # (its memory is not used again)
+    subject.run_call(held)
     found = _safe(subject, other)
-    return found is not None and difference(found, wanted) is not None
+    return found is not None and difference(found, wanted) is not None and bool(held.arguments)
 
 
 def _safe(subject: Subject, case: Case) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -178,12 +179,12 @@ def _cause_of_value(found: Any, want: Any, dtype: Any) -> str:
 
 def _integers_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> Any:
     """Whether elements are the reference's, or that is not in the dtype."""
+    if found.dtype.kind == "b":
+        return found == (want != 0)
     if want.dtype.kind in "fc":
         info: Any = np.iinfo(found.dtype) if found.dtype.kind != "b" else None
         outside = ~np.isfinite(want) if info is None else ~np.isfinite(want) | (want < info.min) | (want > info.max)
         return (found == np.where(outside, 0, want)) | outside
-    if found.dtype.kind == "b":
-        return found == want
     info = np.iinfo(found.dtype)
     return (found.astype(np.int64) == want) | (want < info.min) | (want > info.max)
 
@@ -201,20 +202,16 @@ def _floats_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case:
         rtol, floor = rtol * 1e-3, floor * 1e-3  # 1e-10: what float32 cannot
     near = np.abs(one - other) <= factor * (rtol * np.abs(other) + floor)
     is_too_large = np.isinf(rounded) & is_finite | (case.note == "large") & ~np.isfinite(one)
+    if found.dtype.kind == "c":  # infinities of complex numbers have many forms
+        is_too_large = is_too_large | ~is_finite
     return (one == rounded) | (np.isnan(one) & np.isnan(other)) | near | is_too_large
 
 
 def _more_special(subject: Subject, samples: Samples, case: Case) -> Iterator[Case]:
     kinds = {each.values.dtype.kind for each in case.arrays}
     if kinds & {*"fVc"}:
-        for note, numbers in (
-            ("tiny", (1e-9, -2e-9, 3e-10)),
-            ("offset", (10000.0, 10001.0, 10002.0, 10003.5)),
-            ("large", (1000.0, -900.0, 88.0, 750.0)),
-        ):
-            yield case.converted(
-                lambda a, _, numbers=numbers: _filled(a, numbers), note if note != "large" else "steep"
-            )  # type: ignore[misc]
+        for note, numbers in _NUMBERS.items():
+            yield case.converted(partial(_filled, numbers=numbers), note)
     if kinds & {*"iu"}:
         yield case.converted(samples.extreme, "extremes")
 
