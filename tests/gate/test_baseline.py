@@ -223,3 +223,35 @@ def test_the_command_says_what_is_wrong(
     with pytest.raises(SystemExit):
         main(["coverage", "--fail-under", "nan"])
     assert "'nan' is no percentage: a number from 0 to 100" in capfd.readouterr().err
+
+
+GATED = """\
+import numpy as np
+from opwright.library import custom_op
+
+
+@custom_op("basemine::shift", mutates_args=())
+def shift(x: np.ndarray) -> np.ndarray:
+    x += 1
+    return x.copy()
+"""
+
+
+def test_the_gate_keeps_to_a_baseline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Findings fail; written to a baseline they do not; a wrong baseline is an error before anything is judged."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "basemine.py").write_text(GATED)
+    command = ["gate", "basemine", "--load", "basemine", "--property", "writes-as-declared", "-q"]
+    assert main([*command, "--write-baseline"]) == 0
+    assert "property: writes-as-declared" in (tmp_path / "gate-baseline.yaml").read_text()
+    capfd.readouterr()
+    assert main([*command, "--badge", "badge.svg"]) == 0
+    assert "1 known" in capfd.readouterr().out and "1 known" in (tmp_path / "badge.svg").read_text()
+    assert main(["coverage", "--fail-under", "50"]) == 1
+    capfd.readouterr()
+    (tmp_path / "gate-baseline.yaml").write_text("- operator: f\n")
+    assert main(command) == 1
+    assert "gate-baseline.yaml:1:13: error: the name of an operator" in capfd.readouterr().err
+    assert main([*command, "--baseline", "none.yaml"]) == 2

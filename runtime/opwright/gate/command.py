@@ -4,18 +4,24 @@ usage."""
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from opwright.gate.candidates import NAMESPACE, loading_line
 from opwright.gate.properties import PROPERTIES
-from opwright.gate.reports import FORMATS, write_report
+from opwright.gate.reports import FORMATS
+from opwright.gate.reports.baseline import known_from_json
+from opwright.gate.reports.finish import Wanted, finish, keep
+from opwright.gate.reports.progress import ProgressLine
 from opwright.gate.run import Progress, gate
 
 __all__ = ["main"]
+
+_STEP: Final = 25  # operators, between lines of progress that nobody sees move
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -34,26 +40,47 @@ def main(words: Sequence[str] | None = None) -> int:
         targets = targets or [NAMESPACE]
     if not targets:
         parser.error("name what to judge: NAMESPACE, NAMESPACE::NAME, torch:NAMESPACE")
+    handed = _handed(arguments.handed)
     try:
-        report = gate(
-            targets,
-            properties=arguments.properties or None,
-            jobs=arguments.jobs,
-            timeout=arguments.timeout,
-            seed=arguments.seed,
-            report=None if arguments.quiet else _progress(sys.stderr),
-            modules=modules,
+        with _progress(sys.stderr, arguments.quiet) as progress:
+            report = gate(
+                targets,
+                properties=arguments.properties or None,
+                jobs=arguments.jobs,
+                timeout=arguments.timeout,
+                seed=arguments.seed,
+                report=progress,
+                modules=modules,
+            )
+        if handed["cache"] is not None:
+            with suppress(OSError):  # a folder that nobody may write to
+                keep(report, handed["cache"])
+        wanted = Wanted(
+            arguments.format,
+            arguments.output,
+            arguments.badge,
+            handed["baseline"],
+            arguments.fail_under,
+            known_from_json(json.dumps(handed["known"])),
+            tuple(modules),
         )
+        status = finish(report, wanted, sys.stdout)
+        sys.stdout.flush()
     except ValueError as error:
         print(f"opwright gate: {error}", file=sys.stderr)
         return 2
-    finally:
-        if not arguments.quiet and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
-    opened: Any = open(arguments.output, "w", encoding="utf-8") if arguments.output else nullcontext(sys.stdout)  # noqa: SIM115
-    with opened as stream:
-        write_report(report, arguments.format, stream)
-    return 1 if report.findings else 0
+    except OSError as error:
+        print(f"opwright gate: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _handed(file: str | None) -> dict[str, Any]:
+    """Return what the command line hands over: known findings, where new ones and the report are kept."""
+    if file is None:
+        return {"known": [], "baseline": None, "cache": None}
+    found: dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
+    return found
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,21 +106,40 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="S", help="what drawn arguments begin with")
     add("--format", choices=FORMATS, default=FORMATS[0], help="of the report")
     add("-o", "--output", metavar="FILE", help="write the report there")
+    add("--badge", metavar="FILE", help="write a picture, SVG, of how much held")
+    add("--fail-under", type=_percent, metavar="N", help="exit 1 if less than N percent held of what was decided")
+    add("--baseline", metavar="FILE", help="findings that are known; else gate-baseline.yaml, if it is there")
+    add("--write-baseline", action="store_true", help="write all findings to the baseline, and exit 0")
+    add("--mutate", action="store_true", help="change declarations one by one: does a check notice? (--mutate --help)")
+    add("--handed", metavar="FILE", help=argparse.SUPPRESS)
     add("-q", "--quiet", action="store_true", help="no line of progress")
     return parser
 
 
-def _progress(stream: TextIO) -> Any:
-    """Return what shows a line of progress, or a line now and then where nobody sees it move."""
-    step = 1 if stream.isatty() else 25
+@contextmanager
+def _progress(stream: TextIO, is_quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield what shows a line of progress, or a line now and then where nobody sees it move."""
+    if is_quiet or not stream.isatty():
+        yield None if is_quiet else _now_and_then
+        return
+    with ProgressLine(stream) as line:
+        yield line
 
-    def show(at: Progress) -> None:
-        if at.done % step == 0 or at.done == at.total:
-            start, end = ("\r\x1b[K", "") if stream.isatty() else ("", "\n")
-            stream.write(f"{start}{at.done} of {at.total}, {at.findings} findings: {at.operator}{end}")
-            stream.flush()
 
-    return show
+def _now_and_then(at: Progress) -> None:
+    if at.done % _STEP == 0 or at.done == at.total:
+        print(f"{at.done} of {at.total}, {at.findings} findings: {at.operator}", file=sys.stderr, flush=True)
+
+
+def _percent(text: str) -> float:
+    """Return a number from 0 to 100. Raises ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage: a number from 0 to 100")
+    return number
 
 
 def _list_properties(stream: TextIO) -> None:

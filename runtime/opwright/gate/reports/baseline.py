@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
 
-from opwright.gate.reports.texts import one_line
+from opwright.gate.reports.texts import cut, one_line
 from opwright.gate.verdicts import Report, Verdict
 
 __all__ = ["KINDS", "Kind", "KnownFinding", "Standing", "baseline_text", "known_from_json"]
@@ -149,7 +149,7 @@ def _new_entries(standing: Standing) -> Iterator[KnownFinding]:
         if key not in seen and not any(entry.names(each) for entry in standing.known):
             seen.add(key)
             backend = "" if each.backend == "CPU" else each.backend
-            reason = f"{TO_BE_WRITTEN}: {one_line(each.why)}".removesuffix(": ")
+            reason = f"{TO_BE_WRITTEN}: {cut(one_line(each.why), 120)}".removesuffix(": ")
             yield KnownFinding(each.operator, each.property, reason, standing.today, each.cause, backend)
 
 
@@ -165,4 +165,4 @@ def _entry_text(entry: KnownFinding) -> str:
 def _quoted(text: str) -> str:
     """Return a text as YAML takes it: as it is where it is a plain word, else in quotes (JSON's, which are YAML's)."""
     is_plain = text.isascii() and text.replace("::", "").replace("-", "").replace("_", "").replace(".", "").isalnum()
-    return text if is_plain else json.dumps(one_line(text), ensure_ascii=True)
+    return text if is_plain else json.dumps(one_line(text), ensure_ascii=False)
