@@ -23,13 +23,13 @@ def program(subject: Subject, case: Case, check: Sequence[str] = (), before: Seq
     Where these are more than ten lines, arguments share lines.
     """
     names = subject.operator.signature.names
-    imports: dict[str, None] = {"import numpy as np, opwright": None}
+    imports: dict[str, None] = {f"import numpy as np, {subject.origin}": None}
     for module in subject.modules:
         imports[_import_of(module)] = None
     lines, words = [], []
     for position, value in enumerate(case.values):
         name = names[position]
-        text, made = _text(name if name != "result" else "result_", value, imports)
+        text, made = _text(name if name != "result" else "result_", value, imports, subject.origin)
         lines += made
         is_keyword = position >= subject.operator.signature.positional
         words.append(f"{name}={text}" if is_keyword else text)
@@ -57,15 +57,15 @@ def _joined(imports: list[str], lines: list[str], rest: list[str]) -> list[str]:
     return [*imports, *lines, *rest]
 
 
-def _text(name: str, value: Any, imports: dict[str, None]) -> tuple[str, list[str]]:
+def _text(name: str, value: Any, imports: dict[str, None], origin: str) -> tuple[str, list[str]]:
     """Return the expression for an argument, and the lines that make its arrays."""
     if isinstance(value, Array):
-        return f"opwright.from_numpy({name})", [f"{name} = {_array_text(value, imports)}"]
+        return f"{origin}.from_numpy({name})", [f"{name} = {_array_text(value, imports)}"]
     if isinstance(value, list | tuple) and any(isinstance(each, Array) for each in value):
-        parts = [_text(f"{name}{number}", each, imports) for number, each in enumerate(value)]
+        parts = [_text(f"{name}{number}", each, imports, origin) for number, each in enumerate(value)]
         return f"[{', '.join(text for text, _ in parts)}]", [line for _, made in parts for line in made]
     if isinstance(value, np.dtype):
-        return f"opwright.{value}", []
+        return f"{origin}.{value}", []
     return repr(value), []
 
 

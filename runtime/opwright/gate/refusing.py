@@ -50,10 +50,14 @@ def _is_raised(trace: TracebackType | None) -> bool:
     return name in ("RAISE_VARARGS", "RERAISE") or "/opwright" in code.co_filename
 
 
+_CHECKERS: Final = re.compile(r"/opwright\w*/|/torch/_library/|/torch/_ops")
 # What our own checks of a call say, by the cause that it is.
 _OURS: Final = (
     (r"result \d+ shares memory with result|results? .*share memory", "outputs-share-memory"),
-    (r"returned .*(an argument|input|shares memory|alias)|shares? memory with|is argument", "undeclared-alias"),
+    (
+        r"may not alias|returned .*(an argument|input|shares memory|alias)|shares? memory with|is argument",
+        "undeclared-alias",
+    ),
     (r"must return|returned None|returns? \d+ values", "wrong-result"),
 )
 
@@ -64,6 +68,6 @@ def cause_of(error: Exception) -> str | None:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or "opwright" not in trace.tb_frame.f_code.co_filename:
+    if trace is None or not _CHECKERS.search(trace.tb_frame.f_code.co_filename):
         return None
     return next((cause for pattern, cause in _OURS if re.search(pattern, text)), None)

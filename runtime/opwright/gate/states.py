@@ -29,13 +29,13 @@ _OURS: Final = "opwright.testing", "opwright.gate"
 class Snapshot:
     """The state of the process at one time. What is lazily loaded counts as no change."""
 
-    def __init__(self, *, with_generators: bool = True, with_seeds: bool = True) -> None:
+    def __init__(self, *, with_generators: bool = True, with_seeds: bool = True, with_judges: bool = True) -> None:
         self._facts: dict[str, Any] = {
             name: take() for name, take in _FACTS.items() if with_seeds or ("random" not in name and name != "warnings")
         }
         if with_generators:
             self._facts["the random state of Opwright"] = _hashed(generator_of(as_device("cpu")).get_state())
-        self._judges = _judges()
+        self._judges = _judges() if with_judges else {}
 
     def changed(self) -> str | None:
         """Return what is another now, as a key of CAUSES, None if nothing is."""
@@ -46,7 +46,7 @@ class Snapshot:
                 now = _FACTS[name]()
             if now != before and not (name in _GROWING and now <= before):
                 return name
-        now_judges = _judges()
+        now_judges = _judges() if self._judges else {}
         for key, value in self._judges.items():
             if now_judges.get(key, value) != value:
                 return f"{key[0]}.{key[1]}"
@@ -59,6 +59,8 @@ def unusual(number: int) -> Iterator[None]:
     errors, options = np.geterr(), np.get_printoptions()
     np.random.seed(7919 + number)
     random.seed(7919 + number)
+    if _torch_state() is not None:
+        sys.modules["torch"].manual_seed(7919 + number)
     np.seterr(divide="ignore", over="warn", under="warn", invalid="ignore")
     np.set_printoptions(precision=11, threshold=77, suppress=True)
     try:
@@ -84,6 +86,12 @@ def _handlers() -> tuple[Any, ...]:
     return (*map(signal.getsignal, numbers), signal.getitimer(signal.ITIMER_REAL)[0] > 0)
 
 
+def _torch_state() -> Any:
+    torch: Any = sys.modules.get("torch")
+    generator = getattr(torch, "default_generator", None)
+    return None if generator is None else hash(generator.get_state().numpy().tobytes())
+
+
 def _numpy_state() -> Any:
     state: Any = np.random.get_state(legacy=True)
     return _hashed(state[1]), state[2:]
@@ -91,6 +99,7 @@ def _numpy_state() -> Any:
 
 _FACTS: Final[dict[str, Callable[[], Any]]] = {
     "NumPy's random state": _numpy_state,
+    "PyTorch's random state": _torch_state,
     "Python's random state": lambda: hash(random.getstate()),
     "NumPy's error state": lambda: (np.geterr(), np.geterrcall()),
     "NumPy's print options": lambda: repr(np.get_printoptions()),
@@ -111,7 +120,8 @@ _FACTS: Final[dict[str, Callable[[], Any]]] = {
 _GROWING: Final = ("threads", "open files")
 CAUSES: Final = {
     "NumPy's random state": "global-seed", "Python's random state": "global-seed",
-    "the random state of Opwright": "global-seed", "NumPy's error state": "error-state",
+    "the random state of Opwright": "global-seed", "PyTorch's random state": "global-seed",
+    "NumPy's error state": "error-state",
     "NumPy's print options": "print-options", "the environment": "environment",
     "the working directory": "working-directory", "signal handlers": "signal-handler", "threads": "thread-left",
     "open files": "file-left-open",

@@ -138,6 +138,11 @@ def _warm_up(task: Task) -> None:
     for name in ("aten::mul.Tensor", "opwright_gate::known"):
         subject = next(subjects_of(name))
         judge(subject, chosen(task.properties), task.seed, Board(), lambda _: None)
+    if any(target.startswith("torch:") for target in task.targets):
+        from opwright.bindings.torch.judging import known_operator
+
+        subject = next(subjects_of(f"torch:{known_operator()}"))
+        judge(subject, chosen(task.properties), task.seed, Board(), lambda _: None)
 
 
 def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import torch
 
@@ -12,9 +12,10 @@ from opwright.bindings.torch.calls import function_of
 from opwright.library import Library
 from opwright_core.dispatch.call.operator import Operator, find_operator
 
-__all__ = ["torch_subjects"]
+__all__ = ["known_operator", "torch_subjects"]
 
 _LIBRARIES: Final[list[Library]] = []
+_KNOWN: Final[list[Any]] = []
 _PREFIX: Final = "torch_"
 
 
@@ -37,9 +38,23 @@ def torch_subjects(target: str) -> Iterator[tuple[str, Operator, str]]:
         operator = _declared(library, namespace, name, schema)
         if operator is not None:
             count += 1
-            yield f"torch:{name}", operator, f'function_of("{name}")'
+            overload = f"{parts[0].partition('::')[2]}.{parts[2] or 'default'}"
+            yield f"torch:{name}", operator, f"torch.ops.{namespace}.{overload}"
     if not count:
         raise ValueError(f"PyTorch has no operator {target}: import the module that registers it")
+
+
+def known_operator() -> str:
+    """Define a custom operator in PyTorch, for what its first call loads; return its name."""
+    if not _KNOWN:
+        known: Any = torch.library.custom_op("opwright_gate::known", _twice, mutates_args=())
+        known.register_fake(torch.empty_like)
+        _KNOWN.append(known)
+    return "opwright_gate::known"
+
+
+def _twice(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
 
 
 def _declared(library: Library, namespace: str, name: str, schema: str) -> Operator | None:

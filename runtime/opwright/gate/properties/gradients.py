@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 
 from opwright.autograd import enable_grad, grad, gradcheck, gradgradcheck, no_grad
+from opwright.autograd import gradients as fitting
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
 from opwright.errors import GradcheckError
 from opwright.gate.cases import Array, Case, lay
@@ -23,7 +25,7 @@ from opwright.testing.checking.registration import differentiable
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, float32, float64
 from opwright_core.tensors.tensor import Tensor, wrap
 
-__all__ = ["Gradients"]
+__all__ = ["Gradients", "has_formula", "leaves"]
 
 _KEYS: Final = ("Autograd", "AutogradCPU", "AutogradOther")
 _MOST: Final = 40  # elements of a call whose Jacobian is asked for
@@ -53,7 +55,7 @@ class Gradients(Property):
         if case is None or samples.why_unstable:
             yield self.undecided(subject, samples.why_unstable or "no call in float64 was found", "not-comparable")
             return
-        if not _has_formula(subject, case):
+        if not has_formula(subject, case):
             yield self.undecided(subject, "it has no formula for gradients", "no-formula")
             return
         seen = set()
@@ -73,18 +75,18 @@ class Gradients(Property):
 
     def _others(self, samples: Samples, case: Case) -> Iterator[tuple[Case, Callable[[Subject, Case], Problem | None]]]:
         if float32 in samples.floats:
-            yield samples.floats[float32], _dtype
+            yield next(_small(samples.floats[float32], samples)), _dtype
         for size in case.sizes:
             yield case.resized({size: 0}), _empty
 
 
-def _has_formula(subject: Subject, case: Case) -> bool:
+def has_formula(subject: Subject, case: Case) -> bool:
     """Whether results do not say that nobody gave one."""
     refused = NotImplementedNode, WarnNotImplementedNode
     with warnings.catch_warnings(), enable_grad():
         warnings.simplefilter("ignore")
         try:
-            call = _leaves(subject, case)
+            call = leaves(subject, case)
             return not any(isinstance(each.tensor.grad_fn, refused) for each in results_of(call.operator, call()))
         except Exception:
             return True
@@ -117,7 +119,7 @@ def _asked(question: Callable[[Subject, Case], Problem | None], subject: Subject
     return question(subject, case)
 
 
-def _leaves(subject: Subject, case: Case) -> Call:
+def leaves(subject: Subject, case: Case) -> Call:
     """Return the call with Tensors that require grad."""
     call = case.call(subject.operator)
     for each in call.operands:
@@ -153,7 +155,7 @@ def _numbers(shape: Any) -> np.ndarray[Any, Any]:
 
 def _connected(subject: Subject, case: Case) -> Problem | None:
     """Return an input whose gradient is missing, although results change with it."""
-    call = _leaves(subject, case)
+    call = leaves(subject, case)
     inputs, results = _inputs(call), _results(call)
     if not inputs:
         return None
@@ -202,7 +204,7 @@ def _moves(subject: Subject, case: Case, position: int, before: list[np.ndarray[
 
 def _function(subject: Subject, case: Case) -> tuple[Callable[..., Any], list[Tensor]]:
     """Return a function of the float arguments alone, which gives float results."""
-    call = _leaves(subject, case)
+    call = leaves(subject, case)
     inputs = _inputs(call)
 
     def function(*given: Tensor) -> Any:
@@ -217,7 +219,7 @@ def _function(subject: Subject, case: Case) -> tuple[Callable[..., Any], list[Te
 def _order(subject: Subject, case: Case) -> Problem | None:
     """Return what `gradcheck` and `gradgradcheck` say."""
     function, inputs = _function(subject, case)
-    if not inputs or not _results(_leaves(subject, case)):
+    if not inputs or not _results(leaves(subject, case)):
         return None
     lines = ("# opwright.autograd.gradcheck of this call fails",)
     try:
@@ -243,7 +245,7 @@ def _order(subject: Subject, case: Case) -> Problem | None:
 
 def _constant_backward(subject: Subject, case: Case) -> Problem | None:
     """Return that a backward pass cannot be differentiated and does not say so."""
-    call = _leaves(subject, case)
+    call = leaves(subject, case)
     results, inputs = _results(call), _inputs(call)
     incoming = [each.requires_grad_() for each in _ones(results)]
     try:
@@ -261,7 +263,7 @@ def _constant_backward(subject: Subject, case: Case) -> Problem | None:
 
 def _incoming(subject: Subject, case: Case) -> Problem | None:
     """Return how gradients differ where those that come in lie otherwise."""
-    call = _leaves(subject, case)
+    call = leaves(subject, case)
     results, inputs = _results(call), _inputs(call)
     if not results:
         return None
@@ -284,7 +286,7 @@ def _incoming(subject: Subject, case: Case) -> Problem | None:
 
 def _none(subject: Subject, case: Case) -> Problem | None:
     """Return what a backward pass from one of several results raises."""
-    call = _leaves(subject, case)
+    call = leaves(subject, case)
     results, inputs = _results(call), _inputs(call)
     for number, each in enumerate(results if len(results) > 1 else ()):
         try:
@@ -307,7 +309,7 @@ def _none(subject: Subject, case: Case) -> Problem | None:
 
 def _saved(subject: Subject, case: Case) -> Problem | None:
     """Return that gradients follow from what an argument became after the call, without an error."""
-    call = _leaves(subject, case)
+    call = leaves(subject, case)
     inputs = _inputs(call)
     copies = {id(each): each.clone() for each in inputs}
     moved = call.converted(lambda tensor: copies.get(id(tensor), tensor))
@@ -330,29 +332,41 @@ def _saved(subject: Subject, case: Case) -> Problem | None:
 
 
 def _dtype(subject: Subject, case: Case) -> Problem | None:
-    """Return a gradient of another dtype than its input's."""
-    call = _leaves(subject, case)
-    for each in _results(call):
-        node = each.grad_fn
-        if node is None:
-            continue
+    """Return a gradient of another dtype than its input's: the engine casts it, so that nobody else sees it."""
+    call = leaves(subject, case)
+    results, inputs = _results(call), _inputs(call)
+    if not results:
+        return None
+    with _casts() as seen:
         try:
-            found = node(_ones([each])[0])
+            _gradients(results, inputs, _ones(results))
         except Exception:
             return None
-        for gradient in found if isinstance(found, tuple | list) else [found]:
-            if isinstance(gradient, Tensor) and gradient.dtype != each.dtype and gradient.dtype in FLOATING:
-                why = f"its backward pass returns {gradient.dtype} for arguments of {each.dtype}"
-                return Problem("gradient-dtype", why)
-            last = None if not isinstance(gradient, Tensor) else gradient.grad_fn
-            if last is not None and "ToCopy" in type(last).__name__ + str(last):
-                return Problem("gradient-dtype", f"its backward pass returns another dtype than {each.dtype}")
-    return None
+    if not seen:
+        return None
+    return Problem("gradient-dtype", f"its backward pass returns {seen[0][0]} for an argument of {seen[0][1]}")
+
+
+@contextmanager
+def _casts() -> Iterator[list[tuple[Any, Any]]]:
+    """Run with the casts of gradients noted."""
+    seen: list[tuple[Any, Any]] = []
+    kept = fitting._cast
+
+    def noting(grad: Tensor, dtype: Any, node: Any, index: int) -> Tensor:
+        seen.append((grad.dtype, dtype))
+        return kept(grad, dtype, node, index)
+
+    fitting._cast = noting
+    try:
+        yield seen
+    finally:
+        fitting._cast = kept
 
 
 def _empty(subject: Subject, case: Case) -> Problem | None:
     """Return what a backward pass without elements raises."""
-    call = _leaves(subject, case)
+    call = leaves(subject, case)
     results, inputs = _results(call), _inputs(call)
     if not results:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ __all__ = ["Memory"]
 
 _CALLS = 200
 _LARGE_CALLS = 40
+_FEWEST = 10
+_SECONDS = 0.05  # for each round
 _PAGES = Path("/proc/self/statm")
 
 
@@ -38,17 +41,17 @@ class Memory(Property):
         held = _held(subject, case)
         if held:
             yield self.broken(subject, case, Problem("keeps-reference", f"{held} is still held after the call"))
-        blocks = _growth(subject, case, sys.getallocatedblocks)
-        if blocks >= _CALLS // 2:
-            why = f"{_CALLS} calls leave {blocks} objects"
+        blocks, calls = _growth(subject, case, sys.getallocatedblocks)
+        if blocks >= calls // 2:
+            why = f"{calls} calls leave {blocks} objects"
             if not held:
                 yield self.broken(subject, case, Problem("memory-grows", why))
             return
         for large in _large(case):
             size = sum(each.values.nbytes for each in large.arrays)
-            grown = _growth(subject, large, _resident, _LARGE_CALLS)
-            if grown > _LARGE_CALLS * size // 4:
-                why = f"{_LARGE_CALLS} calls with {size:,} bytes of arguments leave {grown:,} bytes"
+            grown, calls = _growth(subject, large, _resident, _LARGE_CALLS)
+            if grown > max(calls * size // 4, 1 << 20):
+                why = f"{calls} calls with {size:,} bytes of arguments leave {grown:,} bytes"
                 yield self.broken(subject, large, Problem("memory-grows", why))
                 return
 
@@ -70,9 +73,12 @@ def _resident() -> int:
         return 0
 
 
-def _growth(subject: Subject, case: Case, measure: object, calls: int = _CALLS) -> int:
-    """Return how much a measure grows over many calls, the least of two rounds."""
+def _growth(subject: Subject, case: Case, measure: object, calls: int = _CALLS) -> tuple[int, int]:
+    """Return how much a measure grows over many calls, the least of two rounds, and how many these are."""
     found = []
+    begin = time.perf_counter()
+    subject.run_call(case.call(subject.operator))
+    calls = max(min(calls, int(_SECONDS / (time.perf_counter() - begin + 1e-9))), _FEWEST)
     for _ in range(3):
         gc.collect()
         before = measure()  # type: ignore[operator]
@@ -82,7 +88,7 @@ def _growth(subject: Subject, case: Case, measure: object, calls: int = _CALLS) 
         found.append(measure() - before)  # type: ignore[operator]
         if found[-1] <= 0 and len(found) > 1:
             break
-    return int(min(found[1:]))
+    return int(min(found[1:])), calls
 
 
 def _held(subject: Subject, case: Case) -> str:

@@ -12,11 +12,12 @@ from opwright.batching.tables import REGISTERED
 from opwright.func import vmap
 from opwright.gate.cases import Case
 from opwright.gate.properties.comparing import close, shown_error
+from opwright.gate.properties.gradients import has_formula, leaves
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.checking.calls import results_of
+from opwright.testing.checking.calls import Call, results_of
 from opwright.testing.checking.comparison import difference
 from opwright.testing.checking.dynamic import check_dynamic
 from opwright.testing.checking.vmap import check_vmap
@@ -125,6 +126,12 @@ class Autocast(_OfOurs):
                 return
 
 
+def _call(subject: Subject, case: Case) -> Call:
+    """Return the call, with a backward pass if there is a formula."""
+    is_recorded = not subject.operator.signature.written and has_formula(subject, case)
+    return leaves(subject, case) if is_recorded else case.call(subject.operator)
+
+
 class Traced(_OfOurs):
     """Traced calls: forward, backward, functionalised writes."""
 
@@ -142,7 +149,7 @@ class Traced(_OfOurs):
             if subject.fake(case).error is not None:
                 continue
             try:
-                check_dynamic(case.call(subject.operator))
+                check_dynamic(_call(subject, case))
             except Exception as error:
                 text = str(error).partition("\n")[0]
                 yield self.broken(subject, case, Problem("trace-differs", text or type(error).__name__))

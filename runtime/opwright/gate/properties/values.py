@@ -11,6 +11,7 @@ import numpy as np
 
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.properties.comparing import first_difference, shown_error
+from opwright.gate.properties.fakes import broadcast
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
@@ -45,6 +46,11 @@ class Values(CaseProperty):
         if subject.draws_random_numbers:
             yield self.undecided(subject, "it draws random numbers", "not-comparable")
             return
+        for case in [*samples.bases.values(), *samples.more]:
+            problem = self.problem(subject, case)
+            if problem is not None and problem.cause in ("wrong-values", "wrong-shape"):
+                yield self.smallest(subject, case, problem)
+                return  # (whatever else is wrong follows from that)
         yield from super().check(subject, samples)
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
@@ -54,9 +60,14 @@ class Values(CaseProperty):
         for case in [*samples.some, *[each for dtype, each in samples.floats.items() if dtype is not float64][:2]]:
             yield from samples.special(case)
             yield from _more_special(subject, samples, case)
+        for case in samples.bases.values():
+            if all(each.values.dtype.kind in "iu" and each.values.itemsize < 8 for each in case.arrays):
+                yield case.converted(samples.extreme, "extremes")
         first = samples.first
         if first is None:
             return
+        for case in broadcast(first, samples):
+            yield Case(case.values, "one is 1")
         for number in (1, 7, 8, 9, 127, 1025, 4097):
             for size in first.sizes:
                 for case in first.grown({size: number}):
@@ -164,6 +175,10 @@ def first_index(wrong: Any) -> list[int]:
 
 
 def _cause_of_value(found: Any, want: Any, dtype: Any) -> str:
+    if dtype.kind in "iu" and np.asarray(want).dtype.kind in "iu":
+        turn = 1 << (8 * dtype.itemsize)
+        wraps = (int(found) - int(want)) % turn == 0 or (dtype.kind == "u" and (int(found) + int(want)) % turn == 0)
+        return "integer-overflow" if wraps else ""
     if dtype.kind in "biu":
         return ""
     wide = complex if dtype.kind == "c" else float
