@@ -24,7 +24,7 @@ class Generate(Protocol):
 def generate_mutants(
     mutants: Sequence[Mutant], folder: Path, generate: Generate
 ) -> tuple[list[Mutant], dict[str, str]]:
-    """Generate the package of mutants, and return those that are in it, and why others are refused, by name.
+    """Write the package of mutants, and return those that are in it, and why others are refused, by name.
 
     Each round leaves out what the errors of the one before point at.
     """

@@ -1,4 +1,4 @@
-"""Whether two operators do the same: results, what is written and shared, results without data, gradients, tangents
+"""The comparison of two operators: results, what is written and shared, results without data, gradients, tangents
 and batches, on all samples drawn for either. Each pair is compared in a process of its own, which may crash or hang."""
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
-from opwright.gate.reports.baseline import Standing
 from opwright.gate.verdicts import Report
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ def write_report(
     `known` are findings of a baseline, some of which are over `today`; `places` says in which file and line operators
     are declared; `curves` are drawn by the HTML page.
     """
+    from opwright.gate.reports.baseline import Standing
+
     standing = Standing(report, tuple(known), today)
     match format:
         case "text":
