@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from opwright.gate.loading import load_modules
@@ -25,7 +27,7 @@ def main(given: str) -> int:
             found = measure(
                 mutants,
                 order["refused"],
-                _compare(order),
+                _compare(order, line),
                 target=order["target"],
                 modules=order["modules"],
                 seed=order["seed"],
@@ -41,17 +43,20 @@ def main(given: str) -> int:
         return 2
 
 
-def _compare(order: dict[str, Any]) -> Compare:
-    """Return the comparison of a control and a mutant, which loads them when it is first asked."""
-    loaded: list[bool] = []
+def _compare(order: dict[str, Any], line: ProgressLine) -> Compare:
+    """Return the comparison of controls and mutants, which loads them when it is asked."""
 
-    def compare(control: Mutant, mutant: Mutant) -> bool:
-        from opwright.gate.mutants.sameness import are_same
+    def compare(pairs: Sequence[tuple[Mutant, Mutant]]) -> list[bool]:
+        from opwright.gate.mutants.sameness import same_pairs
 
-        if not loaded:
-            load_modules(order["modules"])
-            loaded.append(True)
-        return are_same(control.name, mutant.name, order["seed"], mutant.where)
+        if not pairs:
+            return []
+        load_modules(order["modules"])
+        names = [(control.name, mutant.name, mutant.where) for control, mutant in pairs]
+        total = len(pairs)
+        return same_pairs(
+            names, order["seed"], order["jobs"] or os.cpu_count() or 1, lambda done: line.show("the same?", done, total)
+        )
 
     return compare
 

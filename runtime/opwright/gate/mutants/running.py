@@ -11,7 +11,8 @@ from opwright.gate.verdicts import Report, Verdict
 
 __all__ = ["measure"]
 
-Compare = Callable[[Mutant, Mutant], bool]  # control and mutant, to whether they do the same
+Pair = tuple[Mutant, Mutant]  # a control and a mutant of it
+Compare = Callable[[Sequence[Pair]], list[bool]]  # to whether they do the same
 # What changes of these keys say is another promise, whatever the kernel does.
 _PROMISES = ("func", "dtypes")
 
@@ -40,11 +41,9 @@ def measure(
     controls = {each.operator: each for each in mutants if not each.kind}
     left_out = {each.operator: refused[each.name] for each in controls.values() if each.name in refused}
     left_out |= {each.operator: found.unsampled(each.name) for each in controls.values() if found.unsampled(each.name)}
-    results = [
-        _result(each, controls[each.operator], refused, found, compare)
-        for each in mutants
-        if each.kind and each.operator in controls and each.operator not in left_out
-    ]
+    counted = [each for each in mutants if each.kind and each.operator in controls and each.operator not in left_out]
+    results = [_result(each, controls[each.operator], refused, found) for each in counted]
+    results = _without_equivalent(results, controls, compare)
     seconds = round(time.perf_counter() - begin, 3)
     return Measure(tuple(results), left_out, target, seconds, seed, judged.versions if judged else {})
 
@@ -67,7 +66,7 @@ class _Judged:
         return next((each.why for each in verdicts if each.cause == "no-samples"), "")
 
 
-def _result(mutant: Mutant, control: Mutant, refused: Mapping[str, str], found: _Judged, compare: Compare) -> Result:
+def _result(mutant: Mutant, control: Mutant, refused: Mapping[str, str], found: _Judged) -> Result:
     if mutant.name in refused:
         return Result(mutant, "refused", "opwright check", refused[mutant.name])
     before = found.findings(control.name)
@@ -76,6 +75,13 @@ def _result(mutant: Mutant, control: Mutant, refused: Mapping[str, str], found: 
         return Result(mutant, "noticed", new[0].property, new[0].why)
     if why := found.unsampled(mutant.name):
         return Result(mutant, "undecided", why=why)
-    if mutant.where not in _PROMISES and compare(control, mutant):
-        return Result(mutant, "equivalent", why="it does the same on all drawn samples")
     return Result(mutant, "unnoticed")
+
+
+def _without_equivalent(results: Sequence[Result], controls: Mapping[str, Mutant], compare: Compare) -> list[Result]:
+    """Return the results with those unnoticed ones as equivalent that do what their controls do."""
+    asked = [each for each in results if each.outcome == "unnoticed" and each.mutant.where not in _PROMISES]
+    answers = compare([(controls[each.mutant.operator], each.mutant) for each in asked])
+    same = {id(each) for each, is_same in zip(asked, answers, strict=True) if is_same}
+    why = "it does the same on all drawn samples"
+    return [Result(each.mutant, "equivalent", why=why) if id(each) in same else each for each in results]

@@ -19,17 +19,33 @@ from opwright.gate.subjects import Subject
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["are_same", "differ"]
+__all__ = ["differ", "same_pairs"]
 
 _SECONDS: Final = 20
 _SAME, _OTHER = 0, 1
 
 
-def are_same(one: str, other: str, seed: int, where: str = "") -> bool:
-    """Whether nothing tells two operators apart, which a child process finds out; one that dies tells them apart.
+def same_pairs(
+    pairs: Sequence[tuple[str, str, str]], seed: int, jobs: int, tell: Callable[[int], None] | None = None
+) -> list[bool]:
+    """Return for each pair of names, with the key that differs, whether nothing tells the two apart: what that key
+    cannot change is not asked. A pair whose process dies or hangs is told apart. `tell` hears how many are done."""
+    found = [False] * len(pairs)
+    waiting, running = list(enumerate(pairs))[::-1], dict[int, int]()
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            number, (one, other, where) = waiting.pop()
+            running[_started(one, other, seed, where)] = number
+        pid, status = os.wait()
+        if pid in running:
+            found[running.pop(pid)] = status == 0
+            if tell is not None:
+                tell(len(pairs) - len(waiting) - len(running))
+    return found
 
-    `where` is the key that differs: what it cannot change is not asked.
-    """
+
+def _started(one: str, other: str, seed: int, where: str) -> int:
+    """Start the process of a pair, which ends with 0 where nothing differs; return its id."""
     pid = os.fork()
     if not pid:
         status = _OTHER
@@ -41,8 +57,7 @@ def are_same(one: str, other: str, seed: int, where: str = "") -> bool:
             status = _OTHER if differ(one, other, seed, where) else _SAME
         finally:
             os._exit(status)
-    _, status = os.waitpid(pid, 0)
-    return status == 0
+    return pid
 
 
 def differ(one: str, other: str, seed: int, where: str = "") -> str:

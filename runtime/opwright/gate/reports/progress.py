@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from opwright.gate.reports.terminal import console_for
 from opwright.gate.reports.texts import cut, one_line
@@ -55,9 +55,10 @@ class ProgressLine:
         """Show that an operator is done: what `gate` calls."""
         self.show(done.operator, done.done, done.total, done.findings)
 
-    def show(self, what: str, done: int, total: int, findings: int) -> None:
-        """Show that something is done, as the last of `done` of `total`."""
+    def show(self, what: str, done: int, total: int, findings: int | None = None) -> None:
+        """Show that something is done, as the last of `done` of `total`; the findings stay what they are for None."""
         if self._bar is not None and self._task is not None:
             text = cut(one_line(what), 40)
-            self._bar.update(self._task, description=text, completed=done, total=total, findings=findings)
+            fields: dict[str, Any] = {} if findings is None else {"findings": findings}
+            self._bar.update(self._task, description=text, completed=done, total=total, **fields)
             self._bar.refresh()
