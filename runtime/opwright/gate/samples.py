@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.gate.cases import Array, Case, drawn
+from opwright.gate.comparing import difference
 from opwright.gate.memory import poison
-from opwright.gate.properties.comparing import difference
 from opwright.gate.refusing import cause_of
 from opwright.gate.states import Snapshot
 from opwright.gate.subjects import Subject
@@ -221,6 +221,7 @@ def poisoned(subject: Subject, case: Case, byte: int, sizes: list[int]) -> Any:
 
 
 _PATTERNS: Final[dict[int, tuple[tuple[tuple[int, ...], ...], ...]]] = {
+    1: (((2, 3),), ((4, 2, 3),), ((3, 3),), ((2, 3, 4, 5),)),
     2: (
         ((2, 3), (2, 3)), ((2, 3), (3, 4)), ((2, 3), (3,)), ((2, 3, 4), (2, 4, 5)), ((2, 3), (4, 3)), ((3,), (3,)),
         ((2, 3, 7, 5), (4, 3, 3, 2)), ((2, 3, 8), (4, 3, 3)),

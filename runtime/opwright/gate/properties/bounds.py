@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from opwright.gate.cases import Array, Case
+from opwright.gate.comparing import equal, first_difference, shown_error
 from opwright.gate.memory import CAN_GUARD
-from opwright.gate.properties.comparing import equal, first_difference, shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples, poisoned

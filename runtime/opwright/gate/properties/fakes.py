@@ -8,7 +8,7 @@ from opwright.autograd import no_grad
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.gate.cases import LAYOUTS, Case
-from opwright.gate.properties.comparing import shown_error
+from opwright.gate.comparing import shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples

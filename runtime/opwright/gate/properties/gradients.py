@@ -14,7 +14,7 @@ from opwright.autograd import gradients as fitting
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
 from opwright.errors import GradcheckError
 from opwright.gate.cases import Array, Case, lay
-from opwright.gate.properties.comparing import close, shown_error
+from opwright.gate.comparing import close, shown_error
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opwright.gate.cases import LAYOUTS, ROW_MAJOR, Case
-from opwright.gate.properties.comparing import difference, shown_error
+from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples

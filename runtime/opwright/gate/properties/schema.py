@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.gate.cases import LAYOUTS, Array, Case
-from opwright.gate.properties.comparing import shown_error
+from opwright.gate.comparing import shown_error
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.refusing import cause_of
 from opwright.gate.samples import Samples

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.gate.cases import Array, Case, drawn
-from opwright.gate.properties.comparing import difference, shown_error
+from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from opwright.gate.cases import Array, Case, lay
+from opwright.gate.comparing import difference
 from opwright.gate.memory import poison
-from opwright.gate.properties.comparing import difference
 from opwright.gate.properties.property import CaseProperty, Problem, Property
-from opwright.gate.samples import Samples
+from opwright.gate.samples import Samples, poisoned
 from opwright.gate.states import CAUSES, Snapshot, unusual
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
@@ -25,6 +25,7 @@ __all__ = ["Deterministic", "LeavesNothing", "Stateless", "Threads"]
 
 _REPEATS = 12
 _UNUSED = (11, 19, 23, 29, 31)
+_LATER = Problem("counts-calls", "it gives something else after some calls")
 
 
 class _OfValues(Property):
@@ -87,7 +88,12 @@ class Stateless(_OfValues):
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for the first way in which a former call is remembered."""
         if samples.why_unstable:
-            yield self.undecided(subject, samples.why_unstable, "not-comparable")
+            if self._is_another_now(subject, samples):
+                yield self.broken(
+                    subject, samples.first, Problem("counts-calls", "it gives something else after some calls")
+                )
+            else:
+                yield self.undecided(subject, samples.why_unstable, "not-comparable")
             return
         for base in samples.some[:1]:
             case = next(base.grown(dict(zip(base.sizes, _UNUSED, strict=False))), base)  # sizes that no other has
@@ -101,12 +107,20 @@ class Stateless(_OfValues):
             for problem in self._ways(subject, samples, case, other, wanted, wanted_other):
                 yield self.broken(subject, case, problem)
                 return
-        for case, answer in samples.answers:
-            found = _safe(subject, case)
-            text = "it raises" if found is None else difference(found, answer.outputs)
-            if text is not None and not subject.operator.signature.written:
-                yield self.broken(subject, case, Problem("counts-calls", f"the first call gave something else: {text}"))
-                return
+        if self._is_another_now(subject, samples):
+            yield self.broken(
+                subject, samples.first, Problem("counts-calls", "it gives something else after some calls")
+            )
+
+    def _is_another_now(self, subject: Subject, samples: Samples) -> bool:
+        """Whether the first calls give something else now, and that twice."""
+        for case, answer in samples.answers if not subject.operator.signature.written else ():
+            sizes = [array.nbytes for _, array in answer.outputs]
+            once, twice, other = (poisoned(subject, case, byte, sizes) for byte in (0x5B, 0x5B, 0xA4))
+            is_same = difference(once, twice, exact=True) is None and difference(once, other, exact=True) is None
+            if is_same and difference(once, answer.outputs) is not None:
+                return True
+        return False
 
     def _ways(
         self, subject: Subject, samples: Samples, case: Case, other: Case, wanted: Any, wanted_other: Any
@@ -120,7 +134,9 @@ class Stateless(_OfValues):
             text = None if found.error is not None else difference(found.outputs, wanted_other)
             if text is not None:
                 by = "shape" if _by_shape(subject, case, other, wanted_other) else "address"
-                yield Problem(f"cache-by-{by}", f"with other values in the same memory {text}", _again())
+                is_former = difference(found.outputs, wanted) is None
+                cause = f"cache-by-{by}" if is_former else "counts-calls"
+                yield Problem(cause, f"with other values in the same memory {text}", _again())
             fresh = _safe(subject, other)
             text = None if fresh is None else difference(fresh, wanted_other)
             if text is not None:

@@ -11,7 +11,7 @@ from opwright.amp import autocast
 from opwright.batching.tables import REGISTERED
 from opwright.func import vmap
 from opwright.gate.cases import Case
-from opwright.gate.properties.comparing import close, shown_error
+from opwright.gate.comparing import close, shown_error
 from opwright.gate.properties.gradients import has_formula, leaves
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples

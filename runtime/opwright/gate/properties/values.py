@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.gate.cases import Array, Case, drawn
-from opwright.gate.properties.comparing import first_difference, shown_error
+from opwright.gate.comparing import first_difference, shown_error
 from opwright.gate.properties.fakes import broadcast
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
