@@ -147,6 +147,7 @@ def test_the_gate_notices_changes(project: Path) -> None:
     )
     (project / "derivatives.yaml").write_text(
         "- name: mine::third(Tensor self, bool flag=False) -> Tensor\n  self: (grad + 0) / 3.0\n"
+        "  result: self_t / 3.0\n"
     )
     status, shown = run(project, "--fail-under", "99", "-j", "2")
     assert status == 1
@@ -160,6 +161,9 @@ def test_the_gate_notices_changes(project: Path) -> None:
         "(grad + 0) / 3.0 → (grad + 1) / 3.0": "noticed",
     }
     assert found["(grad + 0) / 3.0 → grad + 0"]["why"].startswith("gradients-are-right: ")
+    tangents = {call: each for call, each in found.items() if call.startswith("self_t / 3.0")}
+    assert len(tangents) == 3 and {each["cause"] for each in tangents.values()} == {"noticed"}
+    assert tangents["self_t / 3.0 → self_t"]["why"].startswith("derivatives-agree: the tangent of result 0 is")
     default = next(each for call, each in found.items() if call.endswith("bool flag=True) -> Tensor"))
     assert (default["verdict"], default["cause"]) == ("broken", "unnoticed")
 

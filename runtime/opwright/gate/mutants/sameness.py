@@ -13,7 +13,7 @@ import numpy as np
 
 import opwright
 from opwright.gate.cases import Case
-from opwright.gate.properties.comparing import equal
+from opwright.gate.comparing import equal
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright_core.dispatch.call.operator import Operator, find_operator

@@ -13,6 +13,7 @@ from opwright.gate.properties.property import Property
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
 from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
+from opwright.gate.properties.tangents import Derivatives
 from opwright.gate.properties.transforms import Autocast, Batches, Traced
 from opwright.gate.properties.values import Precision, Values
 
@@ -42,6 +43,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Own(),
     Unpatched(),
     Gradients(),
+    Derivatives(),
     Batches(),
     Autocast(),
     Traced(),

@@ -116,7 +116,12 @@ def _is_few(case: Case) -> bool:
 def _asked(question: Callable[[Subject, Case], Problem | None], subject: Subject, case: Case) -> Problem | None:
     if subject.refusal(case) is not None or not _is_few(case):
         return None
-    return question(subject, case)
+    try:
+        return question(subject, case)
+    except Exception as error:
+        if isinstance(error, NotImplementedError) or says_what_is_demanded(error, ()):
+            return None
+        return Problem("backward-raises", f"the backward pass raises: {shown_error(error)}")
 
 
 def leaves(subject: Subject, case: Case) -> Call:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from opwright.amp import autocast
+from opwright.batching.provider import kind_of_rule
 from opwright.batching.tables import REGISTERED
 from opwright.func import vmap
 from opwright.gate.cases import Case
 from opwright.gate.comparing import close, shown_error
+from opwright.gate.properties.batches import batch_problem
 from opwright.gate.properties.gradients import has_formula, leaves
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
@@ -25,6 +27,9 @@ from opwright_core.arrays.dtypes import bfloat16, float16, float32
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["Autocast", "Batches", "Traced"]
+
+# What `vmap` does without a rule of the operator's own.
+_WITHOUT_RULES: Final = ("refused", "random", "inplace_view", "loop", "decomposed")
 
 
 class _OfOurs(Property):
@@ -47,10 +52,15 @@ class Batches(_OfOurs):
         """Whether a rule of its own is registered."""
         if subject.origin != "opwright":
             return "transforms of PyTorch are not asked"
-        return REGISTERED.find(subject.name) is not None
+        if subject.operator.signature.written:
+            return REGISTERED.find(subject.name) is not None
+        return kind_of_rule(subject.operator) not in _WITHOUT_RULES
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict where a rule is wrong."""
+        if REGISTERED.find(subject.name) is None:
+            yield from self._by_family(subject, samples)
+            return
         for case in [*samples.some, *samples.more]:
             try:
                 check_vmap(case.call(subject.operator))
@@ -58,6 +68,14 @@ class Batches(_OfOurs):
                 yield self.broken(subject, case, Problem("vmap-wrong", str(error).partition("\n")[0]))
                 return
             text = _two_levels(subject, case)
+            if text is not None:
+                yield self.broken(subject, case, Problem("vmap-wrong", text))
+                return
+
+    def _by_family(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict where the rule of a family, which a schema file names, is another than a loop."""
+        for case in () if samples.why_unstable else [*samples.some, *samples.more]:
+            text = batch_problem(subject, case)
             if text is not None:
                 yield self.broken(subject, case, Problem("vmap-wrong", text))
                 return
