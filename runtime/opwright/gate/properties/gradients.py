@@ -23,6 +23,8 @@ from opwright.gate.verdicts import Verdict
 from opwright.testing.checking.calls import Call, results_of
 from opwright.testing.checking.registration import differentiable
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, float32, float64
+from opwright_core.dispatch.registry.kernel_kinds import Fallthrough
+from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["Gradients", "has_formula", "leaves"]
@@ -47,6 +49,9 @@ class Gradients(Property):
             return "it writes to its arguments"
         if not any(subject.operator.has_kernel_for_dispatch_key(key) for key in _KEYS):
             return "it has no formula for gradients of its own"
+        registered = subject.operator.registrations.get(DispatchKey.Autograd)
+        if registered and isinstance(registered[-1].kernel, Fallthrough):
+            return "it is not differentiable"
         return True
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
