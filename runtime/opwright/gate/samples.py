@@ -23,6 +23,7 @@ from opwright.gate.subjects import Subject
 from opwright.testing.arguments import POSITIONS, declared_dtypes, draw
 from opwright.testing.sampler import DTYPES
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_, float32, float64
+from opwright_core.errors import ArgumentError
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Samples", "poisoned"]
@@ -150,7 +151,11 @@ class Samples:
         for number in range(_TRIES):
             if number > last:
                 break
-            case = self._drawn(dtype, random)
+            try:
+                case = self._drawn(dtype, random)
+            except ArgumentError as refused:  # an argument that its declared type does not take
+                self.refused[f"ArgumentError: {refused}"] += 1
+                continue
             if number % 2 and (number // 2) < len(self._patterns):
                 case = self._shaped(case, self._patterns[number // 2], dtype)
             error = self._refusal(case, by_fakes)

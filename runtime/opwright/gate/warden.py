@@ -32,6 +32,7 @@ __all__ = ["Task", "main"]
 
 _MOST_DEATHS: Final = 3  # of one operator, then nothing more is asked
 _POLL: Final = 0.05
+_ERROR: Final = 87  # exit status of a process in which the gate raised
 
 
 class Task(NamedTuple):
@@ -90,6 +91,8 @@ def _be_child(run: Any) -> None:
         gc.disable()
         run()
         status = 0
+    except Exception:
+        status = _ERROR
     except BaseException:
         status = 86
     finally:
@@ -189,6 +192,10 @@ def _ended(child: _Child, found: dict[str, list[Any]]) -> _Child | None:
         return None
     properties = chosen(child.task.properties)
     _, number, case = child.board.read()
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == _ERROR:
+        why = "the gate itself raised while it judged this operator"
+        verdicts += [each.undecided(child.subject, why, "gate-raised") for each in properties[number:]]
+        return None
     each = properties[min(number, len(properties) - 1)]
     verdict = death(child.subject, each, case, status, hangs=child.hangs)
     verdicts.append(verdict)

@@ -100,6 +100,8 @@ class _Draw:
             elif any(word in name for word in POSITIONS):
                 dtype, high = int64, 2
         layout = self._situation if first or self._random.random() < 0.5 else "contiguous"
+        if layout == "expanded" and self._operator.signature.positions[name] in self._operator.signature.written:
+            layout = "contiguous"  # nothing is written to an expanded Tensor
         return make_tensor(shape, dtype, layout, self._random, high=high)
 
     def _related_shape(self) -> tuple[int, ...]:

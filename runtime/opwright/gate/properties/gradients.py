@@ -23,6 +23,8 @@ from opwright.gate.verdicts import Verdict
 from opwright.testing.checking.calls import Call, results_of
 from opwright.testing.checking.registration import differentiable
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, float32, float64
+from opwright_core.dispatch.registry.kernel_kinds import Fallthrough, LazyWrapper
+from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["Gradients", "has_formula", "leaves"]
@@ -47,6 +49,11 @@ class Gradients(Property):
             return "it writes to its arguments"
         if not any(subject.operator.has_kernel_for_dispatch_key(key) for key in _KEYS):
             return "it has no formula for gradients of its own"
+        if "_backward" in subject.name:
+            return "it is a backward function, whose arguments follow from each other"
+        registered = subject.operator.registrations.get(DispatchKey.Autograd)
+        if registered and isinstance(registered[-1].kernel, Fallthrough):
+            return "it is not differentiable"
         return True
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
@@ -166,8 +173,8 @@ def _connected(subject: Subject, case: Case) -> Problem | None:
         return None
     if results:
         found = grad(results, inputs, _ones(results), allow_unused=True)
-        if all(each is not None for each in found):
-            return None
+        if all(each is not None for each in found) or _is_generated(subject):
+            return None  # (a schema file says of each argument whether it has a formula)
     else:
         found = (None,) * len(inputs)
     names = [each.name for each in call.operands if each.tensor.requires_grad]
@@ -183,6 +190,11 @@ def _connected(subject: Subject, case: Case) -> Problem | None:
 def _plain(call: Call) -> list[Tensor]:
     kinds = FLOATING | COMPLEX if isinstance(FLOATING, set | frozenset) else {*FLOATING, *COMPLEX}
     return [each.tensor for each in results_of(call.operator, call()) if each.tensor.dtype in kinds]
+
+
+def _is_generated(subject: Subject) -> bool:
+    registered = subject.operator.registrations.get(DispatchKey.Autograd)
+    return bool(registered) and isinstance(registered[-1].kernel, LazyWrapper)
 
 
 def _moves(subject: Subject, case: Case, position: int, before: list[np.ndarray[Any, Any]]) -> bool:

@@ -21,6 +21,7 @@ __all__ = ["Memory"]
 _CALLS = 200
 _LARGE_CALLS = 40
 _FEWEST = 10
+_ENOUGH = 100  # calls, for a growth in objects to tell
 _SECONDS = 0.05  # for each round
 _PAGES = Path("/proc/self/statm")
 
@@ -42,7 +43,7 @@ class Memory(Property):
         if held:
             yield self.broken(subject, case, Problem("keeps-reference", f"{held} is still held after the call"))
         blocks, calls = _growth(subject, case, sys.getallocatedblocks)
-        if blocks >= calls // 2:
+        if calls >= _ENOUGH and blocks >= calls // 2:
             why = f"{calls} calls leave {blocks} objects"
             if not held:
                 yield self.broken(subject, case, Problem("memory-grows", why))
