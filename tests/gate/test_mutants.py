@@ -149,7 +149,10 @@ def test_the_gate_notices_changes(project: Path) -> None:
         "- name: mine::third(Tensor self, bool flag=False) -> Tensor\n  self: (grad + 0) / 3.0\n"
         "  result: self_t / 3.0\n"
     )
-    status, shown = run(project, "--fail-under", "99", "-j", "2")
+    (project / "meaning.py").write_text(
+        "from opwright.gate.references import reference\nreference('mine::third', lambda x, flag=False: x / 3.0)\n"
+    )
+    status, shown = run(project, "--fail-under", "99", "-j", "2", "--load", "meaning")
     assert status == 1
     found = {each["call"]: each for each in json.loads(shown)["verdicts"]}
     assert {call: each["cause"] for call, each in found.items() if call.startswith("(grad + 0) / 3.0")} == {
@@ -161,6 +164,7 @@ def test_the_gate_notices_changes(project: Path) -> None:
         "(grad + 0) / 3.0 → (grad + 1) / 3.0": "noticed",
     }
     assert found["(grad + 0) / 3.0 → grad + 0"]["why"].startswith("gradients-are-right: ")
+    assert found["xp.divide(self, 3.0) → xp.divide(self, 4.0)"]["why"].startswith("values-are-right: ")
     tangents = {call: each for call, each in found.items() if call.startswith("self_t / 3.0")}
     assert len(tangents) == 3 and {each["cause"] for each in tangents.values()} == {"noticed"}
     assert tangents["self_t / 3.0 → self_t"]["why"].startswith("derivatives-agree: the tangent of result 0 is")

@@ -23,10 +23,12 @@ from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.model import NAMESPACE, Mutant
 from opwright_codegen.mutants.projects import generate_mutants
+from opwright_codegen.read.model import PYTORCHS
 
 __all__ = ["mutate", "mutate_words"]
 
 _PACKAGE: Final = "opwright_mutants"
+_REFERENCES: Final = "opwright_mutants_references"
 _MOST: Final = 300
 
 
@@ -59,7 +61,8 @@ def mutate(job: Job, arguments: Namespace) -> int:
     namespaces = read_operators(job).namespaces  # (which raises what is wrong)
     entries = list(entries_of(job.schemas))
     derivatives = list(entries_of([job.derivatives])) if job.derivatives else []
-    mutants = choose(list(mutants_of(entries, derivatives, arguments.targets)), arguments.most, arguments.seed)
+    made = mutants_of(entries, derivatives, arguments.targets, job.namespace or PYTORCHS)
+    mutants = choose(list(made), arguments.most, arguments.seed)
     if not mutants:
         raise UsageError("there is nothing to change: no entry of the schemas is meant, or can have mutants")
     with TemporaryDirectory(prefix="opwright_mutants_") as folder:
@@ -101,6 +104,16 @@ def _changed_job(job: Job, folder: Path, namespaces: Sequence[str]) -> Job:
     )
 
 
+def _write_references(folder: Path, mutants: Sequence[Mutant]) -> str:
+    """Write a module that declares for mutants what is declared for the operators that they are of: what their values
+    mean. Return its name."""
+    pairs = "".join(f"    {each.name!r}: {each.operator!r},\n" for each in mutants)
+    lines = "from opwright.gate.references import reference, reference_of\n\nOPERATORS = {\n" + pairs + "}\n"
+    lines += "for mutant, operator in OPERATORS.items():\n    if (found := reference_of(operator)) is not None:\n"
+    (folder / f"{_REFERENCES}.py").write_text(lines + "        reference(mutant, found)\n", encoding="utf-8")
+    return _REFERENCES
+
+
 def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant], refused: dict[str, str]) -> int:
     order = {
         "mutants": [
@@ -109,7 +122,7 @@ def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant]
         ],
         "refused": refused,
         "target": ", ".join(arguments.targets) or job.root.name,
-        "modules": [_PACKAGE, *arguments.modules],
+        "modules": [*arguments.modules, _PACKAGE, _write_references(folder, mutants)],
         "seed": arguments.seed,
         "jobs": arguments.jobs,
         "wanted": wishes_of(arguments),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from opwright_codegen.errors import SchemaError
@@ -12,7 +13,7 @@ from opwright_codegen.mutants.entries import Entry
 from opwright_codegen.mutants.formula_changes import changes_of_formula
 from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
-from opwright_codegen.read.model import default_kernel_name
+from opwright_codegen.read.model import PYTORCHS, default_kernel_name
 from opwright_codegen.read.yaml_reader import Node
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 
@@ -27,8 +28,13 @@ _WORDS: Final = re.compile(r"[\w.:]+")  # names of kernels, `auto_element_wise`:
 _DTYPES: Final = ("float32", "float64", "int64", "bool", "complex64")
 
 
-def mutants_of(entries: Sequence[Entry], derivatives: Sequence[Entry], names: Sequence[str] = ()) -> Iterator[Mutant]:
-    """Yield the control and the mutants of each operator that can have some, or of those that are named."""
+def mutants_of(
+    entries: Sequence[Entry], derivatives: Sequence[Entry], names: Sequence[str] = (), namespace: str = PYTORCHS
+) -> Iterator[Mutant]:
+    """Yield the control and the mutants of each operator that can have some, or of those that are named.
+
+    Operators that are declared without a namespace are in `namespace`.
+    """
     by_name = {_plain_name(entry.text("name")): entry for entry in derivatives}
     for index, entry in enumerate(entries):
         try:
@@ -37,8 +43,10 @@ def mutants_of(entries: Sequence[Entry], derivatives: Sequence[Entry], names: Se
             continue
         if any(key in entry.pairs for key in _UNFIT) or schema.name.base.startswith("__"):
             continue
-        if not names or {str(schema.name), schema.name.base, f"{schema.namespace}::{schema.name.base}"} & set(names):
-            yield from _Making(entry, schema, by_name.get(_plain_name(entry.text("func"))), index).mutants()
+        whole = replace(schema.name, namespace=schema.namespace or namespace)
+        said = {str(whole), str(replace(whole, namespace="")), whole.base, f"{whole.namespace}::{whole.base}"}
+        if not names or said & set(names):
+            yield from _Making(entry, schema, str(whole), by_name.get(_plain_name(entry.text("func"))), index).mutants()
 
 
 def _plain_name(declaration: str) -> str:
@@ -48,9 +56,12 @@ def _plain_name(declaration: str) -> str:
 class _Making:
     """The making of one operator's mutants, which are counted from 0, the control."""
 
-    def __init__(self, entry: Entry, schema: FunctionSchema, derivative: Entry | None, index: int) -> None:
+    def __init__(
+        self, entry: Entry, schema: FunctionSchema, operator: str, derivative: Entry | None, index: int
+    ) -> None:
         self._entry = entry
         self._schema = schema
+        self._operator = operator
         self._derivative = derivative
         self._index = index
         self._count = 0
@@ -106,8 +117,7 @@ class _Making:
             derived_edits = [(self._derivative.pairs["name"][1], func), *([derived] if derived else [])]
             derivative = self._derivative.written(derived_edits)
         kind, after = change.kind, change.text
-        operator = str(self._schema.name)
-        return Mutant(operator, str(name), kind, where, before, after, text, derivative, self._entry.place)
+        return Mutant(self._operator, str(name), kind, where, before, after, text, derivative, self._entry.place)
 
 
 def choose(mutants: Sequence[Mutant], most: int, seed: int) -> list[Mutant]:
