@@ -1,4 +1,7 @@
-"""Planted faults are found and named by their cause; about sound operators nothing is said."""
+"""Planted faults are found and named by their cause; about sound operators nothing is said.
+
+`python tests/gate/test_planted.py` writes the table of the page anew.
+"""
 
 from __future__ import annotations
 
@@ -11,39 +14,77 @@ from pathlib import Path
 import pytest
 
 from opwright.gate import Report
+from opwright.gate.page import entries
 from opwright.gate.run import gate
 
 pytestmark = pytest.mark.once  # each process chooses its core
 
 PLANTED = Path(__file__).parent / "planted"
+PAGE = Path(__file__).parents[2] / "docs" / "gate.md"
 MODULES = ["faults", "faults_of_values", "sound", *(["faults_in_c"] if shutil.which("cc") else [])]
-_LIST = f"import {', '.join(MODULES)}, planting\nfor name, (kind, cause) in planting.CAUSES.items(): print(name, cause)"
+_LIST = f"""
+import {", ".join(MODULES)}, planting
+for name, (kind, cause) in planting.CAUSES.items():
+    print(name, cause or "-", kind)
+"""
 
 
-def planted() -> dict[str, str]:
-    """The cause of each planted operator, "" for a sound one."""
+def planted() -> dict[str, tuple[str, str]]:
+    """The cause of each planted operator, "" for a sound one, and the class of its fault."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(PLANTED), *sys.path])}
     command = [sys.executable, "-W", "ignore", "-c", _LIST]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return {name: cause for name, _, cause in (line.partition(" ") for line in run.stdout.splitlines())}
+    lines = [line.split(" ", 2) for line in run.stdout.splitlines()]
+    return {name: (cause.strip("-"), kind) for name, cause, kind in lines}
 
 
-def judge(monkeypatch: pytest.MonkeyPatch) -> tuple[Report, dict[str, str]]:
-    """The report on all, and their causes."""
-    monkeypatch.syspath_prepend(str(PLANTED))
-    causes = planted()
-    return gate(sorted({name.partition("::")[0] for name in causes}), modules=MODULES, jobs=2), causes
+def judge() -> Report:
+    """The report on all that is planted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(PLANTED))
+        return gate(sorted({name.partition("::")[0] for name in planted()}), modules=MODULES, jobs=2)
 
 
-def test_planted_faults_are_named_and_sound_operators_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    report, causes = judge(monkeypatch)
-    found = {
-        name: [each for each in verdicts if each.verdict == "broken"] for name, verdicts in report.by_operator.items()
-    }
-    unnamed = {name: cause for name, cause in causes.items() if cause and cause not in {v.cause for v in found[name]}}
-    alarms = [(each.operator, each.cause, each.why) for name in causes if not causes[name] for each in found[name]]
-    assert unnamed == {}
-    assert alarms == []
-    assert sum(map(bool, causes.values())) >= 60
-    assert sum(not cause for cause in causes.values()) >= 30
+def rows(report: Report, causes: dict[str, tuple[str, str]]) -> list[str]:
+    """The lines of the page's table: each fault, and the first check that names it."""
+    checks: dict[tuple[str, str], str] = {}
+    for each in report.findings:
+        checks.setdefault((each.operator, each.cause), each.property)
+    return [
+        f"| {kind} | `{name}` | {cause} | {checks.get((name, cause), 'none')} |"
+        for name, (cause, kind) in sorted(causes.items(), key=lambda item: (item[1][1], item[0]))
+        if cause
+    ]
+
+
+def test_planted_faults_are_named_and_sound_operators_pass() -> None:
+    report, causes = judge(), planted()
+    found = report.by_operator
+    named = {(each.operator, each.cause) for each in report.findings}
+    assert [(name, cause) for name, (cause, _) in causes.items() if cause and (name, cause) not in named] == []
+    sound = {name for name, (cause, _) in causes.items() if not cause}
+    assert [(each.operator, each.cause, each.why) for each in report.findings if each.operator in sound] == []
+    assert len(causes) - len(sound) >= 60
+    assert len(sound) >= 30
+    assert found.keys() >= causes.keys()
     assert all(len(each.program.splitlines()) <= 10 for each in report.findings)
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    listed = {line.split(" | ")[1] for line in page if line.startswith("| ") and "::" in line}
+    assert {row.split(" | ")[1] for row in rows(report, causes)} <= listed
+
+
+def test_the_page_has_all_properties() -> None:
+    assert entries() in PAGE.read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text(encoding="utf-8")
+    table = "\n".join(
+        ["| class | operator | cause | found by |", "| --- | --- | --- | --- |", *rows(judge(), planted())]
+    )
+    start = text.index("## What is asked")
+    middle = text.index("## Planted faults")
+    intro = text[middle:].split("\n\n")[:2]
+    PAGE.write_text(
+        f"{text[:start]}## What is asked\n\n{entries()}\n" + "\n\n".join([*intro, table]) + "\n", encoding="utf-8"
+    )

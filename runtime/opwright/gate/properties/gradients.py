@@ -194,7 +194,7 @@ def _plain(call: Call) -> list[Tensor]:
 
 def _is_generated(subject: Subject) -> bool:
     registered = subject.operator.registrations.get(DispatchKey.Autograd)
-    return bool(registered) and isinstance(registered[-1].kernel, LazyWrapper)
+    return registered is not None and type(registered[-1].kernel) is LazyWrapper
 
 
 def _moves(subject: Subject, case: Case, position: int, before: list[np.ndarray[Any, Any]]) -> bool:
