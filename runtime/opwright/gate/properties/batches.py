@@ -10,7 +10,7 @@ import numpy as np
 from opwright.autograd import no_grad
 from opwright.func import vmap
 from opwright.gate.cases import Case
-from opwright.gate.comparing import close, shown_error
+from opwright.gate.comparing import close, difference, shown_error
 from opwright.gate.subjects import Subject
 from opwright.testing.checking.calls import Call, results_of
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -19,7 +19,13 @@ __all__ = ["batch_problem"]
 
 
 def batch_problem(subject: Subject, case: Case) -> str | None:
-    """Return how `vmap` differs from a loop, with the argument and the dimension that is batched."""
+    """Return how `vmap` differs from a loop, with the argument and the dimension that is batched.
+
+    Nothing is said of what looks at layouts, which batches change, nor of what `vmap` itself refuses.
+    """
+    plain, laid = subject.run(case), subject.run(case.laid("transposed"))
+    if plain.error is not None or laid.error is not None or difference(laid.outputs, plain.outputs) is not None:
+        return None
     call = case.call(subject.operator)
     places = [place for place, value in enumerate(call.arguments) if isinstance(value, Tensor)]
     with no_grad():
@@ -49,6 +55,8 @@ def _difference(subject: Subject, call: Call, places: list[int], dim: int) -> st
     try:
         found = vmap(one, in_dims=dim)(*stacked)
     except Exception as error:
+        if str(error).startswith("vmap: "):
+            return None
         return f"vmap raises {shown_error(error)}"
     for number, expected in enumerate(wanted):
         for got, (name, want) in zip(found, expected, strict=False):
@@ -61,9 +69,10 @@ def _difference(subject: Subject, call: Call, places: list[int], dim: int) -> st
 
 
 def _sample(value: Tensor, number: int) -> np.ndarray[Any, Any]:
-    """Return the values of a Tensor, or as many others: in the opposite order."""
+    """Return the values of a Tensor, or others: half as large, which keeps an order, and what a sign says. Integers,
+    which may be positions, stay."""
     array = np.array(value.numpy(force=True), order="C")
-    return array if number == 0 else np.array(array.ravel()[::-1].reshape(array.shape))
+    return array if number == 0 or array.dtype.kind in "iu" else ~array if array.dtype.kind == "b" else array * 0.5
 
 
 def _put(call: Call, places: list[int], given: list[np.ndarray[Any, Any]]) -> Call:

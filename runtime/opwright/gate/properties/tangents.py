@@ -147,7 +147,9 @@ class _Asked:
         """Return the problem of gradients of a weighted sum of results, and whether they say how it changes along the
         direction, None where that cannot be told."""
         lines = ("# opwright.autograd.grad of this call, summed, says otherwise",)
-        if not self._are_smooth():
+        is_complex = any(each.dtype.kind == "c" for each in self.values)
+        # Positions may repeat; of several results, some are known up to a phase.
+        if not self._are_smooth() or (is_complex and (self._has_positions() or len(self.results) > 1)):
             return None, None
         random = np.random.default_rng(4)
         weights = [_numbers(random, each) for each in self.differences]
@@ -163,9 +165,12 @@ class _Asked:
         want, size = _real_sum(terms), 1.0 + sum(float(np.abs(each).sum()) for each in terms)
         if np.isfinite(have) and abs(want - have) <= _NEAR * size:
             return None, True
-        kind = "complex " if any(each.dtype.kind == "c" for each in self.values) else ""
+        kind = "complex " if is_complex else ""
         why = f"along a {kind}direction the gradients say {have:.6g}, and the values {want:.6g}"
         return Problem("wrong-gradient", why, lines), False
+
+    def _has_positions(self) -> bool:
+        return any(each.values.dtype.kind in "iu" for each in self.case.arrays)
 
     def _are_smooth(self) -> bool:
         return all(np.isfinite(each).all() for each in self.differences)
