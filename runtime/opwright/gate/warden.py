@@ -134,7 +134,7 @@ def main() -> None:
 
 
 def _warm_up(task: Task) -> None:
-    """Judge operators here: what each process would load by itself is then loaded."""
+    """Run all properties here: what each process would load by itself is then loaded."""
     known = custom_op("opwright_gate::known", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
     known.register_fake(lambda x: x * 2)
     known.register_autograd(lambda _, gradient: gradient * 2)
