@@ -49,6 +49,7 @@ def judge(
         return sum(samples.refused.values())
     for number, each in enumerate(properties[start:], start):
         board.property = number
+        board.touch()
         for verdict in asked(each, subject, samples):
             tell(verdict)
     return sum(samples.refused.values())

@@ -47,6 +47,11 @@ def asks_order(subject: Subject, case: Case) -> Problem | None:
     function, inputs = _function(subject, case)
     if not inputs or not results_of(leaves(subject, case)):
         return None
+    if not _is_smooth(subject, case):
+        case = case.converted(_inside)  # of a domain such as that of `log`
+        if subject.refusal(case) is not None or not _is_smooth(subject, case):
+            return None
+        function, inputs = _function(subject, case)
     lines = ("# opwright.autograd.gradcheck of this call fails",)
     try:
         gradcheck(function, inputs, check_undefined_grad=False)
@@ -67,6 +72,25 @@ def asks_order(subject: Subject, case: Case) -> Problem | None:
     except Exception:
         return _constant_backward(subject, case)
     return None
+
+
+def _is_smooth(subject: Subject, case: Case) -> bool:
+    """Whether results and gradients are finite here."""
+    call = leaves(subject, case)
+    results, inputs = results_of(call), inputs_of(call)
+    try:
+        found = gradients_of(results, inputs, incoming_for(results))
+    except Exception:
+        return True
+    arrays = [*[each.detach().numpy(force=True) for each in results], *[each for each in found if each is not None]]
+    return all(bool(np.isfinite(each).all()) for each in arrays)
+
+
+def _inside(value: Array, _: int) -> Array:
+    """Return values between 0.25 and 0.75 instead of others."""
+    if value.values.dtype.kind not in "fc":
+        return value
+    return Array(np.asarray(0.25 + 0.5 * (value.values.real % 1)).astype(value.values.dtype))
 
 
 def _constant_backward(subject: Subject, case: Case) -> Problem | None:
@@ -117,19 +141,13 @@ def asks_none(subject: Subject, case: Case) -> Problem | None:
     for number, each in enumerate(results if len(results) > 1 else ()):
         try:
             found = gradients_of([each], inputs, [incoming_for([each])[0]])
-            zeros = [
-                one if place == number else wrap(np.zeros_like(one.numpy()))
-                for place, one in enumerate(incoming_for(results))
-            ]
+            zeros = [wrap(np.zeros_like(one.numpy())) for one in incoming_for(results)]
             zeros[number] = incoming_for([each])[0]
             wanted = gradients_of(results, inputs, zeros)
         except Exception as error:
             return Problem("gradient-none", f"a backward pass from result {number} alone raises: {shown_error(error)}")
         for one, other in zip(found, wanted, strict=True):
-            if (
-                not close(np.zeros(1) if one is None else one, np.zeros_like(one) if other is None else other)
-                and one is not None
-            ):
+            if one is not None and not close(one, np.zeros_like(one) if other is None else other):
                 return Problem("gradient-none", f"a backward pass from result {number} alone gives other gradients")
     return None
 

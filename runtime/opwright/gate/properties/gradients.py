@@ -90,7 +90,7 @@ class Gradients(Property):
                     yield self.broken(subject, other, problem)
 
     def _others(self, samples: Samples, case: Case) -> Iterator[tuple[Case, Callable[[Subject, Case], Problem | None]]]:
-        if float32 in samples.floats:
+        if float32 in samples.floats and not _is_generated(samples.subject):
             yield next(small_calls(samples.floats[float32], samples)), asks_dtype
         for size in case.sizes:
             yield case.resized({size: 0}), asks_empty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -12,7 +13,7 @@ import numpy as np
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import first_difference, shown_error
 from opwright.gate.properties.fakes import broadcast
-from opwright.gate.properties.property import CaseProperty, Problem, Property
+from opwright.gate.properties.property import SECONDS, CaseProperty, Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
@@ -282,8 +283,9 @@ class Precision(Property):
                 return
 
     def _in_low(self, subject: Subject, wide: Case, dtype: Any) -> Iterator[Verdict]:
+        until = time.process_time() + SECONDS / 4
         for size in wide.sizes:
-            for grown in wide.grown({size: 4097}):
+            for grown in wide.grown({size: 4097}) if time.process_time() < until else ():
                 low = grown.converted(lambda a, p: _cast(drawn(a.values.shape, np.float64, p + 1), a, dtype))
                 high = low.converted(lambda a, _: _cast(a, a, float64))
                 found, wanted = subject.run(low), subject.run(high)
