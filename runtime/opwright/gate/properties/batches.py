@@ -12,7 +12,7 @@ from opwright.func import vmap
 from opwright.gate.cases import Case
 from opwright.gate.comparing import close, difference, shown_error
 from opwright.gate.subjects import Subject
-from opwright.testing.checking.calls import Call, results_of
+from opwright.testing import checking
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["batch_problem"]
@@ -38,7 +38,7 @@ def batch_problem(subject: Subject, case: Case) -> str | None:
     return None
 
 
-def _difference(subject: Subject, call: Call, places: list[int], dim: int) -> str | None:
+def _difference(subject: Subject, call: checking.Call, places: list[int], dim: int) -> str | None:
     samples = [[_sample(call.arguments[place], number) for place in places] for number in (0, 1)]
     try:
         wanted = [_outputs(subject, _put(call, places, given)) for given in samples]
@@ -50,7 +50,7 @@ def _difference(subject: Subject, call: Call, places: list[int], dim: int) -> st
         made = call
         for place, tensor in zip(places, given, strict=True):
             made = made.with_argument(place, tensor)
-        return tuple(each.tensor for each in results_of(subject.operator, made()))
+        return tuple(each.tensor for each in checking.results_of(subject.operator, made()))
 
     try:
         found = vmap(one, in_dims=dim)(*stacked)
@@ -75,16 +75,16 @@ def _sample(value: Tensor, number: int) -> np.ndarray[Any, Any]:
     return array if number == 0 or array.dtype.kind in "iu" else ~array if array.dtype.kind == "b" else array * 0.5
 
 
-def _put(call: Call, places: list[int], given: list[np.ndarray[Any, Any]]) -> Call:
+def _put(call: checking.Call, places: list[int], given: list[np.ndarray[Any, Any]]) -> checking.Call:
     for place, array in zip(places, given, strict=True):
         call = call.with_argument(place, wrap(array.copy()))
     return call
 
 
-def _outputs(subject: Subject, call: Call) -> list[tuple[str, np.ndarray[Any, Any]]]:
+def _outputs(subject: Subject, call: checking.Call) -> list[tuple[str, np.ndarray[Any, Any]]]:
     return list(_named(subject, call))
 
 
-def _named(subject: Subject, call: Call) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    for each in results_of(subject.operator, call()):
+def _named(subject: Subject, call: checking.Call) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    for each in checking.results_of(subject.operator, call()):
         yield each.name, np.array(each.tensor.numpy(force=True))

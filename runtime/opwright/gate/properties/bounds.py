@@ -13,8 +13,7 @@ from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples, poisoned
 from opwright.gate.subjects import Subject
-from opwright.testing.arguments import POSITIONS
-from opwright.testing.checking.calls import results_of
+from opwright.testing import arguments, checking
 
 __all__ = ["GuardedArguments", "Positions", "WholeResults"]
 
@@ -96,7 +95,7 @@ class Positions(CaseProperty):
         """Whether an argument is called as positions are."""
         names = subject.operator.signature.names
         places = [each.position for each in subject.operator.signature.tensors]
-        return CAN_GUARD and any(word in names[place] for place in places for word in POSITIONS)
+        return CAN_GUARD and any(word in names[place] for place in places for word in arguments.POSITIONS)
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls with positions far outside: what they meet is a guarded page."""
@@ -107,7 +106,7 @@ class Positions(CaseProperty):
 
     def _moved(self, subject: Subject, value: Array, place: int, number: int) -> Array:
         name = subject.operator.signature.names[place]
-        if any(word in name for word in POSITIONS) and value.values.dtype.kind in "iu" and value.values.size:
+        if any(word in name for word in arguments.POSITIONS) and value.values.dtype.kind in "iu" and value.values.size:
             changed = value.values.copy()
             if abs(number) < np.iinfo(changed.dtype).max and (number > 0 or changed.dtype.kind == "i"):
                 changed.flat[-1] = number
@@ -156,7 +155,7 @@ class WholeResults(CaseProperty):
         plain = subject.run(case)
         if plain.error is not None:
             return None
-        sizes = [each.tensor.array.nbytes for each in results_of(subject.operator, plain.result)]
+        sizes = [each.tensor.array.nbytes for each in checking.results_of(subject.operator, plain.result)]
         found = []
         for byte in (0x5B, 0x5B, 0xA4):
             found.append(poisoned(subject, case, byte, sizes))

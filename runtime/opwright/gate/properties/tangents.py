@@ -12,13 +12,13 @@ from opwright.autograd import enable_grad, grad, no_grad
 from opwright.func import jvp
 from opwright.gate.cases import Array, Case
 from opwright.gate.comparing import shown_error
-from opwright.gate.properties.gradients import has_formula
+from opwright.gate.properties.gradient_calls import has_formula
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.checking.calls import Call, results_of
+from opwright.testing import checking
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap
 
@@ -273,16 +273,16 @@ def _has_gradient(subject: Subject, case: Case, place: int) -> bool:
     return found is not None
 
 
-def _call(subject: Subject, case: Case, places: Sequence[int], given: Iterable[Tensor]) -> Call:
+def _call(subject: Subject, case: Case, places: Sequence[int], given: Iterable[Tensor]) -> checking.Call:
     """Return the call with Tensors in place of some of its arrays."""
     new = dict(zip(places, given, strict=True))
     count = iter(range(len(case.arrays)))
     return case.call(subject.operator).converted(lambda tensor: new.get(next(count), tensor))
 
 
-def _outputs(call: Call) -> list[Tensor]:
+def _outputs(call: checking.Call) -> list[Tensor]:
     """Return the results that derivatives may be of."""
-    found = [each.tensor for each in results_of(call.operator, call())]
+    found = [each.tensor for each in checking.results_of(call.operator, call())]
     return [each for each in found if each.is_floating_point() or each.is_complex()]
 
 
