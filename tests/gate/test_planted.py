@@ -1,6 +1,6 @@
 """Planted faults are found and named by their cause; about sound operators nothing is said.
 
-`python tests/gate/test_planted.py` writes the table of the page anew.
+`PYTHONPATH=tests python tests/gate/test_planted.py` writes the table of the page anew.
 """
 
 from __future__ import annotations
