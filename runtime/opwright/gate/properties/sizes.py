@@ -33,7 +33,7 @@ class Sizes(Property):
 
     name, title, group = "sizes-do-not-matter", "Works at every size", "sizes"
     finds = "A limit (1,024), a block that does not divide the size, a number of rows that is taken for granted."
-    example = "out = np.zeros_like(x); out.flat[:1024] = f(x.flat[:1024]); return out"
+    example = "out = np.zeros_like(x)\nout.flat[:1024] = f(x.flat[:1024])\nreturn out"
     mend = "Take every size from the arguments; handle the rest of a block by itself."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:

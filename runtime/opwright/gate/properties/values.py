@@ -35,7 +35,7 @@ class Values(CaseProperty):
 
     name, title, group = "values-are-right", "Computes what the reference says", "values"
     finds = "A result that is not the reference's: for special values, dtypes, sizes and broadcasts, within tolerances."
-    example = "def kernel(x): return np.fmax.reduce(x)  # reference: np.max, which keeps NaN"
+    example = "def kernel(x):\n    return np.fmax.reduce(x)  # reference: np.max, which keeps NaN"
     mend = "See the program: it shows the smallest call that differs."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
@@ -252,7 +252,7 @@ class Precision(Property):
 
     name, title, group = "precision-of-dtypes", "Computes in the precision of its dtypes", "values"
     finds = "A float64 result with float32's digits, and sums that are kept in half precision."
-    example = "def kernel(x): return np.sin(x.astype(np.float32)).astype(x.dtype)"
+    example = "def kernel(x):\n    return np.sin(x.astype(np.float32)).astype(x.dtype)"
     mend = "Compute in the dtype of the arguments; sum halves in float32."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
