@@ -251,8 +251,9 @@ def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.A
         schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
     )  # all from the configuration
 
-    command = commands.add_parser(
-        "coverage", parents=[importing], help="show the last report of the gate, and hold it to a threshold"
+    command = commands.add_parser("coverage", help="show the last report of the gate, and hold it to a threshold")
+    command.add_argument(
+        "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first, or FILE.py"
     )
     command.add_argument("report", nargs="?", metavar="REPORT", help="a report in JSON; else the last that was kept")
     command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")

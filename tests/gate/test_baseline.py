@@ -213,6 +213,7 @@ def test_the_command_says_what_is_wrong(
         (["none.json"], 2, "opwright: there is no report none.json\n"),
         (["other.json"], 2, "opwright: other.json: a report of format 99, and this version reads 1\n"),
         (["-o", "no/such/file"], 2, "opwright: no/such/file: No such file or directory\n"),
+        (["--load", "no_such"], 2, "opwright: no_such: ModuleNotFoundError: No module named 'no_such'\n"),
         (["--baseline", "none.yaml"], 2, "opwright: cannot read 'none.yaml': No such file or directory\n"),
     ]:
         assert main(["coverage", *words]) == status

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib import import_module
 
+from opwright.gate.loading import load_modules
 from opwright.gate.reports.finish import Wanted, finish
 from opwright.gate.reports.reading import read_report
 
@@ -25,8 +25,11 @@ def main(given: str) -> int:
         print(f"opwright: {path}: {error}", file=sys.stderr)
         return 2
     wanted = Wanted.of(wishes)
-    for module in wanted.modules:
-        import_module(module)  # which says where its operators are declared
+    try:
+        load_modules(wanted.modules)  # which say where their operators are declared
+    except Exception as error:
+        print(f"opwright: {', '.join(wanted.modules)}: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
     try:
         status = finish(report, wanted, sys.stdout, findings_fail=False)
         sys.stdout.flush()

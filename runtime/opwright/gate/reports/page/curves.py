@@ -9,11 +9,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from math import isfinite
 from typing import Final
 
 import opwright
+from opwright.gate.loading import load_modules
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.dispatch.registry.tables import registry
@@ -88,8 +88,7 @@ def main() -> None:
     except (ImportError, OSError, ValueError):
         pass  # a system without limits
     given = json.load(sys.stdin)
-    for module in given["modules"]:
-        import_module(module)
+    load_modules(given["modules"])
     end = time.monotonic() + given["seconds"]
     for curve in curves_of(given["names"]):
         print(json.dumps(asdict(curve)), flush=True)
