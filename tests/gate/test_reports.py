@@ -142,6 +142,12 @@ def test_narrow_terminals_get_narrow_tables(columns: int, monkeypatch: pytest.Mo
     assert ("undecided" in shown) == (columns >= 60)
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "x", "-3", "9" * 30])
+def test_no_width_is_too_odd(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert "demo::scale" in written("text") and "held of what was decided" in written("text")
+
+
 def test_the_line_of_a_running_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "100")

@@ -22,6 +22,7 @@ __all__ = ["console_for", "write_text"]
 
 STYLES: Final[dict[Kind, str]] = {"held": "green", "broken": "bold red", "known": "yellow", "undecided": "cyan"}
 _WIDTH_OF_FILES: Final = 120
+_NARROWEST: Final = 20
 _NARROW: Final = 60  # columns: below, tables leave out what the totals say
 _MOST_REASONS: Final = 12
 _MOST_FINDINGS: Final = 200
@@ -33,7 +34,9 @@ def console_for(stream: TextIO) -> Console:
 
     is_terminal = stream.isatty()
     width = None if is_terminal or os.environ.get("COLUMNS", "").isdecimal() else _WIDTH_OF_FILES
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console.width = max(console.width, _NARROWEST)  # of no width at all Rich draws nothing
+    return console
 
 
 def write_text(standing: Standing, stream: TextIO) -> None:
