@@ -14,6 +14,7 @@ from report_samples import KNOWN, TODAY
 
 from opwright.gate.reports.baseline import KnownFinding, Standing, baseline_text, known_from_json
 from opwright.gate.reports.finish import Wanted, finish, keep
+from opwright.gate.reports.places import places_elsewhere
 from opwright.gate.reports.reading import read_report
 from opwright.gate.verdicts import Report, Verdict
 from opwright_codegen.cli import main
@@ -256,3 +257,14 @@ def test_the_gate_keeps_to_a_baseline(
     assert main(command) == 1
     assert "gate-baseline.yaml:1:13: error: the name of an operator" in capfd.readouterr().err
     assert main([*command, "--baseline", "none.yaml"]) == 2
+
+
+def test_annotations_say_where_operators_are_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "placed.py").write_text("print('hello')\n" + GATED.replace("basemine", "placed"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    names = ["placed::shift", "aten::sin", "no::such"]
+    found = places_elsewhere(names, ["placed"])
+    assert found.keys() >= {"placed::shift"} and "no::such" not in found
+    assert found["placed::shift"][0] == "placed.py" and found["placed::shift"][1] in (6, 7)
+    assert places_elsewhere(names, ["no_such_module"]) == {}

@@ -23,9 +23,11 @@ def batch_problem(subject: Subject, case: Case) -> str | None:
 
     Nothing is said of what looks at layouts, which batches change, nor of what `vmap` itself refuses.
     """
-    plain, laid = subject.run(case), subject.run(case.laid("transposed"))
-    if plain.error is not None or laid.error is not None or difference(laid.outputs, plain.outputs) is not None:
-        return None
+    plain = subject.run(case)
+    for layout in ("transposed", "sliced"):
+        laid = subject.run(case.laid(layout))
+        if plain.error is not None or laid.error is not None or difference(laid.outputs, plain.outputs) is not None:
+            return None
     call = case.call(subject.operator)
     places = [place for place, value in enumerate(call.arguments) if isinstance(value, Tensor)]
     with no_grad():

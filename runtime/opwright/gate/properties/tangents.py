@@ -126,6 +126,8 @@ class _Asked:
         results = [
             number for number, each in enumerate(found) if each.requires_grad and each.dtype in (float64, complex128)
         ]
+        if len(results) > 1 and any(arrays[place].values.dtype.kind == "c" for place in places):
+            return None  # some are known up to a phase: vectors, factors
         asked = cls(subject, case, places, results)
         return asked if any(np.isfinite(each).any() for each in asked.differences) else None
 
@@ -148,8 +150,7 @@ class _Asked:
         direction, None where that cannot be told."""
         lines = ("# opwright.autograd.grad of this call, summed, says otherwise",)
         is_complex = any(each.dtype.kind == "c" for each in self.values)
-        # Positions may repeat; of several results, some are known up to a phase.
-        if not self._are_smooth() or (is_complex and (self._has_positions() or len(self.results) > 1)):
+        if not self._are_smooth() or (is_complex and self._has_positions()):  # which may repeat
             return None, None
         random = np.random.default_rng(4)
         weights = [_numbers(random, each) for each in self.differences]

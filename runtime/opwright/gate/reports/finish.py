@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from opwright.gate.reports import write_report
 from opwright.gate.reports.badge import badge
 from opwright.gate.reports.baseline import KnownFinding, Standing, baseline_text
-from opwright.gate.reports.places import places_of
+from opwright.gate.reports.places import places_elsewhere
 from opwright.gate.verdicts import Report
 
 __all__ = ["Wanted", "finish", "keep"]
@@ -72,7 +72,8 @@ def _write_report(report: Report, wanted: Wanted, stream: TextIO) -> None:
         from opwright.gate.reports.page.curves import curves_elsewhere
 
         curves = curves_elsewhere(_sound(report), wanted.modules)
-    places = places_of(report.by_operator) if wanted.format in ("github", "sarif") else {}
+    is_placed = wanted.format in ("github", "sarif")
+    places = places_elsewhere(report.by_operator, wanted.modules) if is_placed else {}
     write_report(report, wanted.format, stream, known=wanted.known, today=wanted.today, places=places, curves=curves)
 
 
