@@ -63,9 +63,14 @@ def _declared(library: Library, namespace: str, name: str, schema: str) -> Opera
     text = re.sub(rf"^{re.escape(namespace)}::", "", schema)
     try:
         library.define(text)
+        operator = find_operator(f"{_PREFIX}{namespace}::{local}")
         function = function_of(name)
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            return function(*operator.signature.bind(args, kwargs))
+
         for key in ("CPU", "Meta"):
-            library.impl(local, function, key)
+            library.impl(local, kernel, key)
     except Exception:
         return None
-    return find_operator(f"{_PREFIX}{namespace}::{local}")
+    return operator

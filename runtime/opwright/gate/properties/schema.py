@@ -89,6 +89,8 @@ def _gaps(operand: checking.Operand, whole: bytes) -> bytes:
     at = np.full(array.shape, array.ctypes.data - base.ctypes.data, np.int64)
     for dim, (size, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
         at += (np.arange(size) * stride).reshape([-1 if each == dim else 1 for each in range(array.ndim)])
+    if at.size and int(at.max()) + array.itemsize > len(whole):
+        return b""  # (it was resized)
     keep = np.ones(len(whole), bool)
     for byte in range(array.itemsize):
         keep[(at + byte).ravel()] = False
