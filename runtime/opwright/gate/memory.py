@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import sys
 from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["CAN_GUARD", "flush", "misaligned", "poison", "protected"]
+__all__ = ["CAN_GUARD", "allocated", "flush", "misaligned", "poison", "protected", "use_threads"]
 
 CAN_GUARD: Final = sys.platform.startswith("linux")
 _PAGE: Final = mmap.PAGESIZE
@@ -47,6 +48,33 @@ def protected(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _protect(address: int, length: int, access: int) -> None:
     if CAN_GUARD and _libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(length), access):
         raise OSError("mprotect failed")
+
+
+class _Allocated(ctypes.Structure):
+    """The counts of `mallinfo2`: that of bytes in use is the eighth."""
+
+    _fields_ = tuple((f"field{number}", ctypes.c_size_t) for number in range(10))
+
+
+def allocated() -> int:
+    """Return how many bytes `malloc` has given out in this process, 0 where the C library does not say."""
+    count = getattr(_libc, "mallinfo2", None)
+    if count is None:
+        return 0
+    count.restype = _Allocated
+    return int(count().field7)
+
+
+def use_threads(count: int) -> None:
+    """Have OpenMP use several threads from now on, where a kernel loaded it."""
+    set_count = getattr(_libc, "omp_set_num_threads", None)
+    try:
+        library = ctypes.CDLL("libgomp.so.1", mode=os.RTLD_NOLOAD) if set_count is None and CAN_GUARD else None
+    except OSError:
+        library = None
+    function = set_count or getattr(library, "omp_set_num_threads", None)
+    if function is not None:
+        function(ctypes.c_int(count))
 
 
 def misaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

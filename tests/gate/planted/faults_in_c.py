@@ -95,3 +95,18 @@ def twice(x: A) -> A:
 @fault("", "sound", fake=lambda x: opwright.empty((), dtype=x.dtype), ref=np.sum)
 def total(x: A) -> A:
     return call("total", x, np.zeros(()))
+
+
+@fault("memory-grows")
+def leaks(x: A) -> A:
+    return call("leaks", x, new(x))
+
+
+@fault("unchecked-index", fake=lambda x, at: opwright.empty((), dtype=x.dtype))
+def element(x: A, at: int) -> A:
+    if x.dtype != np.float64:
+        raise TypeError(f"x must be float64, got {x.dtype}")
+    given, out = np.ascontiguousarray(x), np.zeros(())
+    pointers = [ctypes.c_void_p(given.ctypes.data), ctypes.c_int64(at), ctypes.c_void_p(out.ctypes.data)]
+    _C.element(ctypes.c_int64(x.size), *pointers)
+    return out

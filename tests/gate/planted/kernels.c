@@ -71,3 +71,20 @@ void total(int64_t n, const double *x, double *out)
         sum += x[i];
     *out = sum;
 }
+
+#include <stdlib.h>
+
+void leaks(int64_t n, const double *x, double *out)
+{
+    double *forgotten = malloc(64);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = x[i];
+    if (forgotten)
+        forgotten[0] = 1;
+}
+
+void element(int64_t n, const double *x, int64_t at, double *out)
+{
+    if (n > 0)
+        *out = x[at]; /* at is whatever the caller says */
+}

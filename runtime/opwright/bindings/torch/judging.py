@@ -31,13 +31,13 @@ def torch_subjects(target: str) -> Iterator[tuple[str, Operator, str]]:
     for name in names:
         if base and name.partition(".")[0] != f"{namespace}::{base}" and name != target:
             continue
+        count += 1
         parts = name.partition(".")
         schema = schemas.get((parts[0], parts[2]))
         if schema is None:
             continue
         operator = _declared(library, namespace, name, schema)
-        if operator is not None:
-            count += 1
+        if operator is not None:  # (some have types that ours do not have)
             overload = f"{parts[0].partition('::')[2]}.{parts[2] or 'default'}"
             yield f"torch:{name}", operator, f"torch.ops.{namespace}.{overload}"
     if not count:

@@ -93,16 +93,21 @@ class Positions(CaseProperty):
 
     def applies(self, subject: Subject) -> bool | str:
         """Whether an argument is called as positions are."""
-        names = subject.operator.signature.names
-        places = [each.position for each in subject.operator.signature.tensors]
-        return CAN_GUARD and any(word in names[place] for place in places for word in arguments.POSITIONS)
+        return CAN_GUARD and bool(_positions(subject) or _integers(subject))
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls with positions far outside: what they meet is a guarded page."""
         first = samples.first
         for value in (1 << 40, -(1 << 40), 1 << 20, -(1 << 20)) if first is not None else ():
+            if not _positions(subject):
+                break
             moved = first.converted(lambda a, place, value=value: self._moved(subject, a, place, value))  # type: ignore
             yield Case(moved.values, "positions outside")
+        for position in _integers(subject) if first is not None else ():
+            for number in (-1, -5, -1000, 1000):
+                for layout in ("flush to the end", "flush to the start"):
+                    moved = first.laid(layout).with_value(position, number)  # type: ignore[union-attr]
+                    yield Case(moved.values, "positions outside")
 
     def _moved(self, subject: Subject, value: Array, place: int, number: int) -> Array:
         name = subject.operator.signature.names[place]
@@ -117,6 +122,19 @@ class Positions(CaseProperty):
         """Return nothing: a call that reads there ends its process."""
         subject.run(case)
         return None
+
+
+def _positions(subject: Subject) -> list[int]:
+    """Return which Tensors are called as positions are."""
+    names = subject.operator.signature.names
+    places = [each.position for each in subject.operator.signature.tensors]
+    return [place for place in places if any(word in names[place] for word in arguments.POSITIONS)]
+
+
+def _integers(subject: Subject) -> list[int]:
+    """Return which arguments are numbers that may stand for a position."""
+    types = enumerate(subject.operator.signature.types)
+    return [place for place, text in types if text.rstrip("?") in ("int", "SymInt")]
 
 
 class WholeResults(CaseProperty):

@@ -61,6 +61,11 @@ def _other_arguments(subject: Subject, case: Case) -> Iterator[Case]:
     for position, (text, value) in enumerate(zip(signature.types, case.values, strict=True)):
         if text.endswith("?"):
             yield case.with_value(position, None, "None")
+        name = signature.names[position]
+        is_free = text.rstrip("?") in ("int[]", "SymInt[]") and "dim" not in name and "ax" not in name
+        if is_free and isinstance(value, list) and value:
+            yield case.with_value(position, value[:1], "list")
+            yield case.with_value(position, [*value, *value], "list")
         if isinstance(value, list) and value and isinstance(value[0], Array):
             yield case.with_value(position, value[:1], "one array")
             yield case.with_value(position, [value[0], value[-1], value[0], value[-1]], "list")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opwright.gate.cases import Case
+from opwright.gate.memory import allocated
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
@@ -21,6 +22,7 @@ __all__ = ["Memory"]
 _CALLS = 200
 _LARGE_CALLS = 40
 _FEWEST = 10
+_SMALLEST = 16  # bytes that a call leaves
 _ENOUGH = 100  # calls, for a growth in objects to tell
 _SECONDS = 0.05  # for each round
 _PAGES = Path("/proc/self/statm")
@@ -45,6 +47,12 @@ class Memory(Property):
         blocks, calls = _growth(subject, case, sys.getallocatedblocks)
         if calls >= _ENOUGH and blocks >= calls // 2:
             why = f"{calls} calls leave {blocks} objects"
+            if not held:
+                yield self.broken(subject, case, Problem("memory-grows", why))
+            return
+        grown, calls = _growth(subject, case, allocated)
+        if calls >= _ENOUGH and grown >= _SMALLEST * calls:
+            why = f"{calls} calls leave {grown:,} bytes that malloc gave"
             if not held:
                 yield self.broken(subject, case, Problem("memory-grows", why))
             return

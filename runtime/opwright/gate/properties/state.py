@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright.gate.cases import Array, Case, lay
 from opwright.gate.comparing import difference
-from opwright.gate.memory import poison
+from opwright.gate.memory import poison, use_threads
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.samples import Samples, poisoned
 from opwright.gate.states import CAUSES, Snapshot, unusual
@@ -45,12 +45,17 @@ class Deterministic(_OfValues, CaseProperty):
     mend = "Sum in a fixed order; draw from Opwright's generators and say so by the tag."
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
-        """Yield calls of two sizes, and one whose values cancel."""
+        """Yield calls of two sizes, and one whose values cancel; with several threads of OpenMP, larger ones."""
         yield from samples.some
         first = samples.first
         if first is not None:
             yield from first.grown(dict.fromkeys(first.sizes, 37))
             yield first.converted(_cancelling)
+            use_threads(4)
+            for size in first.sizes:
+                for grown in first.grown({size: 2048}):
+                    yield grown
+                    yield grown.converted(_cancelling)
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return what is another among twelve calls."""
