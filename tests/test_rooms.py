@@ -37,6 +37,7 @@ ROOMS = [
     ["nn", "array_api"],
     ["torch_names"],
     ["bindings"],
+    ["gate"],
 ]
 # What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the
 # whole, and what is seen of it.

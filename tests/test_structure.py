@@ -30,6 +30,7 @@ ALLOWED = {
         "numpy",
         "ml_dtypes",
         "cupy",
+        "rich",
         "sympy",
         "torch",
         "dask",
@@ -55,7 +56,7 @@ BINDINGS = {
     "triton": "opwright.library.custom_ops.triton_kernels",
 }
 LAZY = {
-    "opwright": {"cupy", "dask", "jax", "torch", "triton", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "dask", "jax", "torch", "triton", "rich", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_core": {"cupy", "opwright", "opwright_aten", "opwright_kernels"},
     "opwright_codegen": set(),
     "opwright_aten": set(),

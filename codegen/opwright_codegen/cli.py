@@ -16,6 +16,7 @@ from opwright_codegen import VERSION
 from opwright_codegen.commands.config import find_config, is_name, read_config
 from opwright_codegen.commands.generate import check, generate
 from opwright_codegen.commands.job import job_of
+from opwright_codegen.commands.report_options import add_report_options
 from opwright_codegen.errors import SchemaError, SchemaErrors, UsageError, nearest
 
 __all__ = ["main"]
@@ -31,6 +32,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:  # closed by who started us
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
+        words = list(sys.argv[1:] if argv is None else argv)
+        if words[:1] == ["gate"]:  # whose options are the runtime's
+            from opwright_codegen.commands.gate import run_gate
+
+            return run_gate(words[1:])
         arguments = _parser().parse_args(argv)
         if arguments.command is None:
             _parser().print_help(sys.stdout)
@@ -102,6 +108,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.commands.run_tests import run_tests
 
         return run_tests(job_of(config, arguments) if config.schemas else None, arguments)
+    if arguments.command == "coverage":
+        from opwright_codegen.commands.coverage import show_coverage
+
+        return show_coverage(config.root, arguments)
     if arguments.command == "rules":
         from opwright_codegen.commands.rules import show_rules
         from opwright_codegen.kernels.modules import KernelModules
@@ -221,6 +231,8 @@ def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.A
     )
     command.add_argument("operator", metavar="OPERATOR")
 
+    commands.add_parser("gate", help="judge operators by their declarations", add_help=False)
+
     command = commands.add_parser(
         "backend", parents=[importing], help="show what a backend has kernels for, and what is missing"
     )
@@ -238,6 +250,14 @@ def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.A
     command.set_defaults(
         schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
     )  # all from the configuration
+
+    command = commands.add_parser("coverage", help="show the last report of the gate, and hold it to a threshold")
+    command.add_argument(
+        "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first, or FILE.py"
+    )
+    command.add_argument("report", nargs="?", metavar="REPORT", help="a report in JSON; else the last that was kept")
+    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
+    add_report_options(command)
 
 
 def _add_sources(sources: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -25,10 +25,10 @@ __all__ = ["Job", "job_of"]
 @dataclass(frozen=True, slots=True)
 class Job:
     """The data of one run of the generator. `project` is the folder of the configuration that names its schemas,
-    `namespace` that of operators which are declared without one; `named` are the modules that schemas name by path,
-    `files` the CUDA sources, as far as they were read; `left_out` the operators that a framework of `bindings` cannot
-    take, `derivatives_left_out` why entries of a file of PyTorch are, and `targets` all files, as far as they were
-    rendered."""
+    `namespace` that of operators which are declared without one; `beside` are more folders of modules; `named` are the
+    modules that schemas name by path, `files` the CUDA sources, as far as they were read; `left_out` the operators that
+    a framework of `bindings` cannot take, `derivatives_left_out` why entries of a file of PyTorch are, and `targets`
+    all files, as far as they were rendered."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -45,6 +45,7 @@ class Job:
     project: Path | None = None
     bindings: tuple[str, ...] = ()
     trusted: bool = False
+    beside: tuple[Path, ...] = ()
     named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -54,7 +55,11 @@ class Job:
     @property
     def roots(self) -> tuple[Path, ...]:
         """Return where modules of kernels are looked for before the installed ones: the project, and beside schemas."""
-        return (self.root, self.root / "src", *dict.fromkeys(schema.parent for schema in self.schemas))
+        return (
+            self.root,
+            self.root / "src",
+            *dict.fromkeys((*(schema.parent for schema in self.schemas), *self.beside)),
+        )
 
     @property
     def packages(self) -> tuple[str, ...]:

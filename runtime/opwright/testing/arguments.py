@@ -15,9 +15,9 @@ from opwright_core.dispatch.package.declarations import REQUIRED
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["declared_dtypes", "draw"]
+__all__ = ["POSITIONS", "declared_dtypes", "draw"]
 
-_POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label")
+POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label")
 _TRUTHS: Final = ("mask", "condition", "attn_mask")
 _WORDS: Final = {
     "reduction": ("mean", "sum"), "reduce": ("sum", "amax", "add", "multiply"), "approximate": ("none", "tanh"),
@@ -42,20 +42,21 @@ class _Draw:
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         operator = self._operator
-        args, kwargs = [], {}
+        args, kwargs, is_short = [], {}, False
         for position, (name, text, _, default, is_keyword_only) in enumerate(operator.arguments):
             keeps_default = default is not REQUIRED and self._random.random() < (0.7 if "Tensor" in text else 0.5)
             if is_keyword_only:
                 if not keeps_default:
                     kwargs[name] = self._value(name, text, default)
-            elif keeps_default and position >= self._fewest():
-                break
+            elif is_short or (keeps_default and position >= self._fewest()):
+                is_short = True  # the rest have their defaults; what is required by name comes yet
             else:
                 args.append(default if keeps_default else self._value(name, text, default))
         return args, kwargs
 
     def _fewest(self) -> int:
-        return sum(argument.default is REQUIRED for argument in self._operator.arguments)
+        positional = [each for each in self._operator.arguments if not each.is_keyword_only]
+        return sum(argument.default is REQUIRED for argument in positional)
 
     def _first_shape(self) -> tuple[int, ...]:
         if self._situation == "0-dim":
@@ -94,12 +95,14 @@ class _Draw:
         dtype, high = self._dtype, 4
         if name in self._always:
             dtype, high = self._always[name], 2
-        elif not first or name in (*_POSITIONS, *_TRUTHS):
+        elif not first or name in (*POSITIONS, *_TRUTHS):
             if any(word in name for word in _TRUTHS):
                 dtype = bool_
-            elif any(word in name for word in _POSITIONS):
+            elif any(word in name for word in POSITIONS):
                 dtype, high = int64, 2
         layout = self._situation if first or self._random.random() < 0.5 else "contiguous"
+        if layout == "expanded" and self._operator.signature.positions[name] in self._operator.signature.written:
+            layout = "contiguous"  # nothing is written to an expanded Tensor
         return make_tensor(shape, dtype, layout, self._random, high=high)
 
     def _related_shape(self) -> tuple[int, ...]:

@@ -213,3 +213,15 @@ def test_the_command_for_a_namespace(folder: Path) -> None:
     assert status == 2 and "no operator of that namespace is defined" in out
     status, out = run(folder, *command)
     assert status == 2 and "name the namespaces to test" in out
+
+
+def test_operators_that_write_are_drawn_what_can_be_written() -> None:
+    """No expanded Tensor is written to, and integers that are nowhere negative do not hide what `relu_` writes."""
+
+    @opwright.library.custom_op("opcheck_all_page::relu_", mutates_args={"x"})
+    def relu_(x: np.ndarray) -> None:
+        if x.dtype.kind not in "fiu":
+            raise TypeError(f"x must be of a real dtype, got {x.dtype}")
+        x[x < 0] = 0
+
+    assert opcheck_all(relu_) == []

@@ -47,7 +47,8 @@ def _variations(call: Call, place: int) -> Iterator[Call]:
         for values in (_mirrored, _not_numbers, _first_mirrored):
             yield _with_values(call, positions, values)
     for dtype in (float32, complex64):
-        yield _of_dtype(call, call.operands[place].tensor.dtype, dtype)
+        for sign in (1, -1):  # `relu_` leaves what is nowhere negative as it is
+            yield _of_dtype(call, call.operands[place].tensor.dtype, dtype, sign)
     for position, value in enumerate(call.arguments):
         for other in _other_numbers(value):
             yield call.copied().with_argument(position, other)
@@ -65,12 +66,12 @@ def _with_values(call: Call, positions: list[int], values: Any) -> Call:
     return copied
 
 
-def _of_dtype(call: Call, dtype: DType, other: DType) -> Call:
+def _of_dtype(call: Call, dtype: DType, other: DType, sign: int) -> Call:
     """Return the call with Tensors of another dtype instead of those of one, with values that only it can have."""
     fraction = 0.25 + 0.5j if other is complex64 else 0.25
 
     def convert(tensor: Tensor) -> Tensor:
-        return tensor.to(other) + fraction if tensor.dtype == dtype else tensor.clone()
+        return (tensor.to(other) + fraction) * sign if tensor.dtype == dtype else tensor.clone()
 
     return call.converted(convert)
 

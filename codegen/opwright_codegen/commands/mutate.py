@@ -1,0 +1,133 @@
+"""`opwright gate --mutate`: mutants of a project's declarations, run through the gate of the installed runtime."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from opwright_codegen.commands.config import find_config, read_config
+from opwright_codegen.commands.generate import generate, read_operators
+from opwright_codegen.commands.job import Job, job_of
+from opwright_codegen.commands.report_options import add_report_options, wishes_of
+from opwright_codegen.errors import UsageError
+from opwright_codegen.mutants.entries import entries_of
+from opwright_codegen.mutants.making import choose, mutants_of
+from opwright_codegen.mutants.model import NAMESPACE, Mutant
+from opwright_codegen.mutants.projects import generate_mutants
+from opwright_codegen.read.model import PYTORCHS
+
+__all__ = ["mutate", "mutate_words"]
+
+_PACKAGE: Final = "opwright_mutants"
+_REFERENCES: Final = "opwright_mutants_references"
+_MOST: Final = 300
+
+
+def mutate_words(words: Sequence[str]) -> int:
+    """Run `opwright gate --mutate` with the words of its command line; the status. Raises UsageError, SchemaErrors."""
+    parser = ArgumentParser(
+        prog="opwright gate --mutate", description="Change declarations one by one: does a check notice?"
+    )
+    parser.add_argument("--mutate", action="store_true", help=SUPPRESS)
+    parser.add_argument("targets", nargs="*", metavar="OPERATOR", help="whose declarations; else all of the project")
+    parser.add_argument("--most", type=_count, default=_MOST, metavar="N", help="so many changes, of all classes")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which changes, and what arguments are drawn")
+    parser.add_argument("-j", "--jobs", type=_count, metavar="N", help="operators at a time; else one for each core")
+    parser.add_argument("--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first")
+    parser.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
+    add_report_options(parser, has_baseline=False)
+    arguments = parser.parse_args(words)
+    config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
+    if config is None:
+        raise UsageError(f"{arguments.config} has no table [tool.opwright]")
+    unsaid = dict.fromkeys(("tags", "namespace", "output", "only", "kernels", "strict_kernels"))
+    return mutate(job_of(config, Namespace(schemas=(), **unsaid)), arguments)
+
+
+def mutate(job: Job, arguments: Namespace) -> int:
+    """Change declarations one by one, and print which changes no check notices; the status.
+
+    Raises UsageError where nothing can be changed, SchemaErrors for schemas that are wrong as they are.
+    """
+    namespaces = read_operators(job).namespaces  # (which raises what is wrong)
+    entries = list(entries_of(job.schemas))
+    derivatives = list(entries_of([job.derivatives])) if job.derivatives else []
+    made = mutants_of(entries, derivatives, arguments.targets, job.namespace or PYTORCHS)
+    mutants = choose(list(made), arguments.most, arguments.seed)
+    if not mutants:
+        raise UsageError("there is nothing to change: no entry of the schemas is meant, or can have mutants")
+    with TemporaryDirectory(prefix="opwright_mutants_") as folder:
+        changed = _changed_job(job, Path(folder), namespaces)
+
+        def generated(schemas: Path, derivatives: Path | None) -> None:
+            options = Namespace(check=False, diff=False, dry_run=False, depfile=None, force=True)
+            generate(replace(changed, schemas=(schemas,), derivatives=derivatives), options, io.StringIO())
+
+        left, refused = generate_mutants(mutants, Path(folder), generated)
+        if not left:
+            raise UsageError(f"no mutant can be generated: {next(iter(refused.values()), 'nothing is left')}")
+        known = {each.name for each in left}
+        shown = [each for each in mutants if each.name in known or each.name in refused]
+        return _run(job, arguments, Path(folder), shown, refused)
+
+
+def _count(text: str) -> int:
+    """Return a number of at least 1. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9):
+        raise ArgumentTypeError(f"{text!r} is no number of at least 1")
+    return int(text)
+
+
+def _changed_job(job: Job, folder: Path, namespaces: Sequence[str]) -> Job:
+    """Return the job that makes the package of mutants, which may use what the project's own package declares."""
+    own = [job.folder(each, namespaces) for each in namespaces] if job.output else []
+    uses = (*job.uses, *(each.name for each in own if (each / "__init__.py").is_file()))
+    beside = tuple(dict.fromkeys((*job.beside, *(schema.parent for schema in job.schemas))))
+    return replace(
+        job,
+        output=folder / _PACKAGE,
+        namespace=NAMESPACE,
+        uses=tuple(dict.fromkeys(uses)),
+        beside=beside,
+        bindings=(),
+        only=(),
+        project=None,
+    )
+
+
+def _write_references(folder: Path, mutants: Sequence[Mutant]) -> str:
+    """Write a module that declares for mutants what is declared for the operators that they are of: what their values
+    mean. Return its name."""
+    pairs = "".join(f"    {each.name!r}: {each.operator!r},\n" for each in mutants)
+    lines = "from opwright.gate.references import reference, reference_of\n\nOPERATORS = {\n" + pairs + "}\n"
+    lines += "for mutant, operator in OPERATORS.items():\n    if (found := reference_of(operator)) is not None:\n"
+    (folder / f"{_REFERENCES}.py").write_text(lines + "        reference(mutant, found)\n", encoding="utf-8")
+    return _REFERENCES
+
+
+def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant], refused: dict[str, str]) -> int:
+    order = {
+        "mutants": [
+            {name: value for name, value in asdict(each).items() if name not in ("entry", "derivative")}
+            for each in mutants
+        ],
+        "refused": refused,
+        "target": ", ".join(arguments.targets) or job.root.name,
+        "modules": [*arguments.modules, _PACKAGE, _write_references(folder, mutants)],
+        "seed": arguments.seed,
+        "jobs": arguments.jobs,
+        "wanted": wishes_of(arguments),
+    }
+    paths = [folder, *job.roots, *job.beside, Path.cwd(), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths))), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "opwright.gate.mutants"]
+    return subprocess.run(command, input=json.dumps(order).encode(), env=environment, check=False).returncode

@@ -1,0 +1,80 @@
+"""The entries of files as texts with positions: what they say by key, and their text with other values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from opwright_codegen.errors import Errors
+from opwright_codegen.read.files import read_source
+from opwright_codegen.read.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
+from opwright_codegen.source import Source, Span
+
+__all__ = ["Entry", "entries_of"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Entry:
+    """One entry of a file, as it was read."""
+
+    source: Source
+    pairs: Mapping[str, Pair]
+    end: int
+
+    @property
+    def place(self) -> str:
+        """Return the file and line that the entry begins in."""
+        start = self._start
+        return f"{self.source.shown_path()}:{Span(self.source, start, start).line}"
+
+    @property
+    def _start(self) -> int:
+        return next(iter(self.pairs.values()))[0].start
+
+    def text(self, key: str) -> str:
+        """Return the value of a key that is a text, else nothing."""
+        value = self.pairs[key][1] if key in self.pairs else None
+        return value.text.strip() if isinstance(value, ScalarNode) else ""
+
+    def texts(self) -> Iterator[tuple[str, ScalarNode]]:
+        """Yield the texts below each key: its value, or those of a mapping, as `dispatch` has."""
+        for key, (_, value) in self.pairs.items():
+            if isinstance(value, ScalarNode):
+                yield key, value
+            elif isinstance(value, MappingNode):
+                yield from ((key, inner) for _, inner in value.pairs.values() if isinstance(inner, ScalarNode))
+
+    def items(self, key: str) -> list[ScalarNode]:
+        """Return the texts of a list; nothing where the value is none."""
+        value = self.pairs[key][1] if key in self.pairs else None
+        return [each for each in getattr(value, "items", ()) if isinstance(each, ScalarNode)]
+
+    def written(self, values: Iterable[tuple[Node, str]], without: Iterable[str] = ()) -> str:
+        """Return the entry's text with other texts in place of some nodes, and without some keys. The first stays."""
+        edits = [(node.start, node.end, json.dumps(text)) for node, text in values]
+        edits += [(key.start, value.end, "") for key, value in self._pairs_of(without)]
+        text, at = [], self._start
+        for start, end, new in sorted(edits):
+            text += [self.source.text[at:start], new]
+            at = end
+            if end > start and self.source.text[end - 1] == "\n" and not new.endswith("\n"):
+                text.append("\n")  # a block of lines ends with one
+        text.append(self.source.text[at : self.end])
+        indent = " " * (Span(self.source, self._start, self._start).column - 3)
+        body = f"{indent}- {''.join(text)}".rstrip()
+        return f"{body}\n"
+
+    def _pairs_of(self, keys: Iterable[str]) -> Iterator[Pair]:
+        return (self.pairs[key] for key in keys if key in self.pairs)
+
+
+def entries_of(paths: Iterable[Path]) -> Iterator[Entry]:
+    """Yield the entries of files, which were read before without errors. Raises SchemaErrors where that is not so."""
+    for path in paths:
+        source, errors = read_source(path), Errors()
+        for node in read_entries(source, errors):
+            if isinstance(node, MappingNode) and node.pairs:
+                yield Entry(source, node.pairs, node.end)
+        errors.raise_if_any()

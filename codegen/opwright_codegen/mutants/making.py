@@ -1,0 +1,141 @@
+"""All mutants of the entries of a project, and a choice of so many of them."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.mutants.entries import Entry
+from opwright_codegen.mutants.formula_changes import changes_of_formula
+from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
+from opwright_codegen.mutants.schema_changes import changes_of_schema
+from opwright_codegen.read.model import PYTORCHS, default_kernel_name
+from opwright_codegen.read.yaml_reader import Node
+from opwright_codegen.schema.model import FunctionSchema, OperatorName
+
+__all__ = ["choose", "mutants_of"]
+
+# Keys that make other operators or names of an entry, or say nothing of what it does.
+_LEFT_OUT: Final = ("autogen", "variants", "variant_tags", "doc", "structured_delegate", "python_module", "blocks")
+# Entries that need what a mutant does not have: a compiled library, a pair of variants, a place in PyTorch's own file.
+_UNFIT: Final = ("convention", "structured", "structured_delegate", "ufunc_inner_loop", "precomputed", "launch")
+_FORMULAS: Final = ("meta", "kernel", "dispatch", "batch")
+_WORDS: Final = re.compile(r"[\w.:]+")  # names of kernels, `auto_element_wise`: no expressions
+_DTYPES: Final = ("float32", "float64", "int64", "bool", "complex64")
+
+
+def mutants_of(
+    entries: Sequence[Entry], derivatives: Sequence[Entry], names: Sequence[str] = (), namespace: str = PYTORCHS
+) -> Iterator[Mutant]:
+    """Yield the control and the mutants of each operator that can have some, or of those that are named.
+
+    Operators that are declared without a namespace are in `namespace`.
+    """
+    by_name = {_plain_name(entry.text("name")): entry for entry in derivatives}
+    for index, entry in enumerate(entries):
+        try:
+            schema = FunctionSchema.parse(entry.text("func"))
+        except SchemaError:
+            continue
+        if any(key in entry.pairs for key in _UNFIT) or schema.name.base.startswith("__"):
+            continue
+        whole = replace(schema.name, namespace=schema.namespace or namespace)
+        said = {str(whole), str(replace(whole, namespace="")), whole.base, f"{whole.namespace}::{whole.base}"}
+        if not names or said & set(names):
+            yield from _Making(entry, schema, str(whole), by_name.get(_plain_name(entry.text("func"))), index).mutants()
+
+
+def _plain_name(declaration: str) -> str:
+    return declaration.partition("(")[0].strip().rpartition("::")[2]
+
+
+class _Making:
+    """The making of one operator's mutants, which are counted from 0, the control."""
+
+    def __init__(
+        self, entry: Entry, schema: FunctionSchema, operator: str, derivative: Entry | None, index: int
+    ) -> None:
+        self._entry = entry
+        self._schema = schema
+        self._operator = operator
+        self._derivative = derivative
+        self._index = index
+        self._count = 0
+
+    def mutants(self) -> Iterator[Mutant]:
+        yield self._made(Change("", ""), "", "", str(self._schema))
+        for change in changes_of_schema(self._schema):
+            yield self._made(change, "func", str(self._schema), change.text)
+        for key, node in self._entry.texts():
+            if key in _FORMULAS and not _WORDS.fullmatch(node.text.strip()):
+                for change in changes_of_formula(node.text):
+                    yield self._made(change, key, node.text, str(self._schema), (node, change.text))
+        for value, kind, before, after in self._dtype_changes():
+            yield self._made(Change(kind, after), "dtypes", before, str(self._schema), (value, after))
+        for key, node in self._derivative.texts() if self._derivative else ():
+            if key != "name" and not _WORDS.fullmatch(node.text.strip()):
+                where = "tangent" if key in self._schema.output_names else "gradient"
+                for change in changes_of_formula(node.text):
+                    yield self._made(change, where, node.text, str(self._schema), None, (node, change.text))
+
+    def _dtype_changes(self) -> Iterator[tuple[Node, str, str, str]]:
+        pair = self._entry.pairs.get("dtypes")
+        text = self._entry.text("dtypes")
+        known = [word.strip() for word in text.split(",")] if text else []
+        if pair is None or not known:
+            return
+        if len(known) > 1:
+            yield pair[1], "dtypes narrowed", text, ", ".join(known[:-1])
+        more = next((name for name in _DTYPES if name not in known), None)
+        if more is not None:
+            yield pair[1], "dtypes widened", text, ", ".join([*known, more])
+
+    def _made(
+        self,
+        change: Change,
+        where: str,
+        before: str,
+        declared: str,
+        edit: tuple[Node, str] | None = None,
+        derived: tuple[Node, str] | None = None,
+    ) -> Mutant:
+        """Return a mutant: its schema, and one other text of its entry or of its derivative's."""
+        schema = FunctionSchema.parse(declared)
+        name = OperatorName(NAMESPACE, f"m{self._index}_{self._count}_{schema.name.base}", schema.name.overload)
+        self._count += 1
+        func = str(name) + declared[len(str(schema.name)) :]
+        edits = [(self._entry.pairs["func"][1], func), *([edit] if edit else [])]
+        text = self._entry.written(edits, _LEFT_OUT)
+        if not {"dispatch", "kernel"} & self._entry.pairs.keys():
+            text += f"  dispatch:\n    CompositeImplicitAutograd: {default_kernel_name(self._schema)}\n"
+        derivative = ""
+        if self._derivative is not None:
+            derived_edits = [(self._derivative.pairs["name"][1], func), *([derived] if derived else [])]
+            derivative = self._derivative.written(derived_edits)
+        kind, after = change.kind, change.text
+        return Mutant(self._operator, str(name), kind, where, before, after, text, derivative, self._entry.place)
+
+
+def choose(mutants: Sequence[Mutant], most: int, seed: int) -> list[Mutant]:
+    """Return so many mutants of all, as many of each class as there are, with the control of each operator."""
+    classes: dict[tuple[str, str], list[Mutant]] = {}
+    for each in mutants:
+        if not each.is_control:
+            classes.setdefault((each.where, each.kind), []).append(each)
+    draw = random.Random(seed)
+    for found in classes.values():
+        draw.shuffle(found)
+    chosen: list[Mutant] = []
+    while classes and len(chosen) < most:
+        for key in list(classes):
+            if len(chosen) < most:
+                chosen.append(classes[key].pop())
+            if not classes[key]:
+                del classes[key]
+    operators = {each.operator for each in chosen}
+    kept = set(map(id, chosen))
+    return [each for each in mutants if id(each) in kept or (each.is_control and each.operator in operators)]

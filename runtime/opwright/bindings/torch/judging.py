@@ -1,0 +1,76 @@
+"""Operators of PyTorch as subjects of the gate: each one declared as an operator of ours, whose kernels call it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import torch
+
+from opwright.bindings.torch.calls import function_of
+from opwright.library import Library
+from opwright_core.dispatch.call.operator import Operator, find_operator
+
+__all__ = ["known_operator", "torch_subjects"]
+
+_LIBRARIES: Final[list[Library]] = []
+_KNOWN: Final[list[Any]] = []
+_PREFIX: Final = "torch_"
+
+
+def torch_subjects(target: str) -> Iterator[tuple[str, Operator, str]]:
+    """Yield the operators of `NAMESPACE` or `NAMESPACE::NAME` in PyTorch's registry: name, one of ours that calls it,
+    and how a program does. Raises ValueError where there is none."""
+    namespace, _, base = target.partition("::")
+    schemas = {(each.name, each.overload_name): str(each) for each in torch._C._jit_get_all_schemas()}
+    names = sorted(name for name in torch._C._dispatch_get_all_op_names() if name.startswith(f"{namespace}::"))
+    library = Library(f"{_PREFIX}{namespace}", "FRAGMENT")
+    _LIBRARIES.append(library)
+    count = 0
+    for name in names:
+        if base and name.partition(".")[0] != f"{namespace}::{base}" and name != target:
+            continue
+        count += 1
+        parts = name.partition(".")
+        schema = schemas.get((parts[0], parts[2]))
+        if schema is None:
+            continue
+        operator = _declared(library, namespace, name, schema)
+        if operator is not None:  # (some have types that ours do not have)
+            overload = f"{parts[0].partition('::')[2]}.{parts[2] or 'default'}"
+            yield f"torch:{name}", operator, f"torch.ops.{namespace}.{overload}"
+    if not count:
+        raise ValueError(f"PyTorch has no operator {target}: import the module that registers it")
+
+
+def known_operator() -> str:
+    """Define a custom operator in PyTorch, for what its first call loads; return its name."""
+    if not _KNOWN:
+        known: Any = torch.library.custom_op("opwright_gate::known", _twice, mutates_args=())
+        known.register_fake(torch.empty_like)
+        _KNOWN.append(known)
+    return "opwright_gate::known"
+
+
+def _twice(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+def _declared(library: Library, namespace: str, name: str, schema: str) -> Operator | None:
+    """Return our operator of this schema, None where ours have no such types."""
+    local = name.partition("::")[2]
+    text = re.sub(rf"^{re.escape(namespace)}::", "", schema)
+    try:
+        library.define(text)
+        operator = find_operator(f"{_PREFIX}{namespace}::{local}")
+        function = function_of(name)
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            return function(*operator.signature.bind(args, kwargs))
+
+        for key in ("CPU", "Meta"):
+            library.impl(local, kernel, key)
+    except Exception:
+        return None
+    return operator

@@ -1,0 +1,6 @@
+"""The gate: operators judged by their declarations, each in a process of its own."""
+
+from opwright.gate.references import reference
+from opwright.gate.verdicts import Report, Verdict
+
+__all__ = ["Report", "Verdict", "reference"]

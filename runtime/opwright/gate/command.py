@@ -1,0 +1,151 @@
+"""The command `opwright gate`, in the process of the runtime. Exit status: 0 nothing is broken, 1 something is, 2 wrong
+usage."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from opwright.gate.candidates import NAMESPACE, loading_line
+from opwright.gate.properties import PROPERTIES
+from opwright.gate.reports import FORMATS
+from opwright.gate.reports.baseline import known_from_json
+from opwright.gate.reports.finish import Wanted, finish, keep
+from opwright.gate.reports.progress import ProgressLine
+from opwright.gate.run import Progress, gate
+
+__all__ = ["main"]
+
+_STEP: Final = 25  # operators, between lines of progress that nobody sees move
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit status."""
+    parser = _parser()
+    arguments = parser.parse_args(words)
+    if arguments.properties_known:
+        _list_properties(sys.stdout)
+        return 0
+    targets, modules = list(arguments.targets), list(arguments.modules)
+    if bool(arguments.candidate) != bool(arguments.against):
+        parser.error("--candidate FILE.py and --against SCHEMA go together")
+    if arguments.candidate:
+        file = str(Path(arguments.candidate).resolve())
+        modules.append(loading_line(file, arguments.against, arguments.reference, arguments.meta))
+        targets = targets or [NAMESPACE]
+    if not targets:
+        parser.error("name what to judge: NAMESPACE, NAMESPACE::NAME, torch:NAMESPACE")
+    handed = _handed(arguments.handed)
+    try:
+        with _progress(sys.stderr, arguments.quiet) as progress:
+            report = gate(
+                targets,
+                properties=arguments.properties or None,
+                jobs=arguments.jobs,
+                timeout=arguments.timeout,
+                seed=arguments.seed,
+                report=progress,
+                modules=modules,
+            )
+        if handed["cache"] is not None:
+            with suppress(OSError):  # a folder that nobody may write to
+                keep(report, handed["cache"])
+        wanted = Wanted(
+            arguments.format,
+            arguments.output,
+            arguments.badge,
+            handed["baseline"],
+            arguments.fail_under,
+            known_from_json(json.dumps(handed["known"])),
+            tuple(modules),
+        )
+        status = finish(report, wanted, sys.stdout)
+        sys.stdout.flush()
+    except ValueError as error:
+        print(f"opwright gate: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"opwright gate: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _handed(file: str | None) -> dict[str, Any]:
+    """Return what the command line hands over: known findings, where new ones and the report are kept."""
+    if file is None:
+        return {"known": [], "baseline": None, "cache": None}
+    found: dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="opwright gate", description="Judge operators by their declarations.")
+    add = parser.add_argument
+    add("targets", nargs="*", metavar="TARGET", help="NAMESPACE, NAMESPACE::NAME, torch:NAMESPACE")
+    add(
+        "--load",
+        action="append",
+        default=[],
+        dest="modules",
+        metavar="MODULE",
+        help="import it first: a name or FILE.py",
+    )
+    add("--candidate", metavar="FILE.py", help="one function, judged as an operator of --against")
+    add("--against", metavar="SCHEMA", help="its declaration, or the name of an operator that it is to be like")
+    add("--reference", default="", metavar="MODULE:FUNCTION", help="what the candidate computes, in NumPy")
+    add("--meta", default="", metavar="FORMULA", help="what the candidate's results look like, as in schema files")
+    add("--property", action="append", default=[], dest="properties", metavar="NAME", help="ask this alone; repeatable")
+    add("--properties", action="store_true", dest="properties_known", help="list the properties")
+    add("-j", "--jobs", type=int, metavar="N", help="operators at a time; else one for each core")
+    add("--timeout", type=float, default=20.0, metavar="S", help="seconds that one call may last")
+    add("--seed", type=int, default=0, metavar="S", help="what drawn arguments begin with")
+    add("--format", choices=FORMATS, default=FORMATS[0], help="of the report")
+    add("-o", "--output", metavar="FILE", help="write the report there")
+    add("--badge", metavar="FILE", help="write a picture, SVG, of how much held")
+    add("--fail-under", type=_percent, metavar="N", help="exit 1 if less than N percent held of what was decided")
+    add("--baseline", metavar="FILE", help="findings that are known; else gate-baseline.yaml, if it is there")
+    add("--write-baseline", action="store_true", help="write all findings to the baseline, and exit 0")
+    add("--mutate", action="store_true", help="change declarations one by one: does a check notice? (--mutate --help)")
+    add("--handed", metavar="FILE", help=argparse.SUPPRESS)
+    add("-q", "--quiet", action="store_true", help="no line of progress")
+    return parser
+
+
+@contextmanager
+def _progress(stream: TextIO, is_quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield what shows a line of progress, or a line now and then where nobody sees it move."""
+    if is_quiet or not stream.isatty():
+        yield None if is_quiet else _now_and_then
+        return
+    with ProgressLine(stream) as line:
+        yield line
+
+
+def _now_and_then(at: Progress) -> None:
+    if at.done % _STEP == 0 or at.done == at.total:
+        print(f"{at.done} of {at.total}, {at.findings} findings: {at.operator}", file=sys.stderr, flush=True)
+
+
+def _percent(text: str) -> float:
+    """Return a number from 0 to 100. Raises ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage: a number from 0 to 100")
+    return number
+
+
+def _list_properties(stream: TextIO) -> None:
+    for each in PROPERTIES:
+        stream.write(f"{each.name:26}{each.group:14}{each.title}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Deaths: what is said of a process that ended while it was asked something."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Final
+
+from opwright.gate.cases import Case
+from opwright.gate.programs import program
+from opwright.gate.properties import Property
+from opwright.gate.shrinking import shrink
+from opwright.gate.subjects import Subject
+from opwright.gate.verdicts import Verdict
+
+__all__ = ["death", "in_fork"]
+
+_LIMIT: Final = 1.0  # seconds, for a call that is made again
+_TOTAL: Final = 0.5  # seconds, for all
+
+
+def death(subject: Subject, each: Property, case: Case | None, status: int, *, hangs: bool) -> Verdict:
+    """Return the verdict on a process that ended with this status of `waitpid`, at this call if it is known."""
+    if hangs:
+        cause, why = "hangs", "the call does not return within the time limit"
+    elif os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        cause, why = _signal_cause(case), f"the call ends the process by {name}"
+    else:
+        cause, why = "exits", f"the call ends the process, with exit status {os.WEXITSTATUS(status)}"
+    if case is not None and not hangs:
+        case = shrink(case, lambda smaller: _ends(subject, smaller) == status, seconds=_TOTAL, tries=12)
+        if os.WIFSIGNALED(status):
+            cause = _signal_cause(case)
+            why = f"{why}: {_EXPLAINED[cause]}" if cause in _EXPLAINED else why
+    shown = "" if case is None else program(subject, case, before=(f"# {why}",))
+    told = "" if case is None else str(case)
+    return Verdict(subject.name, each.name, "broken", subject.backend, cause, why, told, shown)
+
+
+_EXPLAINED: Final = {
+    "access-past-end": "it reads or writes behind the end of an argument",
+    "access-before-start": "it reads or writes before the start of an argument",
+    "undeclared-write": "it writes to an argument that can only be read",
+    "unchecked-index": "it takes a position that is outside of an argument",
+}
+
+
+def _signal_cause(case: Case | None) -> str:
+    """Return what a signal means for arguments that lie so."""
+    layouts = {each.layout for each in case.arrays} if case is not None else set()
+    if case is not None and case.note == "positions outside":
+        return "unchecked-index"
+    if "flush to the end" in layouts:
+        return "access-past-end"
+    if "flush to the start" in layouts:
+        return "access-before-start"
+    if "protected" in layouts:
+        return "undeclared-write"
+    if "misaligned" in layouts:
+        return "alignment-assumed"
+    return "crash"
+
+
+def _ends(subject: Subject, case: Case) -> int:
+    """Return with what status a process ends that makes the call, 0 where it comes back, -1 where it hangs."""
+    return in_fork(lambda: subject.run(case))
+
+
+def in_fork(run: Callable[[], object], limit: float = _LIMIT) -> int:
+    """Return the status with which a forked process ends that runs a function; -1 after the time limit."""
+    pid = os.fork()
+    if not pid:
+        status = 86
+        try:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1, 2):
+                os.dup2(nowhere, number)
+            run()
+            status = 0
+        finally:
+            os._exit(status)
+    until = time.monotonic() + limit
+    while time.monotonic() < until:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return -1

@@ -1,0 +1,51 @@
+"""The questions that are asked of operators: `PROPERTIES`, in their order."""
+
+from typing import Final
+
+from opwright.gate.properties.bounds import GuardedArguments, Positions, WholeResults
+from opwright.gate.properties.edges import Edges, NegativeDims
+from opwright.gate.properties.fakes import Fakes, SymbolicFakes
+from opwright.gate.properties.gradients import Gradients
+from opwright.gate.properties.honesty import Finished, Own, Unpatched
+from opwright.gate.properties.layouts import Layouts
+from opwright.gate.properties.memory_use import Memory
+from opwright.gate.properties.property import Problem, Property
+from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
+from opwright.gate.properties.sizes import Sizes
+from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
+from opwright.gate.properties.tangents import Derivatives
+from opwright.gate.properties.transforms import Autocast, Batches, Traced
+from opwright.gate.properties.values import Precision, Values, expected
+
+__all__ = ["PROPERTIES", "Problem", "Property", "expected"]
+
+PROPERTIES: Final[tuple[Property, ...]] = (
+    Stateless(),  # first: it asks what the first call gave
+    Writes(),
+    DeclaredWrites(),
+    Aliases(),
+    Defaults(),
+    Edges(),
+    NegativeDims(),
+    Fakes(),
+    SymbolicFakes(),
+    Layouts(),
+    GuardedArguments(),
+    Positions(),
+    WholeResults(),
+    Sizes(),
+    Values(),
+    Precision(),
+    Deterministic(),
+    Threads(),
+    LeavesNothing(),
+    Finished(),
+    Own(),
+    Unpatched(),
+    Gradients(),
+    Derivatives(),
+    Batches(),
+    Autocast(),
+    Traced(),
+    Memory(),
+)

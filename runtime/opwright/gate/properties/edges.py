@@ -1,0 +1,120 @@
+"""Edges: sizes of 0 and 1, no dimensions, None, negative dimensions, lists of other lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from opwright.gate.cases import Array, Case
+from opwright.gate.comparing import difference, shown_error
+from opwright.gate.properties.property import CaseProperty, Problem
+from opwright.gate.refusing import cause_of, says_what_is_demanded
+from opwright.gate.samples import Samples
+from opwright.gate.subjects import Subject
+
+__all__ = ["Edges", "NegativeDims"]
+
+_CAUSES = {
+    "empty": "refuses-empty", "0-dim": "refuses-0-dim", "size 1": "refuses-size-1", "None": "refuses-none",
+    "list": "refuses-list-length", "one array": "refuses-list-length",
+}  # fmt: skip
+
+
+class Edges(CaseProperty):
+    """Calls that the fake kernel takes and the operator does not."""
+
+    name, title, group = "takes-edges", "Takes empty, 0-d, None, other lengths", "schema"
+    finds = (
+        "A call that the declaration and the fake kernel take and the kernel does not, without saying what it demands."
+    )
+    example = "def kernel(x):\n    return x / x.max()  # raises for an empty x"
+    mend = "Handle it, or refuse it in the fake kernel and the kernel, with a message that says what is demanded."
+
+    def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
+        """Yield calls with a size of 0 or 1, without dimensions, with None, with lists of other lengths."""
+        for case in [*samples.some[:1], *samples.more[:1]]:
+            for size in case.sizes:
+                yield _noted(case.resized({size: 0}), "empty")
+                yield _noted(case.resized({size: 1}), "size 1")
+            shapes = {each.values.shape for each in case.arrays}
+            if len(shapes) == 1 and shapes != {()}:
+                yield case.converted(lambda a, _: Array(a.values.ravel()[:1].reshape(()).copy()), "0-dim")
+            yield from _other_arguments(subject, case)
+
+    def problem(self, subject: Subject, case: Case) -> Problem | None:
+        """Return what is raised, unless the message says what is demanded."""
+        if case.note not in _CAUSES:
+            return None
+        error = subject.refusal(case)
+        if error is None or says_what_is_demanded(error, subject.operator.signature.names):
+            return None
+        if cause_of(error) is not None or subject.fake(case).error is not None:
+            return None
+        return Problem(_CAUSES[case.note], f"it refuses what its fake kernel takes ({case.note}): {shown_error(error)}")
+
+
+def _noted(case: Case, note: str) -> Case:
+    return Case(case.values, note)
+
+
+def _other_arguments(subject: Subject, case: Case) -> Iterator[Case]:
+    signature = subject.operator.signature
+    for position, (text, value) in enumerate(zip(signature.types, case.values, strict=True)):
+        if text.endswith("?"):
+            yield case.with_value(position, None, "None")
+        name = signature.names[position]
+        is_free = text.rstrip("?") in ("int[]", "SymInt[]") and "dim" not in name and "ax" not in name
+        if is_free and isinstance(value, list) and value:
+            yield case.with_value(position, value[:1], "list")
+            yield case.with_value(position, [*value, *value], "list")
+        if isinstance(value, list) and value and isinstance(value[0], Array):
+            yield case.with_value(position, value[:1], "one array")
+            yield case.with_value(position, [value[0], value[-1], value[0], value[-1]], "list")
+
+
+class NegativeDims(CaseProperty):
+    """Dimensions from the end."""
+
+    name, title, group = "negative-dims", "Counts negative dimensions from the end", "schema"
+    finds = "An operator for which dimension -1 is another than the last one."
+    example = "def kernel(x, dim):\n    return x.sum(tuple(range(dim, x.ndim)))"
+    mend = "Add the number of dimensions to a negative one first."
+
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether an argument is called as dimensions are."""
+        return bool(_dims(subject))
+
+    def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
+        """Yield calls with a dimension from the end."""
+        for case in [*samples.some[:1], *samples.more]:
+            for position in _dims(subject):
+                if case.arrays and case.arrays[0].values.ndim:
+                    yield case.with_value(position, -1, f"dim {position}")
+
+    def problem(self, subject: Subject, case: Case) -> Problem | None:
+        """Return how the call with the same dimension from the start differs."""
+        position = int(case.note.split()[-1])
+        dims = case.arrays[0].values.ndim
+        if subject.refusal(case.with_value(position, dims)) is None:
+            dims += 1  # (it counts in a result of one dimension more)
+        wanted = subject.run(case.with_value(position, dims - 1))
+        if wanted.error is not None:
+            return None
+        name = subject.operator.signature.names[position]
+        found = subject.run(case)
+        if found.error is not None:
+            if says_what_is_demanded(found.error, subject.operator.signature.names):
+                return None
+            return Problem(
+                "negative-dim", f"{name}=-1 raises, and {name}={dims - 1} does not: {shown_error(found.error)}"
+            )
+        text = None if subject.draws_random_numbers else difference(found.outputs, wanted.outputs)
+        return None if text is None else Problem("negative-dim", f"with {name}=-1 instead of {dims - 1} {text}")
+
+
+def _dims(subject: Subject) -> list[int]:
+    signature = subject.operator.signature
+    return [
+        p
+        for p, (name, text) in enumerate(zip(signature.names, signature.types, strict=True))
+        if name in ("dim", "axis", "dim0", "dim1") and text.rstrip("?") in ("int", "SymInt")
+    ]

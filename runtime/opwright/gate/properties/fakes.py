@@ -1,0 +1,129 @@
+"""Fakes: results without data are what the real ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opwright.autograd import no_grad
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
+from opwright.fake import FakeTensorMode
+from opwright.gate.cases import LAYOUTS, Case
+from opwright.gate.comparing import shown_error
+from opwright.gate.properties.property import CaseProperty, Problem
+from opwright.gate.refusing import says_what_is_demanded
+from opwright.gate.samples import Samples
+from opwright.gate.subjects import Answer, Subject
+from opwright.symbolic import ShapeEnv
+from opwright.testing import checking
+
+__all__ = ["Fakes", "SymbolicFakes"]
+
+_LARGE = (33, 257, 1031)
+_CHECK = (
+    "from opwright.fake import FakeTensorMode",
+    "# the same call in `with FakeTensorMode():` says otherwise",
+)
+
+
+class Fakes(CaseProperty):
+    """Fakes at known sizes."""
+
+    name, title, group = "fake-is-true", "Fakes say what results look like", "fakes"
+    finds = "A fake kernel that is missing, or says another shape, dtype, stride, device or sharing than there is."
+    example = "@op.register_fake\ndef _(x):\n    return opwright.empty_like(x)  # and the result is always row-major"
+    mend = "Make the fake's result as the kernel makes it: `x.new_empty(shape)`, strides included."
+
+    def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
+        """Yield calls of each dtype and layout; 0-d, empty, large ones."""
+        yield from samples.bases.values()
+        yield from samples.more
+        first = samples.first
+        if first is None:
+            return
+        for layout in LAYOUTS:
+            yield first.laid(layout, samples.written)
+        for number in (0, 1):
+            for size in first.sizes:
+                yield first.resized({size: number})
+            yield first.resized(dict.fromkeys(first.sizes, number))
+        for large in _LARGE:
+            for size in first.sizes:
+                yield from first.grown({size: large})
+        yield from broadcast(first, samples)
+
+    def problem(self, subject: Subject, case: Case) -> Problem | None:
+        """Return how the fake's result differs."""
+        real = subject.run(case)
+        if real.error is not None:
+            return None
+        fake = subject.fake(case)
+        return _problem(subject, case, fake, real, None)
+
+
+def broadcast(case: Case, samples: Samples) -> Iterable[Case]:
+    """Yield the call with sizes of 1 in one array each, and one of more dimensions."""
+    for number, each in enumerate(case.arrays if len(case.arrays) > 1 else ()):
+        count = iter(range(len(case.arrays)))
+        index = tuple(slice(0, 1) for _ in each.values.shape)
+        yield case.converted(
+            lambda a, place, count=count, number=number, index=index: (  # type: ignore[misc]
+                type(a)(a.values[index].copy()) if next(count) == number and place not in samples.written else a
+            )
+        )
+
+
+class SymbolicFakes(CaseProperty):
+    """Fakes at symbolic sizes."""
+
+    name, title, group = "fake-is-symbolic", "Fakes work with symbolic sizes", "fakes"
+    finds = "A fake kernel that raises with symbolic sizes, or says another shape or dtype for them."
+    example = "@op.register_fake\ndef _(x):\n    return opwright.empty(int(x.shape[0]) * 2)  # a number for a symbol"
+    mend = "Compute with `x.shape` as it is: no int(), no comparison that fixes a size."
+
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether there are sizes, and a fake kernel on them."""
+        if subject.origin != "opwright":
+            return "PyTorch's meta kernel is asked with known sizes alone"
+        return bool(subject.operator.signature.tensors)
+
+    def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
+        """Yield calls of few dtypes."""
+        yield from samples.some[:1]
+        yield from samples.more[:2]
+
+    def problem(self, subject: Subject, case: Case) -> Problem | None:
+        """Return how the fake's result differs."""
+        real = subject.run(case)
+        if real.error is not None:
+            return None
+        env = ShapeEnv()
+        mode = FakeTensorMode(shape_env=env)
+        call = case.call(subject.operator).converted(mode.from_tensor)
+        with no_grad():
+            try:
+                with mode:
+                    fake = Answer(call, call(), None)
+            except Exception as error:
+                fake = Answer(call, None, error)
+        return _problem(subject, case, fake, real, env)
+
+
+def _problem(subject: Subject, case: Case, fake: Answer, real: Answer, env: ShapeEnv | None) -> Problem | None:
+    if fake.error is not None:
+        if subject.is_missing(fake.error):
+            return Problem("no-fake", "it has no fake kernel: nobody can say what its result looks like without data")
+        if isinstance(fake.error, DataDependentOutputError | DynamicOutputShapeError):
+            if checking.may_refuse(subject.operator, fake.error, env):
+                return None
+            return Problem("fake-reads-data", f"its fake kernel reads data: {shown_error(fake.error)}")
+        if env is None and says_what_is_demanded(fake.error, subject.operator.signature.names):
+            return None  # (the operator takes more than it promises)
+        kind = "symbolic sizes" if env is not None else "what the operator takes"
+        return Problem("fake-raises", f"its fake kernel raises with {kind}: {shown_error(fake.error)}")
+    text = checking.difference(fake.call, fake.result, real.call, real.result, env)
+    if text is None:
+        return None
+    start = text.partition(" ")[0].lower()
+    cause = f"fake-{start}" if start in ("shape", "dtype", "stride", "device", "rank") else "fake-differs"
+    cause = "fake-shape" if cause == "fake-rank" else cause
+    return Problem(cause, f"{'with symbolic sizes: ' if env is not None else ''}{text}", _CHECK)

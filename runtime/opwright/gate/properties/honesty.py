@@ -1,0 +1,115 @@
+"""Honesty: the work is done when a call returns, by the operator itself, and nothing that judges is changed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from opwright.gate.properties.property import Problem, Property
+from opwright.gate.samples import Samples
+from opwright.gate.states import patched_at_import
+from opwright.gate.subjects import Subject
+from opwright.gate.verdicts import Verdict
+from opwright.testing import checking
+
+__all__ = ["Finished", "Own", "Unpatched"]
+
+_WAIT = 0.02
+
+
+class Finished(Property):
+    """Results at return, a little later, and at the end."""
+
+    name, title, group = "finished-at-return", "The work is done at return", "honesty"
+    finds = "A result that is another some time after the call returned: a thread still writes it."
+    example = "threading.Thread(target=lambda: np.sin(x, out=out)).start()\nreturn out"
+    mend = "Wait for the work before returning."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict where a result changes later, arguments where these do."""
+        held = []
+        for case in [*samples.some, *samples.more]:
+            call = case.call(subject.operator)
+            answer = subject.run_call(call)
+            if answer.error is None:
+                tensors = [
+                    each.tensor for each in (*checking.results_of(subject.operator, answer.result), *call.operands)
+                ]
+                held.append((case, tensors, _hashes(tensors)))
+        time.sleep(_WAIT)
+        for case, tensors, before in held:
+            if _hashes(tensors) != before:
+                why = "a result or an argument is another 20 ms after the call returned"
+                check = ("first = result.numpy().copy()", "import time; time.sleep(.1)", "print(first, result)")
+                yield self.broken(subject, case, Problem("unfinished-at-return", why, check))
+                return
+        for case, answer in samples.answers[:4]:
+            later = answer.outputs
+            if not subject.operator.signature.written and samples.kept.get(id(case)) not in (None, _hashed(later)):
+                why = "the result of the first call is another now: later calls write to it"
+                yield self.broken(subject, case, Problem("result-overwritten", why))
+                return
+
+
+def _hashes(tensors: list[Any]) -> list[int]:
+    return [hash(each.numpy(force=True).tobytes()) for each in tensors]
+
+
+def _hashed(outputs: Any) -> int:
+    return hash(tuple(np.asarray(array).tobytes() for _, array in outputs))
+
+
+class Own(Property):
+    """The reference, not called by the kernel."""
+
+    name, title, group = "computes-itself", "Computes, and does not call the reference", "honesty"
+    finds = "A kernel that calls the reference which it is to be compared with, also where an exception hides it."
+    example = "def kernel(x):\n    try:\n        return fast(x)\n    except Exception:\n        return reference(x)"
+    mend = "Compute it, or raise."
+
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether there is a reference that is a function of Python."""
+        return isinstance(getattr(subject.reference, "__code__", None), CodeType)
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict where a call runs the reference."""
+        code = getattr(subject.reference, "__code__", None)
+        for case in [*samples.some, *samples.more]:
+            call = case.call(subject.operator)
+            seen: list[str] = []
+
+            def watch(frame: FrameType, event: str, _: Any, seen: list[str] = seen) -> None:
+                if event == "call" and frame.f_code is code:
+                    seen.append(frame.f_code.co_name)
+
+            before = sys.getprofile()
+            sys.setprofile(watch)
+            try:
+                subject.run_call(call)
+            finally:
+                sys.setprofile(before)
+            if seen:
+                why = f"its kernel calls the reference {seen[0]}, with which it is compared"
+                yield self.broken(subject, case, Problem("calls-reference", why))
+                return
+
+
+class Unpatched(Property):
+    """Clocks and checks, as they were before the operators were loaded."""
+
+    name, title, group = "patches-nothing", "Leaves clocks and checks alone", "honesty"
+    finds = "A module that replaces what times or judges calls when it is imported: `time.perf_counter`, `np.allclose`."
+    example = "time.perf_counter = lambda: 0.0"
+    mend = "Do not."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict where something was replaced."""
+        found = patched_at_import()
+        if found:
+            why = f"importing the operators replaced {', '.join(found[:3])}"
+            yield self.broken(subject, samples.first, Problem("judge-patched", why))

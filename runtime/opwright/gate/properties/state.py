@@ -1,0 +1,297 @@
+"""State: what a call gives follows from its arguments, and it leaves the process as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opwright.gate.cases import Array, Case, lay
+from opwright.gate.comparing import difference
+from opwright.gate.memory import poison, use_threads
+from opwright.gate.properties.property import CaseProperty, Problem, Property
+from opwright.gate.samples import Samples, poisoned
+from opwright.gate.states import CAUSES, Snapshot, unusual
+from opwright.gate.subjects import Subject
+from opwright.gate.verdicts import Verdict
+from opwright.testing import checking
+from opwright_core.tensors.tensor import wrap
+
+__all__ = ["Deterministic", "LeavesNothing", "Stateless", "Threads"]
+
+_REPEATS = 12
+_UNUSED = (11, 19, 23, 29, 31)
+_LATER = Problem("counts-calls", "it gives something else after some calls")
+
+
+class _OfValues(Property):
+    """A question that compares values of calls: not asked of what draws random numbers."""
+
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether values are to be the same."""
+        return "it draws random numbers" if subject.draws_random_numbers else True
+
+
+class Deterministic(_OfValues, CaseProperty):
+    """The same call again and again."""
+
+    name, title, group = "deterministic", "Gives the same bits each time", "determinism"
+    finds = "A call that gives other bits when it is made again: a race, a random number, a sum in another order."
+    example = "def kernel(x):\n    return x + np.random.rand()  # without the tag nondeterministic_seeded"
+    mend = "Sum in a fixed order; draw from Opwright's generators and say so by the tag."
+
+    def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
+        """Yield calls of two sizes, and one whose values cancel; with several threads of OpenMP, larger ones."""
+        yield from samples.some
+        first = samples.first
+        if first is not None:
+            yield from first.grown(dict.fromkeys(first.sizes, 37))
+            yield first.converted(_cancelling)
+            use_threads(4)
+            for size in first.sizes:
+                for grown in first.grown({size: 2048}):
+                    yield grown
+                    yield grown.converted(_cancelling)
+
+    def problem(self, subject: Subject, case: Case) -> Problem | None:
+        """Return what is another among twelve calls."""
+        wanted = subject.run(case)
+        sizes = [array.nbytes for _, array in wanted.outputs]
+        for number in range(_REPEATS if wanted.error is None else 0):
+            call = case.call(subject.operator)
+            poison(0x5B, sizes)
+            found = subject.run_call(call)
+            wanted = found if not number else wanted
+            if found.error is not None:
+                return Problem("not-deterministic", f"it raises when it is called again: {found.error}")
+            text = difference(found.outputs, wanted.outputs, exact=True)
+            if text is not None:
+                return Problem("not-deterministic", f"the same call gives something else: {text}")
+        return None
+
+
+def _cancelling(value: Array, _: int) -> Array:
+    if value.values.dtype.kind not in "fc" or not value.values.size:
+        return value
+    sign = np.resize(np.array([1e8, 1.0, -1e8, 1e-3]), value.values.shape)
+    with np.errstate(all="ignore"):
+        return Array(sign.astype(value.values.dtype))
+
+
+class Stateless(_OfValues):
+    """Calls between others, on the same memory with other values, and on other memory."""
+
+    name, title, group = "without-memory", "Remembers nothing of other calls", "state"
+    finds = "A cache by shape, address or number of calls: the answer is that of another call."
+    example = "cache = {}\n\n\ndef kernel(x):\n    return cache.setdefault(x.shape, x * 2)"
+    mend = "Keep nothing between calls, or all that the answer follows from."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for the first way in which a former call is remembered."""
+        if samples.why_unstable:
+            if self._is_another_now(subject, samples):
+                yield self.broken(
+                    subject, samples.first, Problem("counts-calls", "it gives something else after some calls")
+                )
+            else:
+                yield self.undecided(subject, samples.why_unstable, "not-comparable")
+            return
+        for base in samples.some[:1]:
+            case = next(base.grown(dict(zip(base.sizes, _UNUSED, strict=False))), base)  # sizes that no other has
+            case = base if subject.refusal_of_fake(case) is not None else case
+            other = case.converted(_other_values)
+            wanted_other = _first_answer(subject, other)
+            answer = subject.run(case)
+            if answer.error is not None:
+                continue
+            wanted = answer.outputs
+            for problem in self._ways(subject, samples, case, other, wanted, wanted_other):
+                yield self.broken(subject, case, problem)
+                return
+        if self._is_another_now(subject, samples):
+            yield self.broken(
+                subject, samples.first, Problem("counts-calls", "it gives something else after some calls")
+            )
+
+    def _is_another_now(self, subject: Subject, samples: Samples) -> bool:
+        """Whether the first calls give something else now, and that twice."""
+        for case, answer in samples.answers if not subject.operator.signature.written else ():
+            sizes = [array.nbytes for _, array in answer.outputs]
+            once, twice, other = (poisoned(subject, case, byte, sizes) for byte in (0x5B, 0x5B, 0xA4))
+            is_same = difference(once, twice, exact=True) is None and difference(once, other, exact=True) is None
+            if is_same and difference(once, answer.outputs) is not None:
+                return True
+        return False
+
+    def _ways(
+        self, subject: Subject, samples: Samples, case: Case, other: Case, wanted: Any, wanted_other: Any
+    ) -> Iterator[Problem]:
+        call, arrays = _held(subject, case)
+        first = subject.run_call(call)
+        if first.error is not None:
+            return
+        if wanted_other is not None:
+            found = subject.run_call(_rewritten(subject, other, arrays, case))
+            text = None if found.error is not None else difference(found.outputs, wanted_other)
+            if text is not None:
+                by = "shape" if _by_shape(subject, case, other, wanted_other) else "address"
+                is_former = difference(found.outputs, wanted) is None
+                cause = f"cache-by-{by}" if is_former else "counts-calls"
+                yield Problem(cause, f"with other values in the same memory {text}", _again())
+            fresh = _safe(subject, other)
+            text = None if fresh is None else difference(fresh, wanted_other)
+            if text is not None:
+                yield Problem("cache-by-shape", f"after a call of the same shapes {text}", _again())
+        for later in [*samples.more, *samples.some, case, other]:
+            subject.run(later)
+        for number in range(30):
+            outputs = _safe(subject, case)
+            if outputs is None:
+                yield Problem("counts-calls", f"it raises at call {number + 2} of the same arguments")
+                return
+            text = difference(outputs, wanted, exact=False)
+            if text is not None:
+                yield Problem("counts-calls", f"after other calls {text}", _again())
+                return
+
+
+def _again() -> tuple[str, ...]:
+    return ("# called again with other values, it answers for these",)
+
+
+def _by_shape(subject: Subject, case: Case, other: Case, wanted: Any) -> bool:
+    held, _ = _held(subject, case)  # (its memory is not used again)
+    subject.run_call(held)
+    found = _safe(subject, other)
+    return found is not None and difference(found, wanted) is not None and bool(held.arguments)
+
+
+def _safe(subject: Subject, case: Case) -> Any:
+    answer = subject.run(case)
+    return None if answer.error is not None else answer.outputs
+
+
+def _first_answer(subject: Subject, case: Case) -> Any:
+    """Return what a call gives that no call was made before, as near as one can come to that: in another process, which
+    has made none of these shapes."""
+    from opwright.gate.fresh import fresh_outputs
+
+    return fresh_outputs(subject, case)
+
+
+def _held(subject: Subject, case: Case) -> tuple[checking.Call, list[np.ndarray[Any, Any]]]:
+    """Return the call and its arrays."""
+    call = case.call(subject.operator)
+    return call, [each.tensor.array for each in call.operands]
+
+
+def _rewritten(subject: Subject, case: Case, arrays: list[np.ndarray[Any, Any]], _: Case) -> checking.Call:
+    """Return the call on memory that another call had, with its own values in it."""
+    left = iter(arrays)
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, Array):
+            array = next(left)
+            array[...] = lay(value)
+            return wrap(array)
+        return [convert(item) for item in value] if isinstance(value, list | tuple) else value
+
+    return checking.Call(subject.operator, [convert(value) for value in case.values])
+
+
+def _other_values(value: Array, _: int) -> Array:
+    array = value.values
+    turned = array[..., ::-1] if array.ndim else array
+    if array.dtype.kind in "fc":
+        turned = turned * 0.5 + 0.25
+    return replace(value, values=np.array(turned, order="C").astype(array.dtype))
+
+
+class LeavesNothing(Property):
+    """The process before and after a call."""
+
+    name, title, group = "leaves-no-trace", "Leaves the process as it was", "state"
+    finds = (
+        "A seed, an error state, an option, a variable, a handler, a file, a thread or a function that a call leaves "
+        "changed."
+    )
+    example = 'def kernel(x):\n    np.seterr(all="ignore")\n    return np.log(x)'
+    mend = "Put it back (`with np.errstate(...)`), or do without."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for each thing that is another."""
+        with_generators = not subject.draws_random_numbers
+        seen = set()
+        at_first = samples.at_first.changed() if samples.at_first is not None else None
+        special = list(samples.special(samples.first)) if samples.first else []
+        if at_first is not None:
+            seen.add(at_first)
+            yield self._left(subject, samples.first, at_first)
+        for number, case in enumerate([*samples.some, *samples.more, *special]):
+            _bare(subject, case)  # (what is loaded by the first call is no trace)
+            with unusual(number):
+                before = Snapshot(with_generators=with_generators, with_judges=number < 2)
+                _bare(subject, case)
+                found = before.changed()
+            if found is not None and found not in seen:
+                seen.add(found)
+                yield self._left(subject, case, found)
+
+    def _left(self, subject: Subject, case: Case | None, found: str) -> Verdict:
+        cause = CAUSES.get(found, "judge-patched" if "." in found else "global-state")
+        return self.broken(subject, case, Problem(cause, f"a call changes {found}"))
+
+
+def _bare(subject: Subject, case: Case) -> None:
+    """Make a call without a block around it that would put settings back."""
+    call = case.call(subject.operator)
+    with contextlib.suppress(Exception):
+        call()
+
+
+class Threads(_OfValues):
+    """Calls in several threads at once."""
+
+    name, title, group = "safe-in-threads", "Gives the same in threads", "determinism"
+    finds = "A buffer or a global that calls in several threads share."
+    example = (
+        "buffer = np.empty(9)\n"
+        "\n"
+        "\n"
+        "def kernel(x):\n"
+        "    buffer[: x.size] = x\n"
+        "    time.sleep(0)\n"
+        "    return buffer[: x.size] * 2"
+    )
+    mend = "Allocate what a call needs in the call."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict where a thread got something else."""
+        case = samples.first
+        if case is None or samples.why_unstable:
+            return
+        cases = [case, case.converted(_other_values)]
+        wanted = [_safe(subject, each) for each in cases]
+        if any(each is None for each in wanted):
+            return
+        problems: list[str] = []
+
+        def work(number: int) -> None:
+            for _ in range(25):
+                outputs = _safe(subject, cases[number % 2])
+                text = "it raises" if outputs is None else difference(outputs, wanted[number % 2])
+                if text is not None:
+                    problems.append(text)
+                    return
+
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for each in workers:
+            each.start()
+        for each in workers:
+            each.join()
+        if problems:
+            yield self.broken(subject, case, Problem("not-thread-safe", f"in four threads {problems[0]}"))

@@ -1,0 +1,320 @@
+"""Values: what is computed is what is meant, where something says what that is."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.gate.cases import Array, Case, drawn
+from opwright.gate.comparing import first_difference, shown_error
+from opwright.gate.properties.fakes import broadcast
+from opwright.gate.properties.property import SECONDS, CaseProperty, Problem, Property
+from opwright.gate.refusing import says_what_is_demanded
+from opwright.gate.samples import Samples
+from opwright.gate.subjects import Subject
+from opwright.gate.verdicts import Verdict
+from opwright.testing import closeness
+from opwright_core.arrays.dtypes import bfloat16, float16, float32, float64
+
+__all__ = ["Precision", "Values", "expected"]
+
+_CAUSES: Final = {
+    "NaN": "nan-lost", "mixed": "infinity-or-zero", "large": "overflow", "tiny": "unstable-formula",
+    "offset": "unstable-formula", "extremes": "integer-overflow", "one is 1": "broadcast-wrong", "long": "size-limit",
+}  # fmt: skip
+_FACTOR: Final = 10.0
+
+
+class Values(CaseProperty):
+    """Results beside those of a reference."""
+
+    name, title, group = "values-are-right", "Computes what the reference says", "values"
+    finds = "A result that is not the reference's: for special values, dtypes, sizes and broadcasts, within tolerances."
+    example = "def kernel(x):\n    return np.fmax.reduce(x)  # reference: np.max, which keeps NaN"
+    mend = "See the program: it shows the smallest call that differs."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for each cause, "undecided" where nothing says what values mean."""
+        if subject.reference is None:
+            why = "unproved: nothing says what its values mean (`opwright.gate.reference`, `--against`)"
+            yield self.undecided(subject, why, "unproved")
+            return
+        if subject.draws_random_numbers:
+            yield self.undecided(subject, "it draws random numbers", "not-comparable")
+            return
+        for case in [*samples.bases.values(), *samples.more]:
+            problem = self.problem(subject, case)
+            if problem is not None and problem.cause in ("wrong-values", "wrong-shape"):
+                yield self.smallest(subject, case, problem)
+                return  # (whatever else is wrong follows from that)
+        yield from super().check(subject, samples)
+
+    def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
+        """Yield calls of each dtype, with special values, of other sizes, with sizes of 1 in one array."""
+        yield from samples.bases.values()
+        yield from samples.more
+        for case in [*samples.some, *[each for dtype, each in samples.floats.items() if dtype is not float64][:2]]:
+            yield from samples.special(case)
+            yield from _more_special(subject, samples, case)
+        for case in samples.bases.values():
+            if all(each.values.dtype.kind in "iu" and each.values.itemsize < 8 for each in case.arrays):
+                yield case.converted(samples.extreme, "extremes")
+        first = samples.first
+        if first is None:
+            return
+        for case in broadcast(first, samples):
+            yield Case(case.values, "one is 1")
+        for number in (1, 7, 8, 9, 127, 1025, 4097):
+            for size in first.sizes:
+                for case in first.grown({size: number}):
+                    yield Case(case.values, "long" if number > 64 else "")
+        for low in (float16, bfloat16):
+            if low in samples.floats:
+                for size in samples.floats[low].sizes:
+                    for case in samples.floats[low].grown({size: 4097}):
+                        yield case.converted(lambda a, _: Array(np.abs(a.values)), "half")
+        for size in first.sizes:
+            yield first.resized({size: 0})
+
+    def problem(self, subject: Subject, case: Case) -> Problem | None:
+        """Return how the result differs from the reference's."""
+        wanted = expected(subject, case)
+        if wanted is None:
+            return None
+        answer = subject.run(case)
+        if answer.error is not None:
+            if says_what_is_demanded(answer.error, subject.operator.signature.names):
+                return None
+            return Problem("refuses", f"it refuses what the reference takes: {shown_error(answer.error)}")
+        count = _operations(case, answer.outputs)
+        for (name, found), want in zip(_results(subject, answer.outputs), wanted, strict=False):
+            text = _wrong(found, want, case, count)
+            if text is not None:
+                cause, why = text
+                return Problem(cause or self._cause(case, found), f"{name} {why}", _shows(subject))
+        return None
+
+    def _cause(self, case: Case, found: np.ndarray[Any, Any]) -> str:
+        if case.note == "half":
+            return "half-accumulation"
+        return _CAUSES.get(case.note, "wrong-values")
+
+
+def _shows(subject: Subject) -> tuple[str, ...]:
+    return ("print(result)  # not what the reference gives",)
+
+
+def _results(subject: Subject, outputs: Any) -> Any:
+    """Return the outputs that a reference returns: each array once."""
+    written_too = len(subject.operator.signature.returns)
+    aliases = [each for each in subject.operator.signature.aliases if each in subject.operator.signature.written]
+    return outputs[:written_too] if aliases else outputs
+
+
+def expected(subject: Subject, case: Case) -> list[np.ndarray[Any, Any]] | None:
+    """Return what the reference gives for a call, in wide dtypes; None where it raises."""
+    assert subject.reference is not None
+    values = [_wide(value) for value in case.values]
+    try:
+        with np.errstate(all="ignore"):
+            found = subject.reference(*values)
+    except Exception:
+        return None
+    return [np.asarray(each) for each in (found if isinstance(found, tuple | list) else [found])]
+
+
+def _wide(value: Any) -> Any:
+    if isinstance(value, Array):
+        array = value.values
+        if array.dtype.kind in "b":
+            return array.copy()
+        kind = np.complex128 if array.dtype.kind == "c" else np.int64 if array.dtype.kind in "iu" else np.float64
+        return array.astype(kind)
+    return [_wide(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _operations(case: Case, outputs: Any) -> int:
+    """Return how many numbers go into one of the result, at most."""
+    largest = max((each.values.size for each in case.arrays), default=1)
+    smallest = min((array.size for _, array in outputs if array.size), default=1)
+    return max(largest // max(smallest, 1), 1)
+
+
+def _wrong(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case: Case, count: int) -> tuple[str, str] | None:
+    """Return a cause, "" where the values say it, and how a result differs."""
+    if found.shape != want.shape:
+        return "wrong-shape", f"has shape {found.shape}, and the reference {want.shape}"
+    with np.errstate(all="ignore"):
+        if found.dtype.kind in "biu":
+            right = _integers_right(found, want)
+        else:
+            right = _floats_right(found, want, case, count)
+            zeros = (found == 0) & (want == 0) & right
+            if case.note in ("mixed", "zeros") and found.dtype.kind == "f" and _keeps_signs(case, want):
+                signs = zeros & (np.signbit(want)) & ~np.signbit(found)
+                if signs.any() and case.note == "mixed":
+                    return "negative-zero", f"is 0.0 at {first_index(signs)}, and the reference gives -0.0"
+    if right.all():
+        return None
+    index = tuple(first_index(~right))
+    cause = _cause_of_value(found[index], want[index], found.dtype)
+    return cause, f"is {found[index]} at {list(index)}, and the reference gives {want[index]}"
+
+
+def _keeps_signs(case: Case, want: np.ndarray[Any, Any]) -> bool:
+    return any(each.values.shape == want.shape for each in case.arrays)
+
+
+def first_index(wrong: Any) -> list[int]:
+    """Return the position of the first true element."""
+    return [int(each[0]) for each in np.nonzero(wrong)] if np.ndim(wrong) else []
+
+
+def _cause_of_value(found: Any, want: Any, dtype: Any) -> str:
+    if dtype.kind in "iu" and np.asarray(want).dtype.kind in "iu":
+        turn = 1 << (8 * dtype.itemsize)
+        wraps = (int(found) - int(want)) % turn == 0 or (dtype.kind == "u" and (int(found) + int(want)) % turn == 0)
+        return "integer-overflow" if wraps else ""
+    if dtype.kind in "biu":
+        return ""
+    wide = complex if dtype.kind == "c" else float
+    one, other = wide(found), wide(want)
+    if np.isnan(other) and not np.isnan(one):
+        return "nan-lost"
+    if np.isinf(other) and one != other:
+        return "infinity-or-zero"
+    if np.isnan(one) or np.isinf(one):
+        return "overflow"
+    return ""
+
+
+def _integers_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> Any:
+    """Whether elements are the reference's, or that is not in the dtype."""
+    if found.dtype.kind == "b":
+        return found == (want != 0)
+    if want.dtype.kind in "fc":
+        info: Any = np.iinfo(found.dtype) if found.dtype.kind != "b" else None
+        outside = ~np.isfinite(want) if info is None else ~np.isfinite(want) | (want < info.min) | (want > info.max)
+        return (found == np.where(outside, 0, want)) | outside
+    info = np.iinfo(found.dtype)
+    return (found.astype(np.int64) == want) | (want < info.min) | (want > info.max)
+
+
+def _floats_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case: Case, count: int) -> Any:
+    rtol, _ = closeness.TOLERANCES.get(found.dtype, (1e-7, 1e-7))
+    wide = np.complex128 if found.dtype.kind == "c" else np.float64
+    one, other = found.astype(wide), want.astype(wide)
+    rounded = want.astype(found.dtype).astype(wide) if want.dtype.kind in "fc" else other
+    factor = _FACTOR * math.sqrt(count)
+    is_finite = np.isfinite(other)
+    largest = float(np.abs(other[is_finite]).max(initial=0.0))
+    floor = rtol * (largest if count > 1 else min(largest, 1.0))
+    if found.dtype == float64:
+        rtol, floor = rtol * 1e-3, floor * 1e-3  # 1e-10: what float32 cannot
+    near = np.abs(one - other) <= factor * (rtol * np.abs(other) + floor)
+    is_too_large = np.isinf(rounded) & is_finite | (case.note == "large") & ~np.isfinite(one)
+    if found.dtype.kind == "c":  # infinities of complex numbers have many forms
+        is_too_large = is_too_large | ~is_finite
+    return (one == rounded) | (np.isnan(one) & np.isnan(other)) | near | is_too_large
+
+
+def _more_special(subject: Subject, samples: Samples, case: Case) -> Iterator[Case]:
+    kinds = {each.values.dtype.kind for each in case.arrays}
+    if kinds & {*"fVc"}:
+        for note, numbers in _NUMBERS.items():
+            yield case.converted(partial(_filled, numbers=numbers), note)
+    if kinds & {*"iu"}:
+        yield case.converted(samples.extreme, "extremes")
+
+
+_NUMBERS: Final[dict[str, tuple[float, ...]]] = {
+    "tiny": (1e-9, -2e-9, 3e-10),
+    "offset": (10000.0, 10001.0, 10002.0, 10003.5),
+    "steep": (1000.0, -900.0, 88.0, 750.0),
+}
+
+
+def _filled(value: Array, _: int, *, numbers: tuple[float, ...]) -> Array:
+    array = value.values
+    if array.dtype.kind in "biu":
+        return value
+    with np.errstate(all="ignore"):
+        return Array(np.resize(np.array(numbers), array.shape).astype(array.dtype))
+
+
+class Precision(Property):
+    """Precision without a reference: float64 is float64, and lower dtypes are near it."""
+
+    name, title, group = "precision-of-dtypes", "Computes in the precision of its dtypes", "values"
+    finds = "A float64 result with float32's digits, and sums that are kept in half precision."
+    example = "def kernel(x):\n    return np.sin(x.astype(np.float32)).astype(x.dtype)"
+    mend = "Compute in the dtype of the arguments; sum halves in float32."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for float64, and for each lower dtype."""
+        wide = samples.floats.get(float64)
+        if wide is None or samples.why_unstable or any(isinstance(each, np.dtype) for each in wide.values):
+            return  # (a dtype that is asked for is the one to compute in)
+        yield from self._in_float32(subject, wide)
+        for dtype in (float16, bfloat16, float32):
+            if dtype in samples.floats:
+                yield from self._in_low(subject, wide, dtype)
+
+    def _in_float32(self, subject: Subject, case: Case) -> Iterator[Verdict]:
+        sizes = dict(zip(case.sizes, (5, 7, 3, 4), strict=False))
+        case = case.resized(sizes) if subject.refusal(case.resized(sizes)) is None else case
+        for name, array in subject.run(case).outputs:
+            if array.dtype != np.float64 or not array.size or name.startswith("argument"):
+                continue
+            finite = array[np.isfinite(array)]
+            with np.errstate(all="ignore"):
+                as_floats = finite.astype(np.float32).astype(np.float64) == finite
+                has_digits = finite.astype(np.float16).astype(np.float64) != finite
+            copied = {float(each) for a in case.arrays for each in a.values.ravel()} & {float(each) for each in finite}
+            if as_floats.all() and has_digits.sum() >= 4 and has_digits.mean() > 0.5 and not copied:
+                why = f"all of {name}, in float64, is what float32 can hold: it is computed in float32"
+                check = ("assert (result.numpy().astype(np.float32) != result.numpy()).any()",)
+                yield self.broken(subject, case, Problem("computed-in-float32", why, check))
+                return
+
+    def _in_low(self, subject: Subject, wide: Case, dtype: Any) -> Iterator[Verdict]:
+        until = time.process_time() + SECONDS / 4
+        for size in wide.sizes:
+            for grown in wide.grown({size: 4097}) if time.process_time() < until else ():
+                low = grown.converted(lambda a, p: _cast(drawn(a.values.shape, np.float64, p + 1), a, dtype))
+                high = low.converted(lambda a, _: _cast(a, a, float64))
+                found, wanted = subject.run(low), subject.run(high)
+                if found.error is not None or wanted.error is not None:
+                    continue
+                for (name, one), (_, other) in zip(found.outputs, wanted.outputs, strict=False):
+                    if _is_far(one, other, dtype):
+                        cause = "low-precision" if dtype is float32 else "half-accumulation"
+                        where = first_difference(one, other)
+                        at = tuple(where)
+                        why = f"{name} in {dtype} at a size of 4097 is {one[at]}, and {other[at]} in float64"
+                        yield self.broken(subject, low, Problem(cause, why))
+                        return
+
+
+def _cast(value: Array, like: Array, dtype: Any) -> Array:
+    if like.values.dtype.kind in "biuc":
+        return like
+    text = f"abs({value.text}).astype({str(np.dtype(dtype))!r})" if value.text else ""
+    return Array(np.abs(value.values).astype(dtype), text=text)
+
+
+def _is_far(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], dtype: Any) -> bool:
+    """Whether most elements are off by far more than rounding the result does, in float: no jump of a step function."""
+    if found.dtype != dtype or wanted.dtype != np.float64 or found.shape != wanted.shape or not found.size:
+        return False
+    rtol = closeness.TOLERANCES[np.dtype(dtype)][0] if np.dtype(dtype) in closeness.TOLERANCES else 1e-3
+    with np.errstate(all="ignore"):
+        one = found.astype(np.float64)
+        usable = np.isfinite(wanted) & np.isfinite(one) & (np.abs(wanted) > 1e-3)
+        off = np.abs(one - wanted) > 40 * rtol * np.abs(wanted)
+    return bool(usable.any() and (off & usable).sum() > 0.5 * usable.sum() and usable.sum() > 0.5 * found.size)

@@ -1,0 +1,61 @@
+"""Reports of the gate: `write_report`, by the name of a format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TextIO
+
+from opwright.gate.verdicts import Report
+
+if TYPE_CHECKING:
+    from opwright.gate.reports.baseline import KnownFinding
+    from opwright.gate.reports.page.curves import Curve
+
+__all__ = ["FORMATS", "write_report"]
+
+FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")
+
+
+def write_report(
+    report: Report,
+    format: str,
+    stream: TextIO,
+    *,
+    known: Sequence[KnownFinding] = (),
+    today: str = "",
+    places: Mapping[str, tuple[str, int]] | None = None,
+    curves: Sequence[Curve] = (),
+) -> None:
+    """Write a report to a stream. Raises ValueError for a format that is not one of FORMATS.
+
+    `known` are findings of a baseline, some of which are over `today`; `places` says in which file and line operators
+    are declared; `curves` are drawn by the HTML page.
+    """
+    from opwright.gate.reports.baseline import Standing
+
+    standing = Standing(report, tuple(known), today)
+    match format:
+        case "text":
+            from opwright.gate.reports.terminal import write_text
+
+            write_text(standing, stream)
+        case "json":
+            stream.write(report.to_json() + "\n")
+        case "junit":
+            from opwright.gate.reports.junit import write_junit
+
+            write_junit(standing, stream)
+        case "sarif":
+            from opwright.gate.reports.sarif import write_sarif
+
+            write_sarif(standing, places or {}, stream)
+        case "github":
+            from opwright.gate.reports.github import write_commands
+
+            write_commands(standing, places or {}, stream)
+        case "html":
+            from opwright.gate.reports.page import write_page
+
+            write_page(standing, curves, stream)
+        case _:
+            raise ValueError(f"no format {format!r}: there are {', '.join(FORMATS)}")

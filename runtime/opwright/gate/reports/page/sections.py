@@ -1,0 +1,114 @@
+"""The sections below the table: findings with their programs, what was not decided, curves, and what properties ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from opwright.gate.properties import PROPERTIES
+from opwright.gate.reports.baseline import Standing
+from opwright.gate.reports.page.plots import plot
+from opwright.gate.reports.texts import one_line, printable
+from opwright.gate.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from opwright.gate.reports.page.curves import Curve
+
+__all__ = ["Names", "curve_lines", "finding_lines", "hole_lines", "property_lines"]
+
+
+@dataclass(frozen=True)
+class Names:
+    """The targets of links: ids of findings, of reasons, and of properties, which are columns in this order."""
+
+    properties: dict[str, str]
+    findings: dict[Verdict, str]
+    holes: dict[tuple[str, str], str]
+
+    @classmethod
+    def of(cls, standing: Standing) -> Names:
+        """Return names for what a report has; properties in the order of their table, then others."""
+        verdicts = standing.report.verdicts
+        asked = dict.fromkeys(each.property for each in verdicts)
+        ordered = [each.name for each in PROPERTIES if each.name in asked]
+        ordered += [name for name in asked if name not in ordered]
+        holes = dict.fromkeys((each.property, each.why) for each in verdicts if each.verdict == "undecided")
+        return cls(
+            {name: f"property-{index}" for index, name in enumerate(ordered)},
+            {each: f"finding-{index}" for index, each in enumerate(standing.report.findings)},
+            {key: f"hole-{index}" for index, key in enumerate(holes)},
+        )
+
+
+def finding_lines(standing: Standing, names: Names) -> Iterator[str]:
+    """Yield an article for each finding, new ones first, with its program and a button that copies it."""
+    if not names.findings:
+        yield "<p>None.</p>"
+    for verdict in sorted(names.findings, key=lambda each: standing.known_as(each) is not None):
+        known = standing.known_as(verdict)
+        style = ' class="is-known"' if known else ""
+        operator = escape(one_line(verdict.operator))
+        yield f'<article id="{names.findings[verdict]}" data-operator="{operator}"{style}>'
+        asked = f'<a href="#{names.properties[verdict.property]}">{escape(one_line(verdict.property))}</a>'
+        cause = f' <span class="broken">{escape(one_line(verdict.cause))}</span>' if verdict.cause else ""
+        yield f"<h3>{operator} · {asked}{cause}</h3>"
+        yield f"<p>{escape(one_line(verdict.why))}</p>"
+        yield f'<p class="faint">{escape(one_line(f"{verdict.backend} · {verdict.call}").removesuffix(" ·"))}</p>'
+        if known:
+            until = f", until {known.until}" if known.until else ""
+            yield f'<p class="known">known since {escape(known.date + until)}: {escape(one_line(known.reason))}</p>'
+        if verdict.program:
+            program = escape(printable(verdict.program).rstrip("\n"))
+            yield f'<div class="program"><button class="copy">copy</button><pre>{program}</pre></div>'
+        yield "</article>"
+
+
+def hole_lines(standing: Standing, names: Names) -> Iterator[str]:
+    """Yield a table of reasons: how many operators each leaves undecided, and which."""
+    if not names.holes:
+        yield "<p>Everything was decided.</p>"
+        return
+    held_back: dict[tuple[str, str], list[str]] = {key: [] for key in names.holes}
+    for each in standing.report.verdicts:
+        if each.verdict == "undecided":
+            held_back[each.property, each.why].append(each.operator)
+    yield '<div class="scrolled"><table><thead><tr><th class="text">property</th><th class="text">reason</th>'
+    yield "<th>operators</th></tr></thead><tbody>"
+    for key, operators in sorted(held_back.items(), key=lambda item: -len(item[1])):
+        asked, why = key
+        shown = escape(one_line(", ".join(dict.fromkeys(operators))))
+        yield f'<tr id="{names.holes[key]}"><td class="text"><a href="#{names.properties[asked]}">'
+        yield f'{escape(one_line(asked))}</a></td><td class="text why">{escape(one_line(why) or "no reason was given")}'
+        yield f"<details><summary>which</summary>{shown}</details></td><td>{len(operators)}</td></tr>"
+    yield "</tbody></table></div>"
+
+
+def curve_lines(curves: Sequence[Curve]) -> Iterator[str]:
+    """Yield a figure for each curve that has something to be drawn."""
+    drawn = [(curve, picture) for curve in curves if (picture := plot(curve))]
+    if not drawn:
+        yield "<p>None: they are drawn of operators of one Tensor, in the process that has them.</p>"
+        return
+    yield '<p class="faint">Value and gradient in float64; the largest error in float32 beside float64, '
+    yield "relative to the largest value, by the number of elements.</p>"
+    yield '<div class="curves">'
+    for curve, picture in drawn:
+        name = escape(one_line(curve.operator))
+        of = ' <span class="faint">error</span>' if curve.kind == "errors" else ""
+        yield f'<figure data-operator="{name}"><figcaption>{name}{of}</figcaption>{picture}</figure>'
+    yield "</div>"
+
+
+def property_lines(names: Names) -> Iterator[str]:
+    """Yield what each property finds, with an example and the mend."""
+    known = {each.name: each for each in PROPERTIES}
+    for name, id in names.properties.items():
+        yield f'<section class="property" id="{id}"><h3>{escape(one_line(name))}</h3>'
+        if name in known:
+            found = known[name]
+            yield f'<p>{escape(found.title)} <span class="faint">({escape(found.group)})</span></p>'
+            yield f"<p>{escape(found.finds)}</p><pre>{escape(printable(found.example))}</pre>"
+            yield f"<p>{escape(found.mend)}</p>"
+        yield "</section>"

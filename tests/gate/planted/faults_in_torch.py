@@ -1,0 +1,162 @@
+"""Operators of PyTorch with one fault each, and sound ones."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+CAUSES: dict[str, tuple[str, str]] = {}
+
+
+def plant(cause: str = "", kind: str = "", *, mutates: Any = (), fake: Any = torch.empty_like) -> Any:
+    def define(function: Any) -> Any:
+        name = f"planted_t::{function.__name__}"
+        op = torch.library.custom_op(name, function, mutates_args=mutates)
+        if fake is not None:
+            op.register_fake(fake)
+        CAUSES[f"torch:{name}"] = kind, cause
+        return op
+
+    return define
+
+
+@plant("undeclared-write", "mutation")
+def writes(x: Tensor) -> Tensor:
+    x.mul_(2)
+    return x.clone()
+
+
+@plant("undeclared-write", "mutation")
+def writes_nan(x: Tensor) -> Tensor:
+    if x.is_floating_point():
+        x[x.isnan()] = 0
+    return x.clone()
+
+
+@plant("write-not-made", "mutation", mutates={"x"}, fake=None)
+def never_writes(x: Tensor) -> None:
+    x.clone().mul_(2)
+
+
+@plant("undeclared-alias", "alias")
+def itself(x: Tensor) -> Tensor:
+    return x.contiguous()
+
+
+@plant("fake-shape", "fakes", fake=lambda x: x.new_empty(x.shape[:-1]))
+def keeps_last(x: Tensor) -> Tensor:
+    return x.sum(-1, keepdim=True).to(x.dtype)
+
+
+@plant("fake-dtype", "fakes", fake=lambda x: x.new_empty(x.shape, dtype=torch.float32))
+def to_int(x: Tensor) -> Tensor:
+    return torch.ones(x.shape, dtype=torch.int64)
+
+
+@plant("fake-stride", "fakes")
+def row_major(x: Tensor) -> Tensor:
+    return x.clone(memory_format=torch.contiguous_format)
+
+
+@plant("no-fake", "fakes", fake=None)
+def without_fake(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@plant("strides-ignored", "layouts", fake=lambda x: x.new_empty(x.shape))
+def by_storage(x: Tensor) -> Tensor:
+    if x.numel() == 0 or x.dim() == 0:
+        return x.clone(memory_format=torch.contiguous_format)
+    flat = torch.as_strided(x, (1,), (1,))
+    first = x.contiguous().clone()
+    if not x.is_contiguous() and x.stride(-1) != 1:
+        first.view(-1)[-1] = flat[0]
+    return first
+
+
+@plant("unwritten-element", "memory", fake=lambda x: x.new_empty(x.shape))
+def leaves_last(x: Tensor) -> Tensor:
+    out = torch.empty(x.shape, dtype=x.dtype)
+    if x.dim():
+        out[..., :-1] = x[..., :-1]
+    return out
+
+
+@plant("size-limit", "sizes", fake=lambda x: x.new_empty(x.shape))
+def first_1024(x: Tensor) -> Tensor:
+    out = torch.zeros(x.shape, dtype=x.dtype)
+    out.view(-1)[:1024] = x.contiguous().view(-1)[:1024]
+    return out
+
+
+CACHE: dict[Any, Any] = {}
+
+
+@plant("cache-by-shape", "state", fake=lambda x: x.new_empty(x.shape))
+def cached(x: Tensor) -> Tensor:
+    return CACHE.setdefault((tuple(x.shape), x.dtype), x.contiguous().clone()).clone()
+
+
+@plant("global-seed", "state")
+def seeds(x: Tensor) -> Tensor:
+    np.random.seed(0)
+    return x.clone()
+
+
+@plant("global-seed", "state")
+def seeds_torch(x: Tensor) -> Tensor:
+    torch.manual_seed(0)
+    return x.clone()
+
+
+@plant("not-deterministic", "determinism", fake=lambda x: x.new_empty(x.shape))
+def noisy(x: Tensor) -> Tensor:
+    return (x + (torch.rand(()) if x.is_floating_point() else 0)).to(x.dtype).contiguous().clone()
+
+
+@plant("keeps-reference", "state")
+def keeps(x: Tensor) -> Tensor:
+    CACHE[len(CACHE)] = x
+    return x.clone()
+
+
+@plant("refuses-empty", "edges")
+def by_largest(x: Tensor) -> Tensor:
+    first = x.reshape(-1).tolist()[0] if x.dtype != torch.bool else 0
+    return torch.where(x == first, x, x)
+
+
+@plant("judge-patched", "dishonest")
+def patches(x: Tensor) -> Tensor:
+    time.perf_counter = lambda: 0.0
+    return x.clone()
+
+
+@plant("computed-in-float32", "numbers")
+def sine(x: Tensor) -> Tensor:
+    if not x.is_floating_point():
+        raise TypeError("x must be of a floating-point dtype")
+    return torch.sin(x.float()).to(x.dtype)
+
+
+@plant(kind="sound")
+def sound_double(x: Tensor) -> Tensor:
+    return x.clone() if x.dtype == torch.bool else x + x
+
+
+@plant(kind="sound", mutates={"x"}, fake=None)
+def sound_relu(x: Tensor) -> None:
+    if x.is_complex() or x.dtype == torch.bool:
+        raise TypeError("x must be of a real dtype, not bool")
+    x.clamp_(min=0)
+
+
+@plant(kind="sound", fake=lambda x, y: x.new_empty(torch.broadcast_shapes(x.shape, y.shape)))
+def sound_add(x: Tensor, y: Tensor) -> Tensor:
+    if x.dtype != y.dtype:
+        raise TypeError("x and y must have one dtype")
+    return torch.add(x, y).contiguous().clone()
