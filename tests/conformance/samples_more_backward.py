@@ -233,23 +233,10 @@ def convolved() -> Iterator[Sample]:
             weight = make((2, 4 // group, 3, 3), dtype, seed=1)
             grad = make((2, 2, *shape), dtype, seed=2)
             yield sample(grad, x, weight, [2], stride, padding, one, False, none, group, [True] * 3)
-        yield sample(
-            make((2, 3, 11, 13), dtype), x, make((4, 3, 3, 3), dtype), [3], two, none, one, True, none, 1, [True] * 3
-        )
-        line = make((2, 3, 7), dtype)
-        yield sample(
-            make((2, 2, 5), dtype),
-            line,
-            make((2, 3, 3), dtype),
-            None,
-            [1],
-            [0],
-            [1],
-            False,
-            [0],
-            1,
-            [True, True, False],
-        )
+        whole = (two, none, one, True, none, 1, [True] * 3)
+        yield sample(make((2, 3, 11, 13), dtype), x, make((4, 3, 3, 3), dtype), [3], *whole)
+        line, rest = make((2, 3, 7), dtype), ([1], [0], [1], False, [0], 1, [True, True, False])
+        yield sample(make((2, 2, 5), dtype), line, make((2, 3, 3), dtype), None, *rest)
 
 
 def averaged(dims: int) -> Iterator[Sample]:

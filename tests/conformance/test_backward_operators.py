@@ -148,8 +148,11 @@ def test_norms_under_transforms(name: str) -> None:
         of_each = func.vmap(func.grad(loss, argnums=(0, 1)), in_dims=(0, None))(given[0], given[1])
         along = func.jvp(lambda x: loss(x, given[1]), (given[0][0],), (given[2],))
         twice = func.vjp(one, given[0][0])[1](given[2])
+        batch = given[0].clone().requires_grad_()
+        each = func.vmap(func.grad(loss), in_dims=(0, None))(batch, given[1])
+        through = library.autograd.grad((each * given[2]).sum(), [batch])
         over = func.jvp(one, (given[0][0],), (given[2],))
-        return [*of_each, *along, *twice, *over]
+        return [*of_each, *along, *twice, *over, *through]
 
     assert all(map(same, transformed(opwright), transformed(torch)))
 

@@ -156,6 +156,7 @@ def test_table() -> None:
 # Operators with a derivative that `vmap` does not use: it differentiates the operators that they are composed of.
 DIFFERENTIATED_BY_PARTS = {
     "copies": "a view and its copy: both derivatives are those of the view",
+    "gradients": "backward operators: second derivatives of their forward ones go through the same parts",
     "numbers": "their numbers are read: a batch is refused",
     "parts": "the parts have finite derivatives wherever it has: `test_gradients_where_samples_are_equal`",
 }
@@ -192,7 +193,8 @@ def test_what_is_differentiated_by_parts() -> None:
         if DispatchKey.Autograd in one.registrations and one.signature.tensors and kind_of_rule(one) == "decomposed":
             found.add(name)
     copies = {name for name in found if name.partition(".")[0].endswith(("_copy", "_reshape_alias"))}
-    assert found - copies - NUMBERS <= set(PARTS)
+    gradients = {name for name in found - set(PARTS) if name.endswith(("_backward", "_backward_data"))}
+    assert found - copies - gradients - NUMBERS <= set(PARTS)
     assert found >= NUMBERS
 
 

@@ -10,7 +10,7 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.sizes import holds
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels import backward
-from opwright_kernels.gradients.norms import Layout
+from opwright_kernels.gradients.norms import Layout, following_statistics
 from opwright_kernels.plain import dense_arrays
 
 Operand = Any  # a Tensor
@@ -33,11 +33,13 @@ def _by_operators(
     mask: Sequence[bool],
 ) -> Gradients:
     """Return the gradients that `mask` asks for, in the dtypes of what they are of; statistics that do not follow the
-    input are constants."""
+    input are constants. Those that do have its history: outside of `vmap` these steps are what is differentiated."""
     aten = opwright.ops.aten
     mean, rstd = (aten.reshape(each, layout.statistics) for each in (mean, rstd))
-    values = aten.reshape(grad, layout.inner)
-    centred = (aten.reshape(input, layout.inner) - mean) * rstd
+    values, given = aten.reshape(grad, layout.inner), aten.reshape(input, layout.inner)
+    if follows and opwright.is_grad_enabled():
+        mean, rstd = following_statistics(aten.to(given, rstd.dtype), mean, rstd, layout.dims)
+    centred = (given - mean) * rstd
     of_input = of_weight = of_bias = None
     if mask[0]:
         scaled = values if weight is None else values * layout.along(weight)

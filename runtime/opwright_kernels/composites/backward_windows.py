@@ -74,12 +74,17 @@ def convolution_backward(
 
 def reflection_pad_backward(grad_output: Operand, self: Operand, padding: Sizes) -> Operand:
     """Return the gradient of `reflection_pad` over any number of dimensions."""
-    return pad_backward(grad_output, self.shape, padding, "reflect")
+    return _padded_backward(grad_output, self, padding, "reflect")
 
 
 def replication_pad_backward(grad_output: Operand, self: Operand, padding: Sizes) -> Operand:
     """Return the gradient of `replication_pad` over any number of dimensions."""
-    return pad_backward(grad_output, self.shape, padding, "replicate")
+    return _padded_backward(grad_output, self, padding, "replicate")
+
+
+def _padded_backward(grad_output: Operand, self: Operand, padding: Sizes, mode: str) -> Operand:
+    found = pad_backward(grad_output, self.shape, padding, mode)
+    return opwright.ops.aten.clone(found) if found is grad_output else found  # no padding at all
 
 
 # Pooling

@@ -75,8 +75,14 @@ def gradients_of_layer_norm(
     mask: Sequence[bool],
 ) -> Gradients:
     """Return the gradients of `native_layer_norm`; its bias is not needed."""
-    norms: Any = backward_norms if is_array_alone(grad) and is_array_alone(input) else aten
-    found: Gradients = norms.native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, None, mask)
+    arrays = dense_arrays(grad, input, weight, mean, rstd)
+    if arrays is not None:
+        given, x, w, means, rstds = arrays
+        shape = tuple(normalized_shape)
+        parts = backward.layer_norm_gradients(given, x, w, means, rstds, shape, tuple(mask))
+        of_input, of_weight, of_bias = (None if each is None else wrap(each) for each in parts)
+        return of_input, of_weight, of_bias
+    found: Gradients = aten.native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, None, mask)
     return found
 
 
