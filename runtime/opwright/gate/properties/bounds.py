@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -10,10 +11,11 @@ from opwright.gate.cases import Array, Case
 from opwright.gate.comparing import equal, first_difference, shown_error
 from opwright.gate.memory import CAN_GUARD
 from opwright.gate.properties.property import CaseProperty, Problem
+from opwright.gate.references import refusal_of_reference
 from opwright.gate.refusing import says_what_is_demanded
-from opwright.gate.samples import Samples, poisoned
+from opwright.gate.samples import Samples, is_called_as_positions, poisoned
 from opwright.gate.subjects import Subject
-from opwright.testing.arguments import POSITIONS
+from opwright.gate.verdicts import Verdict
 from opwright.testing.checking.calls import results_of
 
 __all__ = ["GuardedArguments", "Positions", "WholeResults"]
@@ -93,21 +95,23 @@ class Positions(CaseProperty):
     mend = "Compare each position with the size, and return an error."
 
     def applies(self, subject: Subject) -> bool | str:
-        """Whether an argument is called as positions are."""
-        names = subject.operator.signature.names
+        """Whether there is an argument that may say positions."""
         places = [each.position for each in subject.operator.signature.tensors]
-        return CAN_GUARD and any(word in names[place] for place in places for word in POSITIONS)
+        return CAN_GUARD and (len(places) > 1 or any(is_called_as_positions(subject, place) for place in places))
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for the first position that is taken: those further away may take for ever."""
+        yield from itertools.islice(super().check(subject, samples), 1)
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls with positions far outside: what they meet is a guarded page."""
         first = samples.first
-        for value in (1 << 40, -(1 << 40), 1 << 20, -(1 << 20)) if first is not None else ():
-            moved = first.converted(lambda a, place, value=value: self._moved(subject, a, place, value))  # type: ignore
+        for value in (1 << 20, -(1 << 20), 1 << 40, -(1 << 40)) if first is not None else ():
+            moved = first.converted(lambda a, place, value=value: self._moved(samples, a, place, value))  # type: ignore
             yield Case(moved.values, "positions outside")
 
-    def _moved(self, subject: Subject, value: Array, place: int, number: int) -> Array:
-        name = subject.operator.signature.names[place]
-        if any(word in name for word in POSITIONS) and value.values.dtype.kind in "iu" and value.values.size:
+    def _moved(self, samples: Samples, value: Array, place: int, number: int) -> Array:
+        if samples.is_position(place) and value.values.dtype.kind in "iu" and value.values.size:
             changed = value.values.copy()
             if abs(number) < np.iinfo(changed.dtype).max and (number > 0 or changed.dtype.kind == "i"):
                 changed.flat[-1] = number
@@ -115,8 +119,11 @@ class Positions(CaseProperty):
         return Array(value.values, "flush to the end" if number > 0 else "flush to the start")
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:
-        """Return nothing: a call that reads there ends its process."""
-        subject.run(case)
+        """Return that the reference refuses what the call takes. (A call that reads there ends its process.)"""
+        answer = subject.run(case)
+        refused = None if subject.reference is None else refusal_of_reference(subject, case)
+        if answer.error is None and isinstance(refused, IndexError):
+            return Problem("unchecked-index", f"it takes a position that the reference refuses: {shown_error(refused)}")
         return None
 
 
