@@ -88,7 +88,7 @@ def _function(module: ModuleType, name: str) -> Callable[..., Any]:
 
 
 def _with_arrays(function: Callable[..., Any], schema: str) -> Callable[..., Any]:
-    """Annotate parameters so that they are given arrays where nothing else is said; return the function."""
+    """Have parameters annotated so that they are given arrays where nothing else is said; return the function."""
     annotations = dict(getattr(function, "__annotations__", {}))
     parameters = list(inspect.signature(function).parameters)
     types = [each.strip().lstrip("*, ") for each in schema[1 : schema.rindex("->")].rpartition(")")[0].split(",")]

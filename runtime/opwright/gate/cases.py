@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from opwright.gate.memory import flush, misaligned, protected
-from opwright.testing.checking.calls import Call
+from opwright.testing import checking
 from opwright_core.tensors.tensor import wrap
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ class Case:
         """Return the case with another value for one argument."""
         return Case((*self.values[:position], value, *self.values[position + 1 :]), note or self.note)
 
-    def call(self, operator: Operator) -> Call:
+    def call(self, operator: Operator) -> checking.Call:
         """Return the call, with Tensors in new memory."""
-        return Call(operator, [_tensors(value) for value in self.values])
+        return checking.Call(operator, [_tensors(value) for value in self.values])
 
     def __str__(self) -> str:
         return f"({', '.join(map(_shown, self.values))})"

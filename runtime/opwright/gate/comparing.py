@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.testing.closeness import TOLERANCES
+from opwright.testing import closeness
 
 __all__ = ["close", "difference", "equal", "first_difference", "shown_error"]
 
@@ -35,7 +35,7 @@ def close(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], factor: flo
         return False
     if found.dtype.kind in "biu" and wanted.dtype.kind in "biu":
         return bool(np.array_equal(found, wanted))
-    rtol, _ = TOLERANCES.get(found.dtype, (1e-7, 1e-7))
+    rtol, _ = closeness.TOLERANCES.get(found.dtype, (1e-7, 1e-7))
     wide = np.complex128 if "c" in (found.dtype.kind, wanted.dtype.kind) else np.float64
     with np.errstate(all="ignore"):
         one, other = found.astype(wide), wanted.astype(wide)

@@ -10,7 +10,7 @@ from typing import Final
 
 from opwright.gate.cases import Case
 from opwright.gate.programs import program
-from opwright.gate.properties.property import Property
+from opwright.gate.properties import Property
 from opwright.gate.shrinking import shrink
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict

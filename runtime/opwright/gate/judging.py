@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from opwright.gate.cases import Case
-from opwright.gate.properties import PROPERTIES, Property
-from opwright.gate.properties.property import Problem
-from opwright.gate.properties.values import expected
+from opwright.gate.properties import PROPERTIES, Problem, Property, expected
 from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.states import Snapshot
@@ -51,6 +49,7 @@ def judge(
         return sum(samples.refused.values())
     for number, each in enumerate(properties[start:], start):
         board.property = number
+        board.touch()
         for verdict in asked(each, subject, samples):
             tell(verdict)
     return sum(samples.refused.values())

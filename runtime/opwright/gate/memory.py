@@ -59,7 +59,7 @@ def misaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def poison(byte: int, sizes: list[int]) -> None:
-    """Fill what memory of these sizes in bytes will next be taken from: blocks that were freed, and new ones."""
+    """Write a byte all over what memory of these sizes is next taken from: freed blocks, and new ones."""
     if CAN_GUARD:
         _libc.mallopt(_PERTURB, ~byte & 0xFF)  # 0 for 0xFF: nothing is filled
     for size in {*sizes}:

@@ -18,7 +18,7 @@ _REFERENCES: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def reference(name: str, function: Callable[..., Any] | None = None) -> Any:
-    """Declare what an operator computes: a function of its arguments, in order, that is given and returns NumPy arrays.
+    """Say what an operator computes: a function of its arguments, in order, that is given and returns NumPy arrays.
 
     `name` is qualified, `"mylib::scale"`. Floating-point arguments come in float64 (complex ones in complex128), so
     that the function can be the plain formula. Without `function` it is a decorator. What an operator writes to, the

@@ -20,14 +20,14 @@ _DEMANDS: Final = re.compile(
 )
 # Errors of Python itself that say what went wrong in a kernel, and not what it demands.
 _SLIPS: Final = (
-    AttributeError, AssertionError, KeyError, NameError, ZeroDivisionError, RecursionError, MemoryError, StopIteration,
+    AttributeError, AssertionError, KeyError, NameError, ZeroDivisionError, RecursionError, StopIteration,
 )  # fmt: skip
 
 
 def says_what_is_demanded(error: Exception, names: tuple[str, ...] = ()) -> bool:
     """Whether an error is a refusal: somebody raised it on purpose, and its message says what would be right, or names
     an argument. An axis that is none is named by NumPy."""
-    if isinstance(error, np.exceptions.AxisError | NotImplementedError):
+    if isinstance(error, np.exceptions.AxisError | NotImplementedError | MemoryError):
         return True
     text = str(error)
     if isinstance(error, _SLIPS) and not (isinstance(error, AssertionError) and _DEMANDS.search(text)):

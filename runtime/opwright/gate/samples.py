@@ -20,8 +20,7 @@ from opwright.gate.memory import poison
 from opwright.gate.refusing import cause_of
 from opwright.gate.states import Snapshot
 from opwright.gate.subjects import Subject
-from opwright.testing.arguments import POSITIONS, declared_dtypes, draw
-from opwright.testing.sampler import DTYPES
+from opwright.testing import arguments, sampler
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_, float32, float64, int64
 from opwright_core.errors import ArgumentError
 from opwright_core.tensors.tensor import Tensor
@@ -53,8 +52,8 @@ class Samples:
     def bases(self) -> dict[DType, Case]:
         """Return a call for each dtype that is taken, row-major, without a size of 0."""
         operator = self.subject.operator
-        listed = declared_dtypes(operator)
-        wanted = listed or DTYPES if operator.signature.tensors else DTYPES[:1]
+        listed = arguments.declared_dtypes(operator)
+        wanted = listed or sampler.DTYPES if operator.signature.tensors else sampler.DTYPES[:1]
         found = {dtype: self._search(dtype, self.seed) for dtype in wanted}
         if not any(found.values()):  # the fake kernel may be wrong
             found = {dtype: self._search(dtype, self.seed, by_fakes=False) for dtype in wanted[:2]}
@@ -230,14 +229,14 @@ class Samples:
 
     def _drawn(self, dtype: DType, random: Random) -> Case:
         operator = self.subject.operator
-        args, kwargs = draw(operator, dtype, "contiguous", random)
+        args, kwargs = arguments.draw(operator, dtype, "contiguous", random)
         bound = operator.signature.bind(tuple(args), kwargs)
         return Case(tuple(map(_as_arrays, bound)))
 
 
 def is_called_as_positions(subject: Subject, place: int) -> bool:
     """Whether an argument has a name that positions have."""
-    return any(word in subject.operator.signature.names[place] for word in POSITIONS)
+    return any(word in subject.operator.signature.names[place] for word in arguments.POSITIONS)
 
 
 def poisoned(subject: Subject, case: Case, byte: int, sizes: list[int]) -> Any:

@@ -17,8 +17,7 @@ from opwright.gate.references import reference_of
 from opwright.gate.watching import note
 from opwright.inspection.errors import missing
 from opwright.tags import Tag
-from opwright.testing.checking.calls import Call, drawing_again, results_of
-from opwright.testing.checking.declared import Declared
+from opwright.testing import checking
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
@@ -30,7 +29,7 @@ __all__ = ["Answer", "Subject", "subjects_of"]
 class Answer(NamedTuple):
     """The outcome of one call: its result and the call that was made, or what it raised."""
 
-    call: Call
+    call: checking.Call
     result: Any
     error: Exception | None
 
@@ -39,7 +38,7 @@ class Answer(NamedTuple):
         """Return the arrays of results and of what was written, with their names, copied."""
         if self.error is not None:
             return []
-        found = [*results_of(self.call.operator, self.result), *self.call.written]
+        found = [*checking.results_of(self.call.operator, self.result), *self.call.written]
         return [(each.name, np.array(each.tensor.numpy(force=True))) for each in found]
 
 
@@ -60,9 +59,9 @@ class Subject:
         return bool({Tag.nondeterministic_seeded} & set(self.operator.tags))
 
     @property
-    def declared(self) -> Declared:
+    def declared(self) -> checking.Declared:
         """Return the alias sets of arguments and results."""
-        return Declared(self.operator)
+        return checking.Declared(self.operator)
 
     @property
     def reference(self) -> Callable[..., Any] | None:
@@ -81,13 +80,13 @@ class Subject:
         call = case.call(self.operator)
         return self.run_call(call)
 
-    def run_call(self, call: Call) -> Answer:
+    def run_call(self, call: checking.Call) -> Answer:
         """Return what a call gives that has been made already."""
         with warnings.catch_warnings(), no_grad(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
                 if self.draws_random_numbers:
-                    with drawing_again(call):
+                    with checking.drawing_again(call):
                         return Answer(call, call(), None)
                 return Answer(call, call(), None)
             except Exception as error:

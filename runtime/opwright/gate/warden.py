@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import mmap
 import os
 import pickle
+import resource
 import select
 import signal
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from opwright.gate.deaths import death
@@ -32,6 +35,7 @@ __all__ = ["Task", "main"]
 
 _MOST_DEATHS: Final = 3  # of one operator, then nothing more is asked
 _POLL: Final = 0.05
+_MEMORY: Final = 1 << 30  # bytes that a process may take
 _ERROR: Final = 87  # exit status of a process in which the gate raised
 
 
@@ -89,6 +93,7 @@ def _be_child(run: Any) -> None:
         for number in (0, 1, 2):
             os.dup2(nowhere, number)
         gc.disable()
+        _limit_memory()
         run()
         status = 0
     except Exception:
@@ -97,6 +102,15 @@ def _be_child(run: Any) -> None:
         status = 86
     finally:
         os._exit(status)
+
+
+def _limit_memory() -> None:
+    """Let this process take some memory more, and no machine's: what asks for it is refused."""
+    try:
+        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * mmap.PAGESIZE
+        resource.setrlimit(resource.RLIMIT_AS, (held + _MEMORY, held + _MEMORY))
+    except (OSError, ValueError):
+        pass
 
 
 def _judge(subject: Subject, task: Task, start: int, board: Board, sending: int) -> None:
@@ -134,7 +148,7 @@ def main() -> None:
 
 
 def _warm_up(task: Task) -> None:
-    """Judge operators here: what each process would load by itself is then loaded."""
+    """Run all properties here: what each process would load by itself is then loaded."""
     known = custom_op("opwright_gate::known", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
     known.register_fake(lambda x: x * 2)
     known.register_autograd(lambda _, gradient: gradient * 2)

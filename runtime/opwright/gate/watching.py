@@ -34,6 +34,10 @@ class Board:
         self._memory[_HEAD : _HEAD + len(text)] = text
         self._memory[:_HEAD] = b"".join(each.to_bytes(8, "little") for each in (count, self.property, len(text)))
 
+    def touch(self) -> None:
+        """Note that something else is begun: the time of a call begins anew."""
+        self._memory[:8] = (self.count + 1).to_bytes(8, "little")
+
     def read(self) -> tuple[int, int, Any]:
         """Return how many calls were noted, the property that was asked, and the last call, None where it is not
         known."""

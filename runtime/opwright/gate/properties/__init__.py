@@ -9,14 +9,14 @@ from opwright.gate.properties.gradients import Gradients
 from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpatched
 from opwright.gate.properties.layouts import Layouts
 from opwright.gate.properties.memory_use import Memory
-from opwright.gate.properties.property import Property
+from opwright.gate.properties.property import Problem, Property
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
 from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
 from opwright.gate.properties.transforms import Autocast, Batches, Traced
-from opwright.gate.properties.values import Precision, Values
+from opwright.gate.properties.values import Precision, Values, expected
 
-__all__ = ["PROPERTIES", "Property"]
+__all__ = ["PROPERTIES", "Problem", "Property", "expected"]
 
 PROPERTIES: Final[tuple[Property, ...]] = (
     Stateless(),  # first: it asks what the first call gave

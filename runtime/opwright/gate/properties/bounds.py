@@ -16,7 +16,7 @@ from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples, is_called_as_positions, poisoned
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.checking.calls import results_of
+from opwright.testing import checking
 
 __all__ = ["GuardedArguments", "Positions", "WholeResults"]
 
@@ -163,7 +163,7 @@ class WholeResults(CaseProperty):
         plain = subject.run(case)
         if plain.error is not None:
             return None
-        sizes = [each.tensor.array.nbytes for each in results_of(subject.operator, plain.result)]
+        sizes = [each.tensor.array.nbytes for each in checking.results_of(subject.operator, plain.result)]
         found = []
         for byte in (0x5B, 0x5B, 0xA4):
             found.append(poisoned(subject, case, byte, sizes))

@@ -20,7 +20,7 @@ _CAUSES = {
 
 
 class Edges(CaseProperty):
-    """What the fake kernel takes and the operator does not."""
+    """Calls that the fake kernel takes and the operator does not."""
 
     name, title, group = "takes-edges", "Takes empty, 0-d, None, other lengths", "schema"
     finds = (

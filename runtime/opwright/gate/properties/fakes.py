@@ -14,8 +14,7 @@ from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.symbolic import ShapeEnv
-from opwright.testing.checking.comparison import difference
-from opwright.testing.checking.fakes import may_refuse
+from opwright.testing import checking
 
 __all__ = ["Fakes", "SymbolicFakes"]
 
@@ -117,14 +116,14 @@ def _problem(subject: Subject, case: Case, fake: Answer, real: Answer, env: Shap
         if subject.is_missing(fake.error):
             return Problem("no-fake", "it has no fake kernel: nobody can say what its result looks like without data")
         if isinstance(fake.error, DataDependentOutputError | DynamicOutputShapeError):
-            if may_refuse(subject.operator, fake.error, env):
+            if checking.may_refuse(subject.operator, fake.error, env):
                 return None
             return Problem("fake-reads-data", f"its fake kernel reads data: {shown_error(fake.error)}")
         if env is None and says_what_is_demanded(fake.error, subject.operator.signature.names):
             return None  # (the operator takes more than it promises)
         kind = "symbolic sizes" if env is not None else "what the operator takes"
         return Problem("fake-raises", f"its fake kernel raises with {kind}: {shown_error(fake.error)}")
-    text = difference(fake.call, fake.result, real.call, real.result, env)
+    text = checking.difference(fake.call, fake.result, real.call, real.result, env)
     if text is None:
         return None
     start = text.partition(" ")[0].lower()

@@ -19,7 +19,7 @@ from opwright.gate.samples import Samples
 from opwright.gate.states import patched_at_import
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.checking.calls import results_of
+from opwright.testing import checking
 
 __all__ = ["Finished", "NothingHidden", "Own", "Unpatched"]
 
@@ -44,7 +44,9 @@ class Finished(Property):
             call = case.call(subject.operator)
             answer = subject.run_call(call)
             if answer.error is None:
-                tensors = [each.tensor for each in (*results_of(subject.operator, answer.result), *call.operands)]
+                tensors = [
+                    each.tensor for each in (*checking.results_of(subject.operator, answer.result), *call.operands)
+                ]
                 held.append((case, tensors, _hashes(tensors)))
         time.sleep(_WAIT)
         for case, tensors, before in held:

@@ -10,6 +10,7 @@ from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.tags import Tag
 
 __all__ = ["Layouts"]
 
@@ -26,8 +27,13 @@ class Layouts(CaseProperty):
     name, title, group = "layouts-do-not-matter", "Layouts do not matter", "layouts"
     finds = "A call that gives other values, or raises, when its arguments lie otherwise in memory."
     example = "def kernel(x): return np.frombuffer(x.data, x.dtype).reshape(x.shape) * 2  # C order assumed"
-    compares_values = True
     mend = "Go by `x.strides`, or copy first: `np.ascontiguousarray(x)`."
+    compares_values = True
+
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether the operator's meaning is no layout."""
+        is_of_layout = Tag.inplace_view in subject.operator.tags or "as_strided" in subject.name
+        return "what it means is a layout" if is_of_layout else True
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls in each layout: all arrays so, then each alone."""

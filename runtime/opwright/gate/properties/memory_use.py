@@ -15,7 +15,7 @@ from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.checking.calls import results_of
+from opwright.testing import checking
 
 __all__ = ["Memory"]
 
@@ -118,7 +118,7 @@ def _held(subject: Subject, case: Case) -> str:
         return ""
     names = [each.name for each in call.operands]
     arrays = [weakref.ref(each.tensor.array) for each in call.operands]
-    results = results_of(subject.operator, answer.result)
+    results = checking.results_of(subject.operator, answer.result)
     names += [each.name for each in results]
     arrays += [weakref.ref(each.tensor.array) for each in results]
     del call, answer, results

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from opwright.gate.programs import program
 from opwright.gate.shrinking import shrink
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from opwright.gate.samples import Samples
     from opwright.gate.subjects import Subject
 
-__all__ = ["CaseProperty", "Problem", "Property"]
+__all__ = ["SECONDS", "CaseProperty", "Problem", "Property"]
+
+SECONDS: Final = 0.5  # of this process, for one property: slow operators are asked with fewer calls
 
 
 class Problem(NamedTuple):
@@ -84,7 +87,10 @@ class CaseProperty(Property):
             yield self.undecided(subject, samples.why_unstable, "not-comparable")
             return
         seen = set()
+        until = time.process_time() + SECONDS
         for case in self.cases(subject, samples):
+            if time.process_time() > until:  # (small calls come first)
+                return
             problem = self.problem(subject, case)
             if problem is None or problem.cause in seen:
                 continue

@@ -16,9 +16,7 @@ from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.gate.verdicts import Verdict
 from opwright.tags import Tag
-from opwright.testing.checking.calls import Operand, results_of
-from opwright.testing.checking.kernel_answers import shared_answers
-from opwright.testing.checking.observing import Contents
+from opwright.testing import checking
 from opwright.view_layouts import share_memory
 from opwright_core.dispatch.package.declarations import REQUIRED
 
@@ -50,7 +48,7 @@ class Writes(CaseProperty):
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return the argument that was written to, or the memory beside it."""
         call = case.call(subject.operator)
-        contents, around = Contents(call.operands), [_base_bytes(each) for each in call.operands]
+        contents, around = checking.Contents(call.operands), [_base_bytes(each) for each in call.operands]
         subject.run_call(call)
         names = subject.operator.signature.names
         for operand in contents.changed():
@@ -72,7 +70,7 @@ class Writes(CaseProperty):
         return None
 
 
-def _base_bytes(operand: Operand) -> bytes:
+def _base_bytes(operand: checking.Operand) -> bytes:
     """Return the whole memory that an array is a part of."""
     array = operand.tensor.array
     while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
@@ -80,7 +78,7 @@ def _base_bytes(operand: Operand) -> bytes:
     return array.tobytes() if isinstance(array, np.ndarray) else b""
 
 
-def _gaps(operand: Operand, whole: bytes) -> bytes:
+def _gaps(operand: checking.Operand, whole: bytes) -> bytes:
     """Return the memory around and between the elements of an array, in bytes."""
     array = operand.tensor.array
     base = array
@@ -115,7 +113,7 @@ class DeclaredWrites(Property):
         seen: set[int] = set()
         for case in _memory_cases(subject, samples):
             call = case.call(subject.operator)
-            contents = Contents(call.operands)
+            contents = checking.Contents(call.operands)
             if subject.run_call(call).error is None:
                 changed |= {each.position for each in contents.changed()}
                 seen |= {each.position for each in call.operands if each.tensor.numel()}
@@ -154,13 +152,13 @@ class Aliases(CaseProperty):
         found = _alias_problem(subject, answer)
         if found is not None:
             return found
-        told = next(iter(shared_answers(case.call(subject.operator), declared)), None)
+        told = next(iter(checking.shared_answers(case.call(subject.operator), declared)), None)
         return None if told is None else Problem("undeclared-alias", told.partition("\n")[0])
 
 
 def _alias_problem(subject: Subject, answer: Answer) -> Problem | None:
     declared, operands = subject.declared, answer.call.operands
-    results = results_of(subject.operator, answer.result)
+    results = checking.results_of(subject.operator, answer.result)
     for result in results:
         met = [each for each in operands if share_memory(result.tensor, each.tensor)]
         may = [each for each in operands if declared.may_share(result.position, each.position)]

@@ -18,7 +18,7 @@ from opwright.gate.samples import Samples, poisoned
 from opwright.gate.states import CAUSES, Snapshot, unusual
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.checking.calls import Call
+from opwright.testing import checking
 from opwright_core.tensors.tensor import wrap
 
 __all__ = ["Deterministic", "LeavesNothing", "Stateless", "Threads"]
@@ -178,13 +178,13 @@ def _first_answer(subject: Subject, case: Case) -> Any:
     return fresh_outputs(subject, case)
 
 
-def _held(subject: Subject, case: Case) -> tuple[Call, list[np.ndarray[Any, Any]]]:
+def _held(subject: Subject, case: Case) -> tuple[checking.Call, list[np.ndarray[Any, Any]]]:
     """Return the call and its arrays."""
     call = case.call(subject.operator)
     return call, [each.tensor.array for each in call.operands]
 
 
-def _rewritten(subject: Subject, case: Case, arrays: list[np.ndarray[Any, Any]], _: Case) -> Call:
+def _rewritten(subject: Subject, case: Case, arrays: list[np.ndarray[Any, Any]], _: Case) -> checking.Call:
     """Return the call on memory that another call had, with its own values in it."""
     left = iter(arrays)
 
@@ -195,7 +195,7 @@ def _rewritten(subject: Subject, case: Case, arrays: list[np.ndarray[Any, Any]],
             return wrap(array)
         return [convert(item) for item in value] if isinstance(value, list | tuple) else value
 
-    return Call(subject.operator, [convert(value) for value in case.values])
+    return checking.Call(subject.operator, [convert(value) for value in case.values])
 
 
 def _other_values(value: Array, _: int) -> Array:

@@ -12,15 +12,12 @@ from opwright.batching.tables import REGISTERED
 from opwright.func import vmap
 from opwright.gate.cases import Case
 from opwright.gate.comparing import close, shown_error
-from opwright.gate.properties.gradients import has_formula, leaves
+from opwright.gate.properties.gradient_calls import has_formula, leaves
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.checking.calls import Call, results_of
-from opwright.testing.checking.comparison import difference
-from opwright.testing.checking.dynamic import check_dynamic
-from opwright.testing.checking.vmap import check_vmap
+from opwright.testing import checking
 from opwright_core.arrays.dtypes import bfloat16, float16, float32
 from opwright_core.tensors.tensor import Tensor, wrap
 
@@ -53,7 +50,7 @@ class Batches(_OfOurs):
         """Yield a verdict where a rule is wrong."""
         for case in [*samples.some, *samples.more]:
             try:
-                check_vmap(case.call(subject.operator))
+                checking.check_vmap(case.call(subject.operator))
             except Exception as error:
                 yield self.broken(subject, case, Problem("vmap-wrong", str(error).partition("\n")[0]))
                 return
@@ -87,8 +84,8 @@ def _two_levels(subject: Subject, case: Case) -> str | None:
             return f"two levels of vmap, the inner at {dim}, raise: {shown_error(error)}"
         for i in (0, 1):
             for j in (0, 1):
-                wanted = results_of(subject.operator, results[i][j])
-                got = results_of(subject.operator, found)
+                wanted = checking.results_of(subject.operator, results[i][j])
+                got = checking.results_of(subject.operator, found)
                 for got_one, want in zip(got, wanted, strict=True):
                     if not close(got_one.tensor.numpy(force=True)[i, j], want.tensor.numpy(force=True)):
                         return f"two levels of vmap, the inner at {dim}, give another {want.name}"
@@ -120,13 +117,13 @@ class Autocast(_OfOurs):
                 continue
             if fake.error is not None:
                 continue
-            text = difference(fake.call, fake.result, real.call, real.result, None)
+            text = checking.difference(fake.call, fake.result, real.call, real.result, None)
             if text is not None:
                 yield self.broken(subject, case, Problem("autocast-dtype", f"in autocast to {dtype}: {text}"))
                 return
 
 
-def _call(subject: Subject, case: Case) -> Call:
+def _call(subject: Subject, case: Case) -> checking.Call:
     """Return the call, with a backward pass if there is a formula."""
     is_recorded = not subject.operator.signature.written and has_formula(subject, case)
     return leaves(subject, case) if is_recorded else case.call(subject.operator)
@@ -149,7 +146,7 @@ class Traced(_OfOurs):
             if subject.fake(case).error is not None:
                 continue
             try:
-                check_dynamic(_call(subject, case))
+                checking.check_dynamic(_call(subject, case))
             except Exception as error:
                 text = str(error).partition("\n")[0]
                 if isinstance(error, NotImplementedError) or "not implemented" in text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -12,16 +13,16 @@ import numpy as np
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import first_difference, shown_error
 from opwright.gate.properties.fakes import broadcast
-from opwright.gate.properties.property import CaseProperty, Problem, Property
+from opwright.gate.properties.property import SECONDS, CaseProperty, Problem, Property
 from opwright.gate.references import given_by_reference
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.testing.closeness import TOLERANCES
+from opwright.testing import closeness
 from opwright_core.arrays.dtypes import bfloat16, float16, float32, float64
 
-__all__ = ["Precision", "Values"]
+__all__ = ["Precision", "Values", "expected"]
 
 _CAUSES: Final = {
     "NaN": "nan-lost", "mixed": "infinity-or-zero", "large": "overflow", "tiny": "unstable-formula",
@@ -192,7 +193,7 @@ def _integers_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> 
 
 
 def _floats_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case: Case, count: int) -> Any:
-    rtol, _ = TOLERANCES.get(found.dtype, (1e-7, 1e-7))
+    rtol, _ = closeness.TOLERANCES.get(found.dtype, (1e-7, 1e-7))
     wide = np.complex128 if found.dtype.kind == "c" else np.float64
     one, other = found.astype(wide), want.astype(wide)
     rounded = want.astype(found.dtype).astype(wide) if want.dtype.kind in "fc" else other
@@ -270,8 +271,9 @@ class Precision(Property):
                 return
 
     def _in_low(self, subject: Subject, wide: Case, dtype: Any) -> Iterator[Verdict]:
+        until = time.process_time() + SECONDS / 4
         for size in wide.sizes:
-            for grown in wide.grown({size: 4097}):
+            for grown in wide.grown({size: 4097}) if time.process_time() < until else ():
                 low = grown.converted(lambda a, p: _cast(drawn(a.values.shape, np.float64, p + 1), a, dtype))
                 high = low.converted(lambda a, _: _cast(a, a, float64))
                 found, wanted = subject.run(low), subject.run(high)
@@ -298,7 +300,7 @@ def _is_far(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], dtype: An
     """Whether most elements are off by far more than rounding the result does, in float: no jump of a step function."""
     if found.dtype != dtype or wanted.dtype != np.float64 or found.shape != wanted.shape or not found.size:
         return False
-    rtol = TOLERANCES[np.dtype(dtype)][0] if np.dtype(dtype) in TOLERANCES else 1e-3
+    rtol = closeness.TOLERANCES[np.dtype(dtype)][0] if np.dtype(dtype) in closeness.TOLERANCES else 1e-3
     with np.errstate(all="ignore"):
         one = found.astype(np.float64)
         usable = np.isfinite(wanted) & np.isfinite(one) & (np.abs(wanted) > 1e-3)
