@@ -19,13 +19,17 @@ def entries() -> str:
             parts.append(f"### {group.capitalize()}\n")
         parts.append(
             f"**`{each.name}`**: {_small(each.title)}. Finds: {_small(each.finds)}\n\n"
-            f"```python excerpt\n{each.example}\n```\n\n{each.mend}\n"
+            f"```{_language(each.example)}\n{each.example}\n```\n\n{each.mend}\n"
         )
     return "\n".join(parts)
 
 
 def _small(text: str) -> str:
     return text[0].lower() + text[1:] if not text.startswith("None") and not text.startswith("vmap") else text
+
+
+def _language(example: str) -> str:
+    return "c" if example.rstrip().endswith((";", "}")) or "; i" in example else "python excerpt"
 
 
 if __name__ == "__main__":

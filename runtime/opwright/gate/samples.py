@@ -7,7 +7,7 @@ the shapes, then the operator. One accepted shape is enough: layouts and sizes a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from random import Random
 from typing import Any, Final
@@ -30,6 +30,7 @@ __all__ = ["Samples", "is_called_as_positions", "poisoned"]
 _TRIES: Final = 50  # for one sample
 _EQUAL: Final = 8  # errors of one text: no draw helps
 _OF_DTYPE: Final = 2  # of them about the dtype
+_REPEATING: Final = ("::put", "index_put", "scatter", "unpool", "index_copy")
 _LATER: Final = 20  # further tries for a rich one
 _MORE: Final = 4  # other calls of the dtype that comes first
 
@@ -54,10 +55,27 @@ class Samples:
         operator = self.subject.operator
         listed = arguments.declared_dtypes(operator)
         wanted = listed or sampler.DTYPES if operator.signature.tensors else sampler.DTYPES[:1]
-        found = {dtype: self._search(dtype, self.seed) for dtype in wanted}
+        found: dict[DType, Case | None] = {}
+        for dtype in wanted:
+            found[dtype] = self._like(found, dtype)
         if not any(found.values()):  # the fake kernel may be wrong
             found = {dtype: self._search(dtype, self.seed, by_fakes=False) for dtype in wanted[:2]}
         return {dtype: case for dtype, case in found.items() if case is not None}
+
+    def _like(self, found: Mapping[DType, Case | None], dtype: DType) -> Case | None:
+        """Return the call of a dtype that was found in another dtype, or another one if that is refused for another
+        reason than the dtype."""
+        known = next(((each, case) for each, case in found.items() if case is not None), None)
+        if known is None:
+            return self._search(dtype, self.seed)
+        case = known[1].converted(
+            lambda a, place: drawn(a.values.shape, dtype, self.seed + place) if a.values.dtype == known[0] else a
+        )
+        error = self._refusal(case, by_fakes=True)
+        if error is None:
+            return case
+        self.refused[f"{type(error).__name__}: {error}"] += 1
+        return None if str(dtype) in str(error) or "dtype" in str(error) else self._search(dtype, self.seed)
 
     @cached_property
     def first(self) -> Case | None:
@@ -94,6 +112,8 @@ class Samples:
         writes some."""
         if self.subject.draws_random_numbers:
             return "it draws random numbers"
+        if any(word in self.subject.name for word in _REPEATING):
+            return "positions may be drawn twice, and then nobody says which value is written last"
         for case in self.some:
             sizes = [array.nbytes for _, array in self.subject.run(case).outputs]
             found = [poisoned(self.subject, case, byte, sizes) for byte in (0x5B, 0x5B, 0xA4)]
@@ -180,7 +200,8 @@ class Samples:
             errors[text] += 1
             of_dtype = of_dtype + 1 if str(dtype) in text or "dtype" in text else 0
             is_tried = number >= 2 * len(self._patterns)
-            if found is None and is_tried and (of_dtype >= _OF_DTYPE or errors[text] >= _EQUAL):
+            is_alone = len(self.subject.operator.signature.tensors) == 1
+            if found is None and ((is_tried and errors[text] >= _EQUAL) or of_dtype >= _OF_DTYPE * (2 - is_alone)):
                 return None
         return found
 

@@ -118,13 +118,14 @@ class Subject:
     def is_missing(self, error: Exception | None) -> bool:
         """Whether an error says that there is no fake kernel."""
         if self.origin == "torch" and isinstance(error, RuntimeError):
-            return "no fake impl registered" in str(error) or "'Meta' backend" in str(error)
+            return any(text in str(error) for text in _NO_META)
         if not isinstance(error, DispatchError):
             return False
         return str(error) == str(missing(self.operator, DispatchKey.Meta, 0)) or "fake kernel" in str(error)
 
 
 _TORCH: Final = "torch:"
+_NO_META: Final = ("no fake impl registered", "no fake impl or Meta kernel", "'Meta' backend")
 
 
 def subjects_of(target: str, modules: tuple[str, ...] = ()) -> Iterator[Subject]:

@@ -42,20 +42,21 @@ class _Draw:
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         operator = self._operator
-        args, kwargs = [], {}
+        args, kwargs, is_short = [], {}, False
         for position, (name, text, _, default, is_keyword_only) in enumerate(operator.arguments):
             keeps_default = default is not REQUIRED and self._random.random() < (0.7 if "Tensor" in text else 0.5)
             if is_keyword_only:
                 if not keeps_default:
                     kwargs[name] = self._value(name, text, default)
-            elif keeps_default and position >= self._fewest():
-                break
+            elif is_short or (keeps_default and position >= self._fewest()):
+                is_short = True  # the rest have their defaults; what is required by name comes yet
             else:
                 args.append(default if keeps_default else self._value(name, text, default))
         return args, kwargs
 
     def _fewest(self) -> int:
-        return sum(argument.default is REQUIRED for argument in self._operator.arguments)
+        positional = [each for each in self._operator.arguments if not each.is_keyword_only]
+        return sum(argument.default is REQUIRED for argument in positional)
 
     def _first_shape(self) -> tuple[int, ...]:
         if self._situation == "0-dim":

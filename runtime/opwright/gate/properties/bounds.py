@@ -132,7 +132,7 @@ class WholeResults(CaseProperty):
 
     name, title, group = "results-are-whole", "Writes every element of its results", "bounds"
     finds = "An element of a result that nobody wrote: it is what the memory held before."
-    example = "out = np.empty_like(x); out[:-1] = x[1:]; return out  # the last element is anything"
+    example = "out = np.empty_like(x)\nout[:-1] = x[1:]\nreturn out  # the last element is anything"
     mend = "Write each element, or begin with `np.zeros`."
 
     def applies(self, subject: Subject) -> bool | str:

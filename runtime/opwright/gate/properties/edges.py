@@ -26,7 +26,7 @@ class Edges(CaseProperty):
     finds = (
         "A call that the declaration and the fake kernel take and the kernel does not, without saying what it demands."
     )
-    example = "def kernel(x): return x / x.max()  # raises for an empty x"
+    example = "def kernel(x):\n    return x / x.max()  # raises for an empty x"
     mend = "Handle it, or refuse it in the fake kernel and the kernel, with a message that says what is demanded."
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
@@ -73,7 +73,7 @@ class NegativeDims(CaseProperty):
 
     name, title, group = "negative-dims", "Counts negative dimensions from the end", "schema"
     finds = "An operator for which dimension -1 is another than the last one."
-    example = "def kernel(x, dim): return x.sum(tuple(range(dim, x.ndim)))"
+    example = "def kernel(x, dim):\n    return x.sum(tuple(range(dim, x.ndim)))"
     mend = "Add the number of dimensions to a negative one first."
 
     def applies(self, subject: Subject) -> bool | str:
@@ -91,6 +91,8 @@ class NegativeDims(CaseProperty):
         """Return how the call with the same dimension from the start differs."""
         position = int(case.note.split()[-1])
         dims = case.arrays[0].values.ndim
+        if subject.refusal(case.with_value(position, dims)) is None:
+            dims += 1  # (it counts in a result of one dimension more)
         wanted = subject.run(case.with_value(position, dims - 1))
         if wanted.error is not None:
             return None

@@ -30,7 +30,7 @@ class Fakes(CaseProperty):
 
     name, title, group = "fake-is-true", "Fakes say what results look like", "fakes"
     finds = "A fake kernel that is missing, or says another shape, dtype, stride, device or sharing than there is."
-    example = "@op.register_fake\ndef _(x): return opwright.empty_like(x)  # and the result is always row-major"
+    example = "@op.register_fake\ndef _(x):\n    return opwright.empty_like(x)  # and the result is always row-major"
     mend = "Make the fake's result as the kernel makes it: `x.new_empty(shape)`, strides included."
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
@@ -80,7 +80,7 @@ class SymbolicFakes(CaseProperty):
 
     name, title, group = "fake-is-symbolic", "Fakes work with symbolic sizes", "fakes"
     finds = "A fake kernel that raises with symbolic sizes, or says another shape or dtype for them."
-    example = "@op.register_fake\ndef _(x): return opwright.empty(int(x.shape[0]) * 2)  # a number for a symbol"
+    example = "@op.register_fake\ndef _(x):\n    return opwright.empty(int(x.shape[0]) * 2)  # a number for a symbol"
     mend = "Compute with `x.shape` as it is: no int(), no comparison that fixes a size."
 
     def applies(self, subject: Subject) -> bool | str:

@@ -47,7 +47,7 @@ class Gradients(Property):
 
     name, title, group = "gradients-are-right", "Gradients are right", "gradients"
     finds = "A gradient that is wrong, unconnected, of another dtype or shape, or wrong for some incoming gradient."
-    example = "def backward(ctx, g): return g.numpy().ravel() * 2  # g may lie otherwise"
+    example = "def backward(ctx, g):\n    return g.numpy().ravel() * 2  # g may lie otherwise"
     mend = "See the program; save what the formula reads by `ctx.save_for_backward`."
 
     def applies(self, subject: Subject) -> bool | str:

@@ -34,7 +34,7 @@ class Finished(Property):
 
     name, title, group = "finished-at-return", "The work is done at return", "honesty"
     finds = "A result that is another some time after the call returned: a thread still writes it."
-    example = "threading.Thread(target=lambda: np.sin(x, out=out)).start(); return out"
+    example = "threading.Thread(target=lambda: np.sin(x, out=out)).start()\nreturn out"
     mend = "Wait for the work before returning."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
@@ -76,7 +76,7 @@ class Own(Property):
 
     name, title, group = "computes-itself", "Computes, and does not call the reference", "honesty"
     finds = "A kernel that calls the reference which it is to be compared with, also where an exception hides it."
-    example = "def kernel(x):\n    try: return fast(x)\n    except Exception: return reference(x)"
+    example = "def kernel(x):\n    try:\n        return fast(x)\n    except Exception:\n        return reference(x)"
     mend = "Compute it, or raise."
 
     def applies(self, subject: Subject) -> bool | str:

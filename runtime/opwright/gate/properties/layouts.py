@@ -26,7 +26,7 @@ class Layouts(CaseProperty):
 
     name, title, group = "layouts-do-not-matter", "Layouts do not matter", "layouts"
     finds = "A call that gives other values, or raises, when its arguments lie otherwise in memory."
-    example = "def kernel(x): return np.frombuffer(x.data, x.dtype).reshape(x.shape) * 2  # C order assumed"
+    example = "def kernel(x):\n    return np.frombuffer(x.data, x.dtype).reshape(x.shape) * 2  # C order assumed"
     mend = "Go by `x.strides`, or copy first: `np.ascontiguousarray(x)`."
     compares_values = True
 

@@ -32,7 +32,7 @@ class Memory(Property):
 
     name, title, group = "keeps-nothing", "Keeps no memory", "memory"
     finds = "An argument or result that is still held when the caller has dropped it, and memory that grows with calls."
-    example = "seen = []\ndef kernel(x): seen.append(x); return x * 2"
+    example = "seen = []\n\n\ndef kernel(x):\n    seen.append(x)\n    return x * 2"
     mend = "Keep nothing between calls; free in C what was allocated."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:

@@ -38,7 +38,7 @@ class Writes(CaseProperty):
 
     name, title, group = "writes-as-declared", "Writes only what it is declared to write", "schema"
     finds = "An argument, or a byte around it, that a call changes and the declaration does not mark with `!`."
-    example = "def kernel(x): x[x < 0] = 0; return x * 2  # declared f(Tensor x) -> Tensor"
+    example = "def kernel(x):\n    x[x < 0] = 0\n    return x * 2  # declared f(Tensor x) -> Tensor"
     mend = "Write to a copy, or declare the write: `Tensor(a!) x`, `mutates_args={'x'}`."
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
@@ -89,6 +89,8 @@ def _gaps(operand: checking.Operand, whole: bytes) -> bytes:
     at = np.full(array.shape, array.ctypes.data - base.ctypes.data, np.int64)
     for dim, (size, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
         at += (np.arange(size) * stride).reshape([-1 if each == dim else 1 for each in range(array.ndim)])
+    if at.size and int(at.max()) + array.itemsize > len(whole):
+        return b""  # (it was resized)
     keep = np.ones(len(whole), bool)
     for byte in range(array.itemsize):
         keep[(at + byte).ravel()] = False
@@ -100,7 +102,7 @@ class DeclaredWrites(Property):
 
     name, title, group = "declared-writes-happen", "Writes what it is declared to write", "schema"
     finds = "An argument that is declared to be written, and that no call with any values changes."
-    example = "def kernel(x, out): return np.sin(x)  # declared f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"
+    example = "def kernel(x, out):\n    return np.sin(x)  # declared f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"
     mend = "Write to the argument (`out[...] = `), or declare it without `!`."
 
     def applies(self, subject: Subject) -> bool | str:
@@ -130,7 +132,7 @@ class Aliases(CaseProperty):
 
     name, title, group = "aliases-as-declared", "Results lie where they are declared to lie", "schema"
     finds = "A result in the memory of an argument or of another result that is declared new, or a view that is none."
-    example = "def kernel(x): return np.ascontiguousarray(x)  # x itself, where x is contiguous already"
+    example = "def kernel(x):\n    return np.ascontiguousarray(x)  # x itself, where x is contiguous already"
     mend = "Return a copy (`x.copy()`), or declare the view: `f(Tensor(a) x) -> Tensor(a)`."
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:

@@ -33,8 +33,12 @@ class Sizes(Property):
 
     name, title, group = "sizes-do-not-matter", "Works at every size", "sizes"
     finds = "A limit (1,024), a block that does not divide the size, a number of rows that is taken for granted."
-    example = "out = np.zeros_like(x); out.flat[:1024] = f(x.flat[:1024]); return out"
+    example = "out = np.zeros_like(x)\nout.flat[:1024] = f(x.flat[:1024])\nreturn out"
     mend = "Take every size from the arguments; handle the rest of a block by itself."
+
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether the operator's meaning is no layout."""
+        return "what it means is a layout" if "as_strided" in subject.name else True
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for the first law that breaks, and for the first size that is refused."""

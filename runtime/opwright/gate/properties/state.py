@@ -41,7 +41,7 @@ class Deterministic(_OfValues, CaseProperty):
 
     name, title, group = "deterministic", "Gives the same bits each time", "determinism"
     finds = "A call that gives other bits when it is made again: a race, a random number, a sum in another order."
-    example = "def kernel(x): return x + np.random.rand()  # without the tag nondeterministic_seeded"
+    example = "def kernel(x):\n    return x + np.random.rand()  # without the tag nondeterministic_seeded"
     mend = "Sum in a fixed order; draw from Opwright's generators and say so by the tag."
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
@@ -82,7 +82,7 @@ class Stateless(_OfValues):
 
     name, title, group = "without-memory", "Remembers nothing of other calls", "state"
     finds = "A cache by shape, address or number of calls: the answer is that of another call."
-    example = "cache = {}\ndef kernel(x): return cache.setdefault(x.shape, x * 2)"
+    example = "cache = {}\n\n\ndef kernel(x):\n    return cache.setdefault(x.shape, x * 2)"
     mend = "Keep nothing between calls, or all that the answer follows from."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
@@ -214,7 +214,7 @@ class LeavesNothing(Property):
         "A seed, an error state, an option, a variable, a handler, a file, a thread or a function that a call leaves "
         "changed."
     )
-    example = "def kernel(x): np.seterr(all='ignore'); return np.log(x)"
+    example = 'def kernel(x):\n    np.seterr(all="ignore")\n    return np.log(x)'
     mend = "Put it back (`with np.errstate(...)`), or do without."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
@@ -253,7 +253,15 @@ class Threads(_OfValues):
 
     name, title, group = "safe-in-threads", "Gives the same in threads", "determinism"
     finds = "A buffer or a global that calls in several threads share."
-    example = "buffer = np.empty(9)\ndef kernel(x): buffer[:x.size] = x; time.sleep(0); return buffer[:x.size] * 2"
+    example = (
+        "buffer = np.empty(9)\n"
+        "\n"
+        "\n"
+        "def kernel(x):\n"
+        "    buffer[: x.size] = x\n"
+        "    time.sleep(0)\n"
+        "    return buffer[: x.size] * 2"
+    )
     mend = "Allocate what a call needs in the call."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:

@@ -37,7 +37,7 @@ class Batches(_OfOurs):
 
     name, title, group = "batches-like-a-loop", "vmap gives what a loop gives", "transforms"
     finds = "A rule for vmap that is wrong for a batch of one argument, at another dimension, or at two levels."
-    example = "def rule(info, in_dims, x): return x.sum(-1), 0  # in_dims may be 1"
+    example = "def rule(info, in_dims, x):\n    return x.sum(-1), 0  # in_dims may be 1"
     mend = "Move the batch dimension to the front first: `x.movedim(in_dims[0], 0)`."
 
     def applies(self, subject: Subject) -> bool | str:
@@ -97,7 +97,7 @@ class Autocast(_OfOurs):
 
     name, title, group = "autocast-is-told", "Fakes are right in regions of autocast", "transforms"
     finds = "A fake kernel whose dtype is another within a region of autocast than the real one's."
-    example = "op.register_autocast('cpu', opwright.bfloat16)  # and the kernel returns float32 always"
+    example = 'op.register_autocast("cpu", opwright.bfloat16)  # and the kernel returns float32 always'
     mend = "Make the kernel return the dtype of its arguments, or the fake that of the kernel."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
@@ -134,7 +134,7 @@ class Traced(_OfOurs):
 
     name, title, group = "traces-and-replays", "Traced calls give what calls give", "transforms"
     finds = "A call or its backward pass that reads data while it is traced, or whose graph gives something else."
-    example = "def backward(ctx, g): return g * float(g.sum())  # a number of this trace alone"
+    example = "def backward(ctx, g):\n    return g * float(g.sum())  # a number of this trace alone"
     mend = "Make the backward pass of operators; read no values."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:

@@ -36,7 +36,7 @@ class Values(CaseProperty):
 
     name, title, group = "values-are-right", "Computes what the reference says", "values"
     finds = "A result that is not the reference's: for special values, dtypes, sizes and broadcasts, within tolerances."
-    example = "def kernel(x): return np.fmax.reduce(x)  # reference: np.max, which keeps NaN"
+    example = "def kernel(x):\n    return np.fmax.reduce(x)  # reference: np.max, which keeps NaN"
     mend = "See the program: it shows the smallest call that differs."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
@@ -240,14 +240,14 @@ class Precision(Property):
 
     name, title, group = "precision-of-dtypes", "Computes in the precision of its dtypes", "values"
     finds = "A float64 result with float32's digits, and sums that are kept in half precision."
-    example = "def kernel(x): return np.sin(x.astype(np.float32)).astype(x.dtype)"
+    example = "def kernel(x):\n    return np.sin(x.astype(np.float32)).astype(x.dtype)"
     mend = "Compute in the dtype of the arguments; sum halves in float32."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for float64, and for each lower dtype."""
         wide = samples.floats.get(float64)
-        if wide is None or samples.why_unstable:
-            return
+        if wide is None or samples.why_unstable or any(isinstance(each, np.dtype) for each in wide.values):
+            return  # (a dtype that is asked for is the one to compute in)
         yield from self._in_float32(subject, wide)
         for dtype in (float16, bfloat16, float32):
             if dtype in samples.floats:
