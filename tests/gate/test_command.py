@@ -1,0 +1,69 @@
+"""`opwright gate`: exit statuses, candidates, programs that run, wrong usage."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opwright.gate import command
+from opwright.gate.run import Progress, gate
+
+pytestmark = pytest.mark.once  # processes of their own
+
+WRITES = """
+def twice(x):
+    if x.size:
+        x.reshape(-1)[:1] = 0
+    return x + x
+"""
+SOUND = """
+import numpy as np
+
+def twice(x):
+    return np.array(x + x, order="C").astype(x.dtype)
+"""
+
+
+def run(tmp_path: Path, source: str, *words: str) -> tuple[int, Any]:
+    file, out = tmp_path / "kernel.py", tmp_path / "report.json"
+    file.write_text(source, encoding="utf-8")
+    against = ["--candidate", str(file), "--against", "twice(Tensor x) -> Tensor", "--meta", "like(x)"]
+    status = command.main([*against, "--format", "json", "-o", str(out), "-q", *words])
+    return status, json.loads(out.read_text(encoding="utf-8"))
+
+
+def test_a_candidate_that_writes_and_its_program(tmp_path: Path) -> None:
+    status, read = run(tmp_path, WRITES, "--property", "writes-as-declared")
+    assert status == 1
+    (finding,) = [each for each in read["verdicts"] if each["verdict"] == "broken"]
+    assert (finding["operator"], finding["cause"]) == ("candidate::twice", "undeclared-write")
+    ran = subprocess.run([sys.executable, "-c", finding["program"]], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "AssertionError" in ran.stderr
+
+
+def test_a_sound_candidate(tmp_path: Path) -> None:
+    status, read = run(tmp_path, SOUND, "--property", "schema", "--property", "bounds")
+    assert (status, [each for each in read["verdicts"] if each["verdict"] == "broken"]) == (0, [])
+
+
+def test_what_cannot_be_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["nobody_has_this", "-q"]) == 2
+    assert "there is no operator nobody_has_this" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no property 'colour'"):
+        gate(["aten::cosh"], properties=["colour"])
+    with pytest.raises(ValueError, match="CPU"):
+        gate(["aten::cosh"], backend="CUDA")
+
+
+def test_progress_and_an_order_that_stays() -> None:
+    seen: list[Progress] = []
+    report = gate(["aten::cosh", "aten::sinh"], properties=["layouts"], report=seen.append, jobs=2)
+    assert [each.operator for each in report.verdicts] == ["aten::cosh", "aten::sinh"]
+    assert [(each.done, each.total, each.findings) for each in seen] == [(1, 2, 0), (2, 2, 0)]
+    assert report.findings == ()
