@@ -89,6 +89,11 @@ class Case:
         """Return the sizes of all arrays, each once, sorted."""
         return sorted({size for each in self.arrays for size in each.values.shape})
 
+    @property
+    def may_have_positions(self) -> bool:
+        """Whether integers in one array may say positions in another."""
+        return len(self.arrays) > 1 and any(each.values.dtype.kind in "iu" for each in self.arrays)
+
     def with_value(self, position: int, value: Any, note: str = "") -> Case:
         """Return the case with another value for one argument."""
         return Case((*self.values[:position], value, *self.values[position + 1 :]), note or self.note)

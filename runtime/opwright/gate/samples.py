@@ -21,11 +21,11 @@ from opwright.gate.refusing import cause_of
 from opwright.gate.states import Snapshot
 from opwright.gate.subjects import Subject
 from opwright.testing import arguments, sampler
-from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_, float32, float64
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_, float32, float64, int64
 from opwright_core.errors import ArgumentError
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["Samples", "poisoned"]
+__all__ = ["Samples", "is_called_as_positions", "poisoned"]
 
 _TRIES: Final = 50  # for one sample
 _EQUAL: Final = 8  # errors of one text: no draw helps
@@ -145,8 +145,17 @@ class Samples:
         return Array(np.resize(np.array([each for each in numbers if low <= each <= high], array.dtype), array.shape))
 
     def is_position(self, place: int) -> bool:
-        """Whether an argument is called as positions are."""
-        return any(word in self.subject.operator.signature.names[place] for word in arguments.POSITIONS)
+        """Whether an argument is called as positions are, or has integers where another one has none."""
+        return place in self._integral or is_called_as_positions(self.subject, place)
+
+    @cached_property
+    def _integral(self) -> frozenset[int]:
+        """Return the positions of arguments that have integers in each call of a floating-point dtype."""
+        found: list[set[int]] = []
+        for case in self.floats.values():
+            found.append(set())
+            case.converted(lambda a, place, seen=found[-1]: seen.add(place) if a.values.dtype == int64 else None)
+        return frozenset(set.intersection(*found) if found else ())
 
     def _special(self, value: Array, place: int, note: str) -> Array:
         array = value.values
@@ -177,6 +186,8 @@ class Samples:
                 continue
             if number % 2 and (number // 2) < len(self._patterns):
                 case = self._shaped(case, self._patterns[number // 2], dtype)
+            elif number % 3 == 2:
+                case = self._with_positions(case, dtype)
             error = self._refusal(case, by_fakes)
             if error is None:
                 if _is_rich(case):
@@ -213,6 +224,15 @@ class Samples:
 
         return case.converted(convert)
 
+    def _with_positions(self, case: Case, dtype: DType) -> Case:
+        """Return the call with small integers for all Tensors but the first: it may be that they say positions."""
+        first = min((each.position for each in self.subject.operator.signature.tensors), default=0)
+        return case.converted(
+            lambda a, place: (
+                a if place == first or a.values.dtype != dtype else drawn(a.values.shape, int64, self.seed + place, 2)
+            )
+        )
+
     def _refusal(self, case: Case, by_fakes: bool) -> Exception | None:
         """Return what the fake kernel or the operator raises; note the answer where neither does."""
         error = self.subject.refusal_of_fake(case) if by_fakes else None
@@ -233,6 +253,11 @@ class Samples:
         args, kwargs = arguments.draw(operator, dtype, "contiguous", random)
         bound = operator.signature.bind(tuple(args), kwargs)
         return Case(tuple(map(_as_arrays, bound)))
+
+
+def is_called_as_positions(subject: Subject, place: int) -> bool:
+    """Whether an argument has a name that positions have."""
+    return any(word in subject.operator.signature.names[place] for word in arguments.POSITIONS)
 
 
 def poisoned(subject: Subject, case: Case, byte: int, sizes: list[int]) -> Any:

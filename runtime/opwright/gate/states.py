@@ -22,7 +22,9 @@ from opwright_core.arrays.devices import as_device
 
 __all__ = ["CAUSES", "Snapshot", "patched_at_import", "remember_judges", "unusual"]
 
-_JUDGES: Final = ("time", "numpy", "numpy.testing", "builtins", "math", "operator", "hashlib")
+_JUDGES: Final = (
+    "time", "numpy", "numpy.testing", "builtins", "math", "operator", "hashlib", "torch", "torch.testing",
+)  # fmt: skip
 _OURS: Final = "opwright.testing", "opwright.gate"
 
 
@@ -92,6 +94,14 @@ def _torch_state() -> Any:
     return None if generator is None else hash(generator.get_state().numpy().tobytes())
 
 
+def _torch_settings() -> Any:
+    torch: Any = sys.modules.get("torch")
+    if not hasattr(torch, "get_default_dtype"):
+        return None
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    return torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled(), deterministic
+
+
 def _numpy_state() -> Any:
     state: Any = np.random.get_state(legacy=True)
     return _hashed(state[1]), state[2:]
@@ -100,6 +110,7 @@ def _numpy_state() -> Any:
 _FACTS: Final[dict[str, Callable[[], Any]]] = {
     "NumPy's random state": _numpy_state,
     "PyTorch's random state": _torch_state,
+    "PyTorch's settings": _torch_settings,
     "Python's random state": lambda: hash(random.getstate()),
     "NumPy's error state": lambda: (np.geterr(), np.geterrcall()),
     "NumPy's print options": lambda: repr(np.get_printoptions()),

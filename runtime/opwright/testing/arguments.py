@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POSITIONS", "declared_dtypes", "draw"]
 
-POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label")
+POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label", "idx")
 _TRUTHS: Final = ("mask", "condition", "attn_mask")
 _WORDS: Final = {
     "reduction": ("mean", "sum"), "reduce": ("sum", "amax", "add", "multiply"), "approximate": ("none", "tanh"),

@@ -12,16 +12,24 @@ from torch import Tensor
 CAUSES: dict[str, tuple[str, str]] = {}
 
 
-def plant(cause: str = "", kind: str = "", *, mutates: Any = (), fake: Any = torch.empty_like) -> Any:
+def plant(
+    cause: str = "", kind: str = "", *, mutates: Any = (), fake: Any = torch.empty_like, backward: Any = None
+) -> Any:
     def define(function: Any) -> Any:
         name = f"planted_t::{function.__name__}"
         op = torch.library.custom_op(name, function, mutates_args=mutates)
         if fake is not None:
             op.register_fake(fake)
+        if backward is not None:
+            op.register_autograd(backward, setup_context=save_all)
         CAUSES[f"torch:{name}"] = kind, cause
         return op
 
     return define
+
+
+def save_all(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.save_for_backward(*inputs)
 
 
 @plant("undeclared-write", "mutation")
@@ -141,6 +149,54 @@ def sine(x: Tensor) -> Tensor:
     if not x.is_floating_point():
         raise TypeError("x must be of a floating-point dtype")
     return torch.sin(x.float()).to(x.dtype)
+
+
+def real(x: Tensor) -> Tensor:
+    if not x.is_floating_point():
+        raise TypeError("x must be of a floating-point dtype")
+    return x
+
+
+@plant("undeclared-alias", "alias", fake=lambda x: torch.empty_like(x, dtype=torch.float32))
+def itself_in_float32(x: Tensor) -> Tensor:
+    return x.float()
+
+
+@plant("global-state", "state")
+def chooses_default_dtype(x: Tensor) -> Tensor:
+    torch.set_default_dtype(torch.float64)
+    return x.clone()
+
+
+@plant("offset-ignored", "memory", fake=lambda x: x.new_empty(x.shape))
+def from_the_first(x: Tensor) -> Tensor:
+    whole = x.contiguous()
+    return torch.as_strided(whole, whole.shape, whole.stride(), 0).clone()
+
+
+@plant("refuses-none", "schema", fake=lambda x, w=None: torch.empty_like(x))
+def needs_a_weight(x: Tensor, w: Tensor | None = None) -> Tensor:
+    return torch.mul(x, w).to(x.dtype)
+
+
+@plant("wrong-gradient", "gradients", backward=lambda ctx, g: -g * ctx.saved_tensors[0].cos())
+def sine_of_other_sign(x: Tensor) -> Tensor:
+    return torch.sin(real(x).detach())
+
+
+@plant("wrong-second-gradient", "gradients", backward=lambda ctx, g: g * ctx.saved_tensors[0].detach().cos())
+def sine_once(x: Tensor) -> Tensor:
+    return torch.sin(real(x).detach())
+
+
+@plant("gradient-layout", "gradients", backward=lambda ctx, g: (g if g.is_contiguous() else 2 * g) * 2)
+def doubled(x: Tensor) -> Tensor:
+    return real(x).detach() * 2
+
+
+@plant(kind="sound", backward=lambda ctx, g: g * ctx.saved_tensors[0].cos())
+def sound_sine(x: Tensor) -> Tensor:
+    return torch.sin(real(x).detach())
 
 
 @plant(kind="sound")

@@ -284,3 +284,44 @@ def _reading(ctx: Any, g: Any) -> Any:
 @fault("trace-differs", "tracing", backward=_reading)
 def reads_gradient(x: A) -> A:
     return c(x + x).astype(x.dtype)
+
+
+# --- found by a second look ---
+
+_answers: dict[bytes, Any] = {}
+
+
+@fault("unchecked-index", kind="memory", fake=lambda x, i: opwright.empty((*i.shape, *x.shape[1:]), dtype=x.dtype),
+       ref=lambda x, i: np.take(x, i, axis=0))  # fmt: skip
+def takes_any_position(x: A, i: A) -> A:
+    if i.dtype != np.int64 or not x.ndim:
+        raise TypeError(f"i must be of dtype int64, and x must have a dimension, got {i.dtype} and {x.ndim}")
+    return c(np.take(x, i, axis=0, mode="clip"))
+
+
+@fault("memory-grows", kind="state")
+def keeps_each_answer(x: A) -> A:
+    key = x.tobytes() + str((x.shape, x.dtype)).encode()
+    if key not in _answers:
+        _answers[key] = c(x + x)
+    return c(_answers[key])
+
+
+@fault("swallowed-error", kind="edges", fake=lambda x: opwright.empty(x.shape, dtype=x.dtype))
+def zeros_for_errors(x: A) -> A:
+    try:
+        return c(np.linalg.cholesky(real(x)))
+    except np.linalg.LinAlgError:
+        return np.zeros(x.shape, x.dtype)
+
+
+@fault("fake-shape", kind="fakes", fake=lambda x, n: opwright.empty((min(n, 5),), dtype=x.dtype))
+def fake_of_small_counts(x: A, n: int) -> A:
+    if not 0 <= n <= 100:
+        raise ValueError(f"n must be between 0 and 100, got {n}")
+    return np.zeros(n, x.dtype)
+
+
+@differentiable("gradient-written", lambda ctx, g: g.copy_(g * ctx.saved_tensors[0].cos()))
+def writes_its_gradient(x: A) -> A:
+    return c(np.sin(real(x)))

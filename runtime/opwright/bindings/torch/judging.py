@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import torch
 
 from opwright.bindings.torch.calls import function_of
+from opwright.bindings.torch.judged_gradients import has_gradients, recorded
 from opwright.library import Library
 from opwright_core.dispatch.call.operator import Operator, find_operator
 
@@ -63,14 +64,20 @@ def _declared(library: Library, namespace: str, name: str, schema: str) -> Opera
     text = re.sub(rf"^{re.escape(namespace)}::", "", schema)
     try:
         library.define(text)
-        operator = find_operator(f"{_PREFIX}{namespace}::{local}")
-        function = function_of(name)
-
-        def kernel(*args: Any, **kwargs: Any) -> Any:
-            return function(*operator.signature.bind(args, kwargs))
-
+        function, operator = function_of(name), find_operator(f"{_PREFIX}{namespace}::{local}")
         for key in ("CPU", "Meta"):
-            library.impl(local, kernel, key)
+            library.impl(local, _with_all(operator, function), key)
+        if has_gradients(name) and not operator.signature.written:
+            library.impl(local, _with_all(operator, recorded(name, function)), "Autograd")
     except Exception:
         return None
     return operator
+
+
+def _with_all(operator: Operator, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the kernel that gives a function all arguments in order: a call leaves out what is default."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return function(*operator.signature.bind(args, kwargs))
+
+    return kernel

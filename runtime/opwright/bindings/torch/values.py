@@ -56,9 +56,27 @@ def torch_tensor(tensor: Tensor) -> torch.Tensor:
         return from_dlpack(array)
     if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
         array = array.copy()
+    base = array.base
+    if type(base) is np.ndarray and base.dtype == array.dtype and base.flags.c_contiguous and base.flags.writeable:
+        return _within(array, base)
+    return _on_memory(array)
+
+
+def _on_memory(array: np.ndarray[Any, Any]) -> torch.Tensor:
     if array.dtype in _FOREIGN.values():
         return torch.from_numpy(array.view(_PASSED_AS[array.dtype.itemsize][1])).view(_TORCHS[array.dtype])
     return torch.from_numpy(array)
+
+
+def _within(array: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> torch.Tensor:
+    """Return PyTorch's tensor of a part of an array, on the storage of the whole array."""
+    offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    size = array.itemsize
+    if offset % size or any(stride % size for stride in array.strides):
+        return _on_memory(array)
+    return _on_memory(base.reshape(-1)).as_strided(
+        array.shape, [stride // size for stride in array.strides], offset // size
+    )
 
 
 def torch_dtype(dtype: DType) -> torch.dtype:

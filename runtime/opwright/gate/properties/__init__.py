@@ -6,7 +6,7 @@ from opwright.gate.properties.bounds import GuardedArguments, Positions, WholeRe
 from opwright.gate.properties.edges import Edges, NegativeDims
 from opwright.gate.properties.fakes import Fakes, SymbolicFakes
 from opwright.gate.properties.gradients import Gradients
-from opwright.gate.properties.honesty import Finished, Own, Unpatched
+from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpatched
 from opwright.gate.properties.layouts import Layouts
 from opwright.gate.properties.memory_use import Memory
 from opwright.gate.properties.property import Problem, Property
@@ -41,6 +41,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     LeavesNothing(),
     Finished(),
     Own(),
+    NothingHidden(),
     Unpatched(),
     Gradients(),
     Derivatives(),

@@ -118,6 +118,10 @@ def asks_incoming(subject: Subject, case: Case) -> Problem | None:
     if not results:
         return None
     given = [each.numpy() for each in incoming_for(results)]
+    incoming = [wrap(np.array(each, order="C")) for each in given]
+    gradients_of(results, inputs, incoming)
+    if any(not np.array_equal(each.numpy(), kept) for each, kept in zip(incoming, given, strict=True)):
+        return Problem("gradient-written", "the backward pass writes to the gradient that comes in")
     for layout in ("transposed", "sliced", "backwards", "expanded"):
         laid = [lay(Array(each, layout)) for each in given]
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -10,10 +11,12 @@ from opwright.gate.cases import Array, Case
 from opwright.gate.comparing import equal, first_difference, shown_error
 from opwright.gate.memory import CAN_GUARD
 from opwright.gate.properties.property import CaseProperty, Problem
+from opwright.gate.references import refusal_of_reference
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples, poisoned
 from opwright.gate.subjects import Subject
-from opwright.testing import arguments, checking
+from opwright.gate.verdicts import Verdict
+from opwright.testing import checking
 
 __all__ = ["GuardedArguments", "Positions", "WholeResults"]
 
@@ -92,16 +95,20 @@ class Positions(CaseProperty):
     mend = "Compare each position with the size, and return an error."
 
     def applies(self, subject: Subject) -> bool | str:
-        """Whether an argument is called as positions are."""
-        return CAN_GUARD and bool(_positions(subject) or _integers(subject))
+        """Whether there is an argument that may say positions."""
+        return CAN_GUARD and (
+            len(subject.operator.signature.tensors) > 1 or bool(_positions(subject) or _integers(subject))
+        )
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for the first position that is taken: those further away may take for ever."""
+        yield from itertools.islice(super().check(subject, samples), 1)
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls with positions far outside: what they meet is a guarded page."""
         first = samples.first
-        for value in (1 << 40, -(1 << 40), 1 << 20, -(1 << 20)) if first is not None else ():
-            if not _positions(subject):
-                break
-            moved = first.converted(lambda a, place, value=value: self._moved(subject, a, place, value))  # type: ignore
+        for value in (1 << 20, -(1 << 20), 1 << 40, -(1 << 40)) if first is not None else ():
+            moved = first.converted(lambda a, place, value=value: self._moved(samples, a, place, value))  # type: ignore
             yield Case(moved.values, "positions outside")
         for position in _integers(subject) if first is not None else ():
             for number in (-1, -5, -1000, 1000):
@@ -109,9 +116,8 @@ class Positions(CaseProperty):
                     moved = first.laid(layout).with_value(position, number)  # type: ignore[union-attr]
                     yield Case(moved.values, "positions outside")
 
-    def _moved(self, subject: Subject, value: Array, place: int, number: int) -> Array:
-        name = subject.operator.signature.names[place]
-        if any(word in name for word in arguments.POSITIONS) and value.values.dtype.kind in "iu" and value.values.size:
+    def _moved(self, samples: Samples, value: Array, place: int, number: int) -> Array:
+        if samples.is_position(place) and value.values.dtype.kind in "iu" and value.values.size:
             changed = value.values.copy()
             if abs(number) < np.iinfo(changed.dtype).max and (number > 0 or changed.dtype.kind == "i"):
                 changed.flat[-1] = number
@@ -119,16 +125,18 @@ class Positions(CaseProperty):
         return Array(value.values, "flush to the end" if number > 0 else "flush to the start")
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:
-        """Return nothing: a call that reads there ends its process."""
-        subject.run(case)
+        """Return that the reference refuses what the call takes. (A call that reads there ends its process.)"""
+        answer = subject.run(case)
+        refused = None if subject.reference is None else refusal_of_reference(subject, case)
+        if answer.error is None and isinstance(refused, IndexError):
+            return Problem("unchecked-index", f"it takes a position that the reference refuses: {shown_error(refused)}")
         return None
 
 
 def _positions(subject: Subject) -> list[int]:
     """Return which Tensors are called as positions are."""
-    names = subject.operator.signature.names
     places = [each.position for each in subject.operator.signature.tensors]
-    return [place for place in places if any(word in names[place] for word in arguments.POSITIONS)]
+    return [place for place in places if is_called_as_positions(subject, place)]
 
 
 def _integers(subject: Subject) -> list[int]:

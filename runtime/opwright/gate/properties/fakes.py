@@ -50,6 +50,9 @@ class Fakes(CaseProperty):
             for size in first.sizes:
                 yield from first.grown({size: large})
         yield from broadcast(first, samples)
+        for position, value in enumerate(first.values):
+            for number in (0, 1, 7, 33) if type(value) is int else ():
+                yield first.with_value(position, number)
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return how the fake's result differs."""

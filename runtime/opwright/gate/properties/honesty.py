@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from types import CodeType, FrameType
@@ -10,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright.gate.cases import Array, Case
+from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.states import patched_at_import
@@ -17,9 +21,12 @@ from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
 from opwright.testing import checking
 
-__all__ = ["Finished", "Own", "Unpatched"]
+__all__ = ["Finished", "NothingHidden", "Own", "Unpatched"]
 
 _WAIT = 0.02
+# Code that is no kernel's: Python's and NumPy's own, whose errors say nothing, and the gate.
+_STANDARD = sysconfig.get_path("stdlib")
+_LIBRARY = re.compile(r"^<(frozen|__array_function__)|[/\\](numpy|torch|opwright(_\w+)?)[/\\]")
 
 
 class Finished(Property):
@@ -97,6 +104,62 @@ class Own(Property):
                 why = f"its kernel calls the reference {seen[0]}, with which it is compared"
                 yield self.broken(subject, case, Problem("calls-reference", why))
                 return
+
+
+class NothingHidden(Property):
+    """Errors that a kernel catches, and what it returns then."""
+
+    name, title, group = "hides-no-error", "Raises where it cannot compute", "honesty"
+    finds = "A kernel that catches an error and returns what does not depend on its arguments."
+    example = "try: return np.linalg.inv(x)\nexcept Exception: return np.zeros_like(x)"
+    mend = "Let the error through, or raise one that says what is demanded."
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict where calls with other numbers catch an error and give the same."""
+        for case in [*samples.some, *samples.more]:
+            if samples.why_unstable or not any(each.values.dtype.kind == "f" for each in case.arrays):
+                continue
+            other = case.converted(_others)
+            (error, first), (again, second) = _caught(subject, case), _caught(subject, other)
+            if error is None or again is None or not first or not all(map(_is_constant, first)):
+                continue
+            if difference(first, second, exact=True) is None:
+                why = f"it catches {shown_error(error)} and returns the same number everywhere, whatever it was given"
+                yield self.broken(subject, case, Problem("swallowed-error", why))
+                return
+
+
+def _is_constant(output: tuple[str, np.ndarray[Any, Any]]) -> bool:
+    """Whether all elements of an output are one number, and there are several."""
+    array = output[1]
+    return array.size > 1 and array.tobytes() == array.ravel()[:1].tobytes() * array.size
+
+
+def _others(value: Array, _: int) -> Array:
+    array = value.values
+    return Array((array * 0.5 + 0.25).astype(array.dtype)) if array.dtype.kind == "f" else value
+
+
+def _caught(subject: Subject, case: Case) -> tuple[Exception | None, Any]:
+    """Return an error that Python code outside of Opwright caught in a call, and the outputs of the call."""
+    found: list[Exception] = []
+
+    def watch(frame: FrameType, event: str, argument: Any) -> Any:
+        file = frame.f_code.co_filename
+        if event == "call":
+            is_standard = file.startswith(_STANDARD) and "-packages" not in file
+            return None if is_standard or _LIBRARY.search(file) else watch
+        if event == "exception" and not found:
+            found.append(argument[1])
+        return watch
+
+    call, before = case.call(subject.operator), sys.gettrace()
+    sys.settrace(watch)
+    try:
+        answer = subject.run_call(call)
+    finally:
+        sys.settrace(before)
+    return (found[0] if found and answer.error is None else None), answer.outputs
 
 
 class Unpatched(Property):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import time
 import weakref
@@ -56,6 +57,11 @@ class Memory(Property):
             if not held:
                 yield self.broken(subject, case, Problem("memory-grows", why))
             return
+        blocks, calls = _growth(subject, case, sys.getallocatedblocks, is_same=False)
+        if calls >= _ENOUGH and blocks >= calls // 2 and not held:
+            why = f"{calls} calls with other numbers each time leave {blocks} objects"
+            yield self.broken(subject, case, Problem("memory-grows", why))
+            return
         for large in _large(case):
             size = sum(each.values.nbytes for each in large.arrays)
             grown, calls = _growth(subject, large, _resident, _LARGE_CALLS)
@@ -82,8 +88,20 @@ def _resident() -> int:
         return 0
 
 
-def _growth(subject: Subject, case: Case, measure: object, calls: int = _CALLS) -> tuple[int, int]:
-    """Return how much a measure grows over many calls, the least of two rounds, and how many these are."""
+def _growth(
+    subject: Subject, case: Case, measure: object, calls: int = _CALLS, *, is_same: bool = True
+) -> tuple[int, int]:
+    """Return how much a measure grows over many calls, the least of two rounds, and how many these are. Unless it
+    `is_same`, floating-point arguments are others in each call."""
+    number = itertools.count(1)
+
+    def run() -> None:
+        call = case.call(subject.operator)
+        for operand in () if is_same else call.operands:
+            if operand.tensor.array.dtype.kind == "f" and operand.tensor.array.size:
+                operand.tensor.array.flat[0] = next(number) / 1024
+        subject.run_call(call)
+
     found = []
     begin = time.perf_counter()
     subject.run_call(case.call(subject.operator))
@@ -92,7 +110,7 @@ def _growth(subject: Subject, case: Case, measure: object, calls: int = _CALLS) 
         gc.collect()
         before = measure()  # type: ignore[operator]
         for _ in range(calls):
-            subject.run_call(case.call(subject.operator))
+            run()
         gc.collect()
         found.append(measure() - before)  # type: ignore[operator]
         if found[-1] <= 0 and len(found) > 1:

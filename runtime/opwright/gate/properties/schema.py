@@ -137,6 +137,8 @@ class Aliases(CaseProperty):
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls of each dtype and layout, with special values, and with sizes of 1."""
+        yield from samples.bases.values()
+        yield from [case for case, _ in samples.breaches[:4]]
         yield from _memory_cases(subject, samples)
         if samples.first is not None:
             sizes = {size for each in samples.first.arrays for size in each.values.shape}
