@@ -151,10 +151,9 @@ class Samples:
     @cached_property
     def _integral(self) -> frozenset[int]:
         """Return the positions of arguments that have integers in each call of a floating-point dtype."""
-        found: list[set[int]] = []
-        for case in self.floats.values():
-            found.append(set())
-            case.converted(lambda a, place, seen=found[-1]: seen.add(place) if a.values.dtype == int64 else None)
+        found = [
+            {place for place, value in enumerate(case.values) if _is_integral(value)} for case in self.floats.values()
+        ]
         return frozenset(set.intersection(*found) if found else ())
 
     def _special(self, value: Array, place: int, note: str) -> Array:
@@ -253,6 +252,10 @@ class Samples:
         args, kwargs = arguments.draw(operator, dtype, "contiguous", random)
         bound = operator.signature.bind(tuple(args), kwargs)
         return Case(tuple(map(_as_arrays, bound)))
+
+
+def _is_integral(value: Any) -> bool:
+    return isinstance(value, Array) and value.values.dtype == int64
 
 
 def is_called_as_positions(subject: Subject, place: int) -> bool:

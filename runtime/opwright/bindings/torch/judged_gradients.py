@@ -89,7 +89,10 @@ class _Call(Function):
             if not pairs:
                 return (None,) * len(leaves)
             outputs, incoming = zip(*pairs, strict=True)
-            return torch.autograd.grad(outputs, leaves, incoming, create_graph=is_recorded, allow_unused=True)
+            found: Sequence[Any] = torch.autograd.grad(
+                outputs, leaves, incoming, create_graph=is_recorded, allow_unused=True
+            )
+            return found
 
         found = _Call.apply(gradients, None, *inputs, *[grads[place] for place in given])
         return None, None, *(found if isinstance(found, tuple) else (found,))

@@ -13,7 +13,7 @@ from opwright.gate.memory import CAN_GUARD
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.references import refusal_of_reference
 from opwright.gate.refusing import says_what_is_demanded
-from opwright.gate.samples import Samples, poisoned
+from opwright.gate.samples import Samples, is_called_as_positions, poisoned
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
 from opwright.testing import checking
