@@ -234,7 +234,7 @@ class LeavesNothing(Property):
         for number, case in enumerate([*samples.some, *samples.more, *special]):
             _bare(subject, case)  # (what is loaded by the first call is no trace)
             with unusual(number):
-                before = Snapshot(with_generators=with_generators, with_judges=number < 2)
+                before = Snapshot(with_generators=with_generators, with_seeds=with_generators, with_judges=number < 2)
                 _bare(subject, case)
                 found = before.changed()
             if found is not None and found not in seen:
