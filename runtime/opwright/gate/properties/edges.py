@@ -33,6 +33,9 @@ class Edges(CaseProperty):
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls with a size of 0 or 1, without dimensions, with None, with lists of other lengths."""
         for case in [*samples.some[:1], *samples.more[:1]]:
+            if _has_positions(samples, case):  # these fit the sizes that were drawn
+                yield from _other_arguments(subject, case)
+                continue
             free = [size for size in case.sizes if subject.refusal(case.resized({size: _OTHER})) is None]
             for size in free:  # (a size that is fixed is a rule of the operator's)
                 if size in _demanded_sizes(subject, case, free):
@@ -54,6 +57,13 @@ class Edges(CaseProperty):
         if cause_of(error) is not None or subject.fake(case).error is not None:
             return None
         return Problem(_CAUSES[case.note], f"it refuses what its fake kernel takes ({case.note}): {shown_error(error)}")
+
+
+def _has_positions(samples: Samples, case: Case) -> bool:
+    """Whether some arrays are integers beside others, or called as positions are."""
+    kinds = {each.values.dtype.kind in "iu" for each in case.arrays}
+    tensors = samples.subject.operator.signature.tensors
+    return len(kinds) > 1 or any(samples.is_position(each.position) for each in tensors)
 
 
 def _demanded_sizes(subject: Subject, case: Case, free: list[int]) -> list[int]:

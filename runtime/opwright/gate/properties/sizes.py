@@ -72,6 +72,8 @@ class Sizes(Property):
             for number in _LARGE:
                 if time.process_time() > until:
                     return
+                if number == 1:  # (positions may fit the sizes that were drawn)
+                    continue
                 for case in first.grown({size: number}, _MOST):
                     error = subject.refusal(case)
                     if error is None or says_what_is_demanded(error, subject.operator.signature.names):

@@ -77,7 +77,7 @@ class Deterministic(_OfValues, CaseProperty):
 def _cancelling(value: Array, _: int) -> Array:
     if value.values.dtype.kind not in "fc" or not value.values.size:
         return value
-    sign = np.resize(np.array([1e8, 1.0, -1e8, 1e-3]), value.values.shape)
+    sign = np.resize(np.array([1e4, 1.0, -1e4, 1e-3]), value.values.shape)
     with np.errstate(all="ignore"):
         return Array(sign.astype(value.values.dtype))
 
