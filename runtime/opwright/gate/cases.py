@@ -145,7 +145,8 @@ def lay(value: Array) -> np.ndarray[Any, Any]:
         case "misaligned":
             return misaligned(array)
         case "expanded" if array.ndim:
-            return np.broadcast_to(np.array(array[:1]), array.shape)
+            first = np.array(array[:1], order="C")
+            return np.lib.stride_tricks.as_strided(first, array.shape, (0, *first.strides[1:]))
         case "read-only":
             made = np.array(array, order="C")
             made.flags.writeable = False

@@ -18,6 +18,8 @@ _DEMANDS: Final = re.compile(
     r"|takes|matching|same)\b",
     re.IGNORECASE,
 )
+# What PyTorch's checks of arguments never say.
+_TORCHS_SLIPS: Final = ("INTERNAL ASSERT", "view size is not compatible", "must be contiguous")
 # Errors of Python itself that say what went wrong in a kernel, and not what it demands.
 _SLIPS: Final = (
     AttributeError, AssertionError, KeyError, NameError, ZeroDivisionError, RecursionError, StopIteration,
@@ -30,11 +32,22 @@ def says_what_is_demanded(error: Exception, names: tuple[str, ...] = ()) -> bool
     if isinstance(error, np.exceptions.AxisError | NotImplementedError | MemoryError):
         return True
     text = str(error)
+    if "Opwright has no tensors" in text:  # of PyTorch's, which the adapter cannot give
+        return True
+    if _is_torchs(error.__traceback__):
+        return not any(each in text for each in _TORCHS_SLIPS)
     if isinstance(error, _SLIPS) and not (isinstance(error, AssertionError) and _DEMANDS.search(text)):
         return False
     if not _is_raised(error.__traceback__):
         return False
     return bool(_DEMANDS.search(text)) or any(re.search(rf"\b{name}\b", text) for name in names if len(name) > 1)
+
+
+def _is_torchs(trace: TracebackType | None) -> bool:
+    """Whether an error comes out of PyTorch's own code, which checks arguments."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and "/torch/" in trace.tb_frame.f_code.co_filename.replace("/bindings/torch/", "/")
 
 
 def _is_raised(trace: TracebackType | None) -> bool:

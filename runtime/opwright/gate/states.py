@@ -33,7 +33,7 @@ class Snapshot:
 
     def __init__(self, *, with_generators: bool = True, with_seeds: bool = True, with_judges: bool = True) -> None:
         self._facts: dict[str, Any] = {
-            name: take() for name, take in _FACTS.items() if with_seeds or ("random" not in name and name != "warnings")
+            name: take() for name, take in _FACTS.items() if with_seeds or not ("random" in name or name == "warnings")
         }
         if with_generators:
             self._facts["the random state of Opwright"] = _hashed(generator_of(as_device("cpu")).get_state())

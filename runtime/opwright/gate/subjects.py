@@ -12,7 +12,7 @@ import numpy as np
 from opwright.autograd import no_grad
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
-from opwright.gate.cases import Case
+from opwright.gate.cases import LAYOUTS, Case
 from opwright.gate.references import reference_of
 from opwright.gate.watching import note
 from opwright.inspection.errors import missing
@@ -52,6 +52,12 @@ class Subject:
     call_text: str = ""  # what a program calls
     origin: str = "opwright"
     backend: str = "CPU"
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """Return the layouts that its arrays may have: PyTorch has neither negative strides nor read-only memory."""
+        left_out = ("backwards", "read-only", "misaligned") if self.origin == "torch" else ()
+        return tuple(each for each in LAYOUTS if each not in left_out)
 
     @property
     def draws_random_numbers(self) -> bool:

@@ -14,7 +14,6 @@ import gc
 import mmap
 import os
 import pickle
-import resource
 import select
 import signal
 import sys
@@ -106,6 +105,8 @@ def _be_child(run: Any) -> None:
 
 def _limit_memory() -> None:
     """Let this process take some memory more, and no machine's: what asks for it is refused."""
+    import resource  # (Windows has none, and forks nothing)
+
     try:
         held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * mmap.PAGESIZE
         resource.setrlimit(resource.RLIMIT_AS, (held + _MEMORY, held + _MEMORY))

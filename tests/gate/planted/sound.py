@@ -324,3 +324,32 @@ def pair(x: A) -> tuple[A, A]:
     if x.dtype.kind == "b":
         raise TypeError("x must be a number, of no bool dtype")
     return c(x), c(x + x)
+
+
+# --- what only some calls fit, in NumPy's own words ---
+
+
+@sound(ref=lambda x: np.exp(x - x.max(-1, keepdims=True)) / np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))
+def softmax_of_some(x: A) -> A:
+    wide = _real(x).astype(np.float64)
+    with np.errstate(all="ignore"):
+        e = np.exp(wide - wide.max(-1, keepdims=True))
+        return c(e / e.sum(-1, keepdims=True)).astype(x.dtype)
+
+
+@sound(fake=lambda x: x.new_empty(x.shape))
+def of_matrices(x: A) -> A:
+    rows, columns = x.shape
+    return c(x.reshape(columns * rows).reshape(rows, columns))
+
+
+@sound(tags=opwright.Tag.nondeterministic_seeded)
+def numpy_noise(x: A) -> A:
+    return c(_real(x) + np.asarray(np.random.rand(*x.shape)).astype(x.dtype))
+
+
+@sound(fake=lambda x: x.new_empty(x.shape))
+def layer_norm(x: A) -> A:
+    wide = _real(x).astype(np.float64)
+    with np.errstate(all="ignore"):
+        return c((wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5)).astype(x.dtype)

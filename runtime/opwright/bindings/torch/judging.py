@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import torch
 
-from opwright.bindings.torch.calls import function_of
+from opwright.bindings.torch.calls import function_of, overload_named
 from opwright.bindings.torch.judged_gradients import has_gradients, recorded
 from opwright.library import Library
+from opwright.tags import Tag
 from opwright_core.dispatch.call.operator import Operator, find_operator
 
 __all__ = ["known_operator", "torch_subjects"]
@@ -63,7 +64,8 @@ def _declared(library: Library, namespace: str, name: str, schema: str) -> Opera
     local = name.partition("::")[2]
     text = re.sub(rf"^{re.escape(namespace)}::", "", schema)
     try:
-        library.define(text)
+        given = [each.name for each in overload_named(name).tags]
+        library.define(text, tags=[getattr(Tag, each) for each in given if hasattr(Tag, each)])
         function, operator = function_of(name), find_operator(f"{_PREFIX}{namespace}::{local}")
         for key in ("CPU", "Meta"):
             library.impl(local, _with_all(operator, function), key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from opwright.gate.cases import Array, Case
+from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import cause_of, says_what_is_demanded
@@ -13,6 +13,7 @@ from opwright.gate.subjects import Subject
 
 __all__ = ["Edges", "NegativeDims"]
 
+_OTHER = 5  # a size that no drawn call has
 _CAUSES = {
     "empty": "refuses-empty", "0-dim": "refuses-0-dim", "size 1": "refuses-size-1", "None": "refuses-none",
     "list": "refuses-list-length", "one array": "refuses-list-length",
@@ -32,11 +33,17 @@ class Edges(CaseProperty):
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls with a size of 0 or 1, without dimensions, with None, with lists of other lengths."""
         for case in [*samples.some[:1], *samples.more[:1]]:
-            for size in case.sizes:
+            if _has_positions(samples, case):  # these fit the sizes that were drawn
+                yield from _other_arguments(subject, case)
+                continue
+            free = [size for size in case.sizes if subject.refusal(case.resized({size: _OTHER})) is None]
+            for size in free:  # (a size that is fixed is a rule of the operator's)
+                if size in _demanded_sizes(subject, case, free):
+                    continue
                 yield _noted(case.resized({size: 0}), "empty")
                 yield _noted(case.resized({size: 1}), "size 1")
             shapes = {each.values.shape for each in case.arrays}
-            if len(shapes) == 1 and shapes != {()}:
+            if len(shapes) == 1 and shapes != {()} and _takes_ranks(subject, case):
                 yield case.converted(lambda a, _: Array(a.values.ravel()[:1].reshape(()).copy()), "0-dim")
             yield from _other_arguments(subject, case)
 
@@ -52,6 +59,30 @@ class Edges(CaseProperty):
         if cause_of(error) is not None or subject.fake(case).error is not None:
             return None
         return Problem(_CAUSES[case.note], f"it refuses what its fake kernel takes ({case.note}): {shown_error(error)}")
+
+
+def _has_positions(samples: Samples, case: Case) -> bool:
+    """Whether some arrays are integers beside others, or called as positions are."""
+    kinds = {each.values.dtype.kind in "iu" for each in case.arrays}
+    tensors = samples.subject.operator.signature.tensors
+    return len(kinds) > 1 or any(samples.is_position(each.position) for each in tensors)
+
+
+def _demanded_sizes(subject: Subject, case: Case, free: list[int]) -> list[int]:
+    """Return sizes that are reduced over, where some others may be 0: a largest element of none there is not."""
+    errors = {size: subject.refusal(case.resized({size: 0})) for size in free}
+    reduced = [size for size, error in errors.items() if error is not None and "no identity" in str(error)]
+    return reduced if len(reduced) < len(free) else []
+
+
+def _takes_ranks(subject: Subject, case: Case) -> bool:
+    """Whether arrays of one dimension and of four are taken: else the rank is a rule of the operator's."""
+
+    def ranked(rank: int) -> Case:
+        shape = (2, 3, 1, 2)[:rank]
+        return case.converted(lambda a, place: drawn(shape, a.values.dtype, place))
+
+    return all(subject.refusal(ranked(rank)) is None for rank in (1, 4))
 
 
 def _noted(case: Case, note: str) -> Case:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opwright.autograd import no_grad
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
-from opwright.gate.cases import LAYOUTS, Case
+from opwright.gate.cases import Case
 from opwright.gate.comparing import shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
@@ -40,7 +40,7 @@ class Fakes(CaseProperty):
         first = samples.first
         if first is None:
             return
-        for layout in LAYOUTS:
+        for layout in subject.layouts:
             yield first.laid(layout, samples.written)
         for number in (0, 1):
             for size in first.sizes:
@@ -124,8 +124,8 @@ def _problem(subject: Subject, case: Case, fake: Answer, real: Answer, env: Shap
         kind = "symbolic sizes" if env is not None else "what the operator takes"
         return Problem("fake-raises", f"its fake kernel raises with {kind}: {shown_error(fake.error)}")
     text = checking.difference(fake.call, fake.result, real.call, real.result, env)
-    if text is None:
-        return None
+    if text is None or ("lias" in text and any(not array.size for _, array in real.outputs)):
+        return None  # (nobody shares memory that has no elements)
     start = text.partition(" ")[0].lower()
     cause = f"fake-{start}" if start in ("shape", "dtype", "stride", "device", "rank") else "fake-differs"
     cause = "fake-shape" if cause == "fake-rank" else cause

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opwright.gate.cases import LAYOUTS, ROW_MAJOR, Case
+from opwright.gate.cases import ROW_MAJOR, Case
 from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
@@ -38,16 +38,16 @@ class Layouts(CaseProperty):
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls in each layout: all arrays so, then each alone."""
         for case in samples.some:
-            for layout in LAYOUTS:
+            for layout in subject.layouts:
                 yield case.laid(layout, samples.written if layout in ("expanded", "read-only") else frozenset())
         for case in samples.more[:2]:
-            for layout in ("transposed", "sliced", "backwards"):
+            for layout in [each for each in ("transposed", "sliced", "backwards") if each in subject.layouts]:
                 yield case.laid(layout)
         first = samples.first
         positions = sorted({argument.position for argument in subject.operator.signature.tensors})
         for position in positions if first is not None and len(positions) > 1 else ():
             others = frozenset(positions) - {position}
-            for layout in ("transposed", "sliced", "backwards"):
+            for layout in [each for each in ("transposed", "sliced", "backwards") if each in subject.layouts]:
                 yield first.laid(layout, others)  # type: ignore[union-attr]
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.gate.cases import LAYOUTS, Array, Case
+from opwright.gate.cases import Array, Case
 from opwright.gate.comparing import shown_error
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.refusing import cause_of
@@ -28,7 +28,7 @@ def _memory_cases(subject: Subject, samples: Samples) -> Iterator[Case]:
     yield from samples.some
     yield from samples.more
     if samples.first is not None:
-        for layout in LAYOUTS:
+        for layout in subject.layouts:
             yield samples.first.laid(layout, samples.written)
         yield from samples.special(samples.first)
 
@@ -113,7 +113,7 @@ class DeclaredWrites(Property):
         """Yield a verdict for each argument that nothing changes."""
         changed: set[int] = set()
         seen: set[int] = set()
-        for case in _memory_cases(subject, samples):
+        for case in [*_memory_cases(subject, samples), *_flipped(samples)]:
             call = case.call(subject.operator)
             contents = checking.Contents(call.operands)
             if subject.run_call(call).error is None:
@@ -125,6 +125,14 @@ class DeclaredWrites(Property):
             name = subject.operator.signature.names[position]
             why = f"it is declared to write to argument '{name}', and does not, whatever is in it"
             yield self.broken(subject, samples.first, Problem("write-not-made", why))
+
+
+def _flipped(samples: Samples) -> Iterator[Case]:
+    """Yield calls with each bool the other way: some operators write in training alone."""
+    for case in samples.some[:1]:
+        for position, value in enumerate(case.values):
+            if isinstance(value, bool):
+                yield case.with_value(position, not value)
 
 
 class Aliases(CaseProperty):

@@ -67,9 +67,13 @@ class Sizes(Property):
 
     def _refused(self, subject: Subject, first: Case, until: float) -> Iterator[Verdict]:
         for size in first.sizes:
+            if any(subject.refusal(first.resized({size: number})) is not None for number in _SMALL[0]):
+                continue  # (a size that is fixed is a rule of the operator's)
             for number in _LARGE:
                 if time.process_time() > until:
                     return
+                if number == 1:  # (positions may fit the sizes that were drawn)
+                    continue
                 for case in first.grown({size: number}, _MOST):
                     error = subject.refusal(case)
                     if error is None or says_what_is_demanded(error, subject.operator.signature.names):

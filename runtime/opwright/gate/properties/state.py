@@ -77,7 +77,7 @@ class Deterministic(_OfValues, CaseProperty):
 def _cancelling(value: Array, _: int) -> Array:
     if value.values.dtype.kind not in "fc" or not value.values.size:
         return value
-    sign = np.resize(np.array([1e8, 1.0, -1e8, 1e-3]), value.values.shape)
+    sign = np.resize(np.array([1e4, 1.0, -1e4, 1e-3]), value.values.shape)
     with np.errstate(all="ignore"):
         return Array(sign.astype(value.values.dtype))
 
@@ -234,7 +234,7 @@ class LeavesNothing(Property):
         for number, case in enumerate([*samples.some, *samples.more, *special]):
             _bare(subject, case)  # (what is loaded by the first call is no trace)
             with unusual(number):
-                before = Snapshot(with_generators=with_generators, with_judges=number < 2)
+                before = Snapshot(with_generators=with_generators, with_seeds=with_generators, with_judges=number < 2)
                 _bare(subject, case)
                 found = before.changed()
             if found is not None and found not in seen:
