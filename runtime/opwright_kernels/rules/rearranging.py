@@ -129,17 +129,16 @@ def diagonal_overlaid(self: Along, src: Along, offset: int, dim1: Dim, dim2: Dim
 
 
 def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
-    """Plan the shape and strides of `self`, gaps included, but no overlaps."""
+    """Plan the shape and strides of `self`, gaps included, but no overlaps, and nothing backwards."""
     if not layouts.same_shape(part, src.shape):
         raise RuntimeError(
             f"expected src to have the shape of what it takes the place of, {list(part)}, but got {list(src.shape)}"
         )
     strides = element_strides(self)
-    overlaps = layouts.may_overlap_itself(self.shape, strides)
-    return Plan(
-        TensorSpec(self.shape, kept_strides(self) if overlaps else strides, as_dtype(self.dtype)),
-        (self, src),
-    )
+    is_backwards = any(type(stride) is int and stride < 0 for stride in strides)  # (of NumPy; symbols never are)
+    if is_backwards or layouts.may_overlap_itself(self.shape, strides):
+        strides = kept_strides(self)
+    return Plan(TensorSpec(self.shape, strides, as_dtype(self.dtype)), (self, src))
 
 
 def with_diagonal(self: Along, offset: int, dim1: NewDim, dim2: NewDim) -> Plan:
