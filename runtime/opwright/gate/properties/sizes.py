@@ -183,7 +183,10 @@ def _zeros(subject: Subject, case: Case, size: int) -> str | None:
         raise _NoLawError
     head = _taken(case, size, list(range(_HEAD)))
     head = head.converted(lambda a, place: drawn(a.values.shape, a.values.dtype, 11 + place))
-    return _same(subject, head, _headed(case, size, head, _HEAD, again=False))
+    made = _headed(case, size, head, _HEAD, again=False)
+    if size in _SMALL[0] and _same(subject, made, _taken(made, size, list(range(size))[::-1])):
+        raise _NoLawError  # the order matters: what is resampled is no sum
+    return _same(subject, head, made)
 
 
 def _twice(subject: Subject, case: Case, size: int) -> str | None:
