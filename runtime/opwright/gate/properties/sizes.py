@@ -179,7 +179,7 @@ def _headed(case: Case, size: int, head: Case, length: int, *, again: bool) -> C
 
 def _zeros(subject: Subject, case: Case, size: int) -> str | None:
     """Return how zeros behind the first two positions change the result, the two being the same at each size."""
-    if size <= _HEAD:
+    if size <= _HEAD or any(isinstance(each, list) for each in case.values):  # (a list of sizes: it may resample)
         raise _NoLawError
     head = _taken(case, size, list(range(_HEAD)))
     head = head.converted(lambda a, place: drawn(a.values.shape, a.values.dtype, 11 + place))
