@@ -52,7 +52,7 @@ class Sizes(Property):
         until = time.process_time() + SECONDS
         for size in first.sizes:
             for law in (_rows, _zeros, _twice):
-                small = next((each for each in _SMALL if _holds(law, subject, first, size, each)), None)
+                small = next((each for each in _sets(law) if _holds(law, subject, first, size, each)), None)
                 if small is None:
                     continue
                 for number in _LARGE:
@@ -84,6 +84,13 @@ class Sizes(Property):
                         why = f"it refuses a size of {number}, which its fake kernel takes: {shown_error(error)}"
                         yield self.broken(subject, case, Problem("size-refused", why))
                         return
+
+
+def _sets(law: Law) -> tuple[tuple[int, ...], ...]:
+    """Return the sizes at which a law is to hold: those of one of these."""
+    if law is _rows:
+        return _SMALL[0], _SMALL[2]
+    return _SMALL[1:2] if law is _twice else _SMALL[:1]
 
 
 def _holds(law: Law, subject: Subject, first: Case, size: int, numbers: tuple[int, ...]) -> bool:
@@ -174,11 +181,14 @@ def _headed(case: Case, size: int, head: Case, length: int, *, again: bool) -> C
 
 def _zeros(subject: Subject, case: Case, size: int) -> str | None:
     """Return how zeros behind the first two positions change the result, the two being the same at each size."""
-    if size <= _HEAD:
+    if size <= _HEAD or any(isinstance(each, list) for each in case.values):  # (a list of sizes: it may resample)
         raise _NoLawError
     head = _taken(case, size, list(range(_HEAD)))
     head = head.converted(lambda a, place: drawn(a.values.shape, a.values.dtype, 11 + place))
-    return _same(subject, head, _headed(case, size, head, _HEAD, again=False))
+    made = _headed(case, size, head, _HEAD, again=False)
+    if size in _SMALL[0] and _same(subject, made, _taken(made, size, list(range(size))[::-1])):
+        raise _NoLawError  # the order matters: what is resampled is no sum
+    return _same(subject, head, made)
 
 
 def _twice(subject: Subject, case: Case, size: int) -> str | None:
