@@ -80,7 +80,7 @@ def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
         return import_late(f"{_PACKAGE}.{name}")
     whole = _whole()
     if name not in whole.operators.FUNCTIONS:
-        hint = import_late("opwright.numpy_names").numpy_hint(name)
+        hint = import_late("opwright.numpy_names").hint_for(name)
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
     return whole.factories.function(name, getattr(whole.operators, name))
 

@@ -1,4 +1,4 @@
-"""Names of NumPy that mean nothing here: the functions that do the same."""
+"""Names of NumPy and PyTorch that mean nothing here: what does the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-__all__ = ["HERE", "numpy_hint"]
+__all__ = ["HERE", "hint_for"]
 
 # NumPy's name: what to write here, `x` being a tensor.
 HERE: Final = {
@@ -38,9 +38,22 @@ HERE: Final = {
     "vectorize": "opwright.vmap",
 }  # fmt: skip
 
+_FLOW: Final = "Python's own {} does that here; a graph keeps the calls that were made"
+# PyTorch's name: what to do here.
+_OF_PYTORCH: Final = {
+    "compile": "functions run as they are here; opwright.fx.make_fx records one",
+    "cond": _FLOW.format("`if`"),
+    "map": "opwright.vmap does that for all samples at once, a list comprehension for one after the other",
+    "scan": _FLOW.format("`for`"),
+    "while_loop": _FLOW.format("`while`"),
+}
 
-def numpy_hint(name: str) -> str:
-    """Return what stands here for a public name of NumPy's, to go on with after a message; empty for other names."""
+
+def hint_for(name: str) -> str:
+    """Return what stands here for a public name of NumPy's or PyTorch's, to go on with after a message; empty for other
+    names."""
+    if name in _OF_PYTORCH:
+        return f"; {_OF_PYTORCH[name]}"
     if name.startswith("_") or not hasattr(np, name):
         return ""
     if name in HERE:

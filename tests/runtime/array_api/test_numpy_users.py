@@ -47,6 +47,12 @@ def test_names_of_numpy_say_what_stands_here(name: str) -> None:
     assert eval(HERE[name], {"opwright": opwright, "x": matrix()}) is not None
 
 
+@pytest.mark.parametrize("name", ["compile", "cond", "map", "scan", "while_loop"])
+def test_names_of_pytorch_that_need_none_here(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; .*\bhere\b|opwright\.vmap does that"):
+        getattr(opwright, name)
+
+
 def test_names_that_have_no_counterpart() -> None:
     with pytest.raises(AttributeError, match=r"NumPy's polyfit has no counterpart here: numpy.polyfit takes x"):
         _ = opwright.polyfit
