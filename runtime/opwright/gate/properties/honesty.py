@@ -111,7 +111,7 @@ class NothingHidden(Property):
 
     name, title, group = "hides-no-error", "Raises where it cannot compute", "honesty"
     finds = "A kernel that catches an error and returns what does not depend on its arguments."
-    example = "try: return np.linalg.inv(x)\nexcept Exception: return np.zeros_like(x)"
+    example = "try:\n    return np.linalg.inv(x)\nexcept Exception:\n    return np.zeros_like(x)"
     mend = "Let the error through, or raise one that says what is demanded."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
