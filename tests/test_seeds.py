@@ -21,6 +21,7 @@ PROGRAMS = (
     "runtime/native/fuzzed_loops.py", "runtime/native/fuzzed_shims.py", "runtime/serialization/fuzzed_files.py",
     "fuzz_core.py", "codegen/hostile_formulas.py", "conformance/running_programs.py",
     "conformance/functional_programs.py", "conformance/memory_peaks.py",
+    "gate/planted/faults.py",  # where that is the fault
 )  # fmt: skip
 
 SUITE = """

@@ -86,12 +86,12 @@ def test_below_autograd_and_the_default_handler() -> None:
     assert type(x.t()) is Tensor and not x.t().keys & opwright.dispatch.KeySet("Python").bits
 
 
-def test_a_subclass_without_a_handler_is_a_tensor() -> None:
+def test_results_of_a_subclass_without_a_handler_are_of_it() -> None:
     class Named(Tensor):
         name = "a"
 
     x = opwright.ones(2).as_subclass(Named)
-    assert type(x) is Named and type(x + x) is Tensor and x.add_(1) is x
+    assert type(x) is Named and type(x + x) is Named and x.add_(1) is x
     with pytest.raises(TypeError, match="Named must define __torch_dispatch__"):
         Tensor._make_wrapper_subclass(Named, (2,))
     with pytest.raises(TypeError, match="Named is made from a Tensor, got list"):

@@ -185,6 +185,11 @@ class Mode(opwright.utils._python_dispatch.TorchDispatchMode):
         return func(*args, **kwargs or {})
 
 
+class FunctionMode(opwright.overrides.TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **kwargs or {})
+
+
 graph, anomaly = opwright.autograd.graph, opwright.autograd.anomaly
 VALUES = opwright.ones(3)
 PROFILES = {"interrupted::twice": {opwright.fake_profile.OpProfile.record("interrupted::twice", VALUES)}}
@@ -249,6 +254,7 @@ BLOCKS: dict[str, Attempt] = {
         lambda: opwright.fx.recording.ProxyTorchDispatchMode(opwright.fx.recording.Recorder(None), {})
     ),
     "python_dispatch.modes.TorchDispatchMode": Attempt(Mode),
+    "python_dispatch.overrides.TorchFunctionMode": Attempt(FunctionMode),
     "python_dispatch.modes.disable_modes": Attempt(opwright.python_dispatch.modes.disable_modes),
     "amp.regions.autocast": Attempt(lambda: opwright.autocast("cpu")),
     "amp.settings.Captured": Attempt(opwright.amp.settings.Captured),
@@ -269,6 +275,10 @@ OTHERS = {
     "autograd.modes._Plain": "a base",
     "cuda.device": "CuPy's",
     "fx.graph._InsertPoint": "a place in one graph",
+    "gate.command._progress": "a line of the terminal",
+    "gate.properties.gradient_calls.noting_casts": "in a process that judges one operator, and ends",
+    "gate.reports.progress.ProgressLine": "a line of the terminal",
+    "gate.states.unusual": "in a process that judges one operator, and ends",
     "locks.registry_lock.RegistryLock": "a lock, with signals held",
     "names.late_imports.explained": "words an error",
     "serialization._written_whole": "writes a file",
