@@ -29,12 +29,15 @@ def copy_written(value: _Tensors) -> _Tensors:
     return copies  # type: ignore[no-any-return]  # as many as were given
 
 
-def write_out(name: str, out: Tensor, result: Tensor) -> Tensor:
+def write_out(name: str, out: Tensor, result: Tensor | None) -> Tensor:
     """Write the elements of `result` to `out`, resized to its shape if need be (with a warning if it had elements).
+    Without a result, which a mask may leave out, nothing is written.
 
     Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, it overlaps itself, or one of
     them requires grad; the error says that of the operator `name`.
     """
+    if result is None:
+        return out
     if out.edge is not None or result.edge is not None:
         hooks.gradients().check_out(name, out, result)
     if with_modes(out.keys) & WATCHED and not _surely_equal(out.shape, result.shape):

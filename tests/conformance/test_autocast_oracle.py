@@ -40,6 +40,11 @@ KNOWN = Table(
         "their kernels stack or join copies, and meet autocast there",
     ),
     Known(
+        ".*_backward",
+        "on (cpu|cuda)",
+        "ours are made of operators that autocast casts; backward passes run outside of regions",
+    ),
+    Known(
         "_euclidean_dist|_safe_softmax|pinverse|linalg_pinv.*",
         "on cuda",
         "PyTorch's fake kernels of these run without autocast, its real ones with it, as the CPU's above do",

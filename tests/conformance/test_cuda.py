@@ -87,6 +87,8 @@ def _written(function: Any, one: Sample, plain: Any, convert: Convert, device: s
 def _new(like: Any, device: str) -> Any:
     if isinstance(like, list):
         return [_new(each, device) for each in like]
+    if like is None:  # a gradient that the mask leaves out
+        return opwright.empty(0, device=device)
     return opwright.empty(like.shape, dtype=like.dtype, device=device)
 
 
