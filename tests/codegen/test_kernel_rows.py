@@ -76,7 +76,7 @@ def test_calls_of_a_python_kernel(package: Any, name: str) -> None:
         if name == "scaled"
         else (lambda: function(x, x), lambda: function(t, t))
     )
-    most = (2, 1) if fast is not None else (12, 7)
+    most = (2, 1) if fast is not None else (12, 8)  # (the last is `Tensor.__new__`, which takes sizes, too)
     assert len(calls_of(arrays)) <= most[0], calls_of(arrays)
     assert len(calls_of(tensors)) <= most[1], calls_of(tensors)
 
