@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 import shutil
 import subprocess
+import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -171,7 +173,21 @@ def _browser() -> str:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip("needs a browser: chromium or chrome in PATH")
+    if not _starts(found):
+        pytest.skip("needs a browser: the one that there is does not start here")
     return found
+
+
+@functools.cache
+def _starts(browser: str) -> bool:
+    """Whether a browser shows an empty page: in some containers it may not."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--dump-dom"]
+        try:
+            run = subprocess.run([*command, "about:blank"], capture_output=True, text=True, timeout=60, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return run.returncode == 0 and "<html" in run.stdout
 
 
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
