@@ -37,7 +37,7 @@ class _OfValues(Property):
 
 
 class Deterministic(_OfValues, CaseProperty):
-    """The same call again and again."""
+    """Results of one call, made many times, bit by bit."""
 
     name, title, group = "deterministic", "Gives the same bits each time", "determinism"
     finds = "A call that gives other bits when it is made again: a race, a random number, a sum in another order."
