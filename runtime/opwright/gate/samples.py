@@ -45,6 +45,7 @@ class Samples:
         self.at_first: Snapshot | None = None  # before any call
         self.answers: list[tuple[Case, Any]] = []  # what calls gave first
         self.kept: dict[int, int] = {}  # their outputs at that time
+        self.fake_errors: list[tuple[Case, Exception]] = []
         self.kernel_errors: list[tuple[Case, Exception]] = []  # of what fake kernels took
         self.breaches: list[tuple[Case, Exception]] = []  # what our own checks of calls say
         self.written = subject.operator.signature.written
@@ -236,6 +237,7 @@ class Samples:
         """Return what the fake kernel or the operator raises; note the answer where neither does."""
         error = self.subject.refusal_of_fake(case) if by_fakes else None
         if error is not None:
+            self.fake_errors.append((case, error))
             return error
         answer = self.subject.run(case)
         if answer.error is None:

@@ -8,6 +8,7 @@ from opwright.gate.properties.fakes import Fakes, SymbolicFakes
 from opwright.gate.properties.gradients import Gradients
 from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpatched
 from opwright.gate.properties.layouts import Layouts
+from opwright.gate.properties.likeness import Likeness
 from opwright.gate.properties.memory_use import Memory
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
@@ -25,6 +26,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     DeclaredWrites(),
     Aliases(),
     Defaults(),
+    Likeness(),
     Edges(),
     NegativeDims(),
     Fakes(),
