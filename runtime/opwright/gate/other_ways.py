@@ -40,7 +40,7 @@ def declared_in_package(name: str) -> Reference | None:
             known = find_operator(said)
         except DispatchError as error:
             raise ValueError(f"the reference of {name} is {said}, which nothing defines: import it") from error
-        function: Callable[..., Any] = of_tensors(_quietly(known.call), sorted(known.signature.written))
+        function: Callable[..., Any] = of_tensors(_with_defaults(known), sorted(known.signature.written))
     else:
         module, _, attribute = said.partition(":")
         function = getattr(importlib.import_module(module), attribute)
@@ -78,6 +78,12 @@ def _in_numpy(kernel: Any) -> Callable[..., Any] | None:
     if not isinstance(function, FunctionType) or not {"native", "NotImplemented"} <= set(function.__code__.co_names):
         return None
     return FunctionType(function.__code__, {**function.__globals__, "native": _NoLibrary()}, function.__name__)
+
+
+def _with_defaults(operator: Operator) -> Callable[..., Any]:
+    """Return a function of the first arguments of an operator, in order: others are left out."""
+    call = _quietly(operator.call)
+    return lambda *args: call(*args, *operator.signature.defaults[len(args) :])
 
 
 def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:

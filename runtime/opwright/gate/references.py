@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -24,12 +24,22 @@ __all__ = [
 Look = tuple[tuple[int, ...], tuple[int, ...], Any]  # shape, strides in elements, dtype
 
 
+class Derivatives(Protocol):
+    """Gradients and tangents of a reference, as NumPy arrays, None where there is none. Arguments are Tensors."""
+
+    def gradients(self, values: Sequence[Any], places: Sequence[int], weights: dict[int, Any]) -> list[Any]:
+        """Return the gradients of the arguments at `places`, for gradients of results by their numbers."""
+
+    def tangents(self, values: Sequence[Any], directions: dict[int, Any]) -> list[Any]:
+        """Return the tangents of results, for those of arguments by their positions."""
+
+
 @dataclass(frozen=True)
 class Reference:
     """A function of all arguments, in order, on NumPy arrays, and what it is called.
 
-    One that `is_widened` gets int64 for integers. PyTorch's operators also have a `declaration`, and say what results
-    look like: `looks`, of Tensors.
+    One that `is_widened` gets int64 for integers. PyTorch's operators also have a `declaration`, say what results look
+    like (`looks`, of Tensors), and have `derivatives`.
     """
 
     function: Callable[..., Any]
@@ -37,6 +47,7 @@ class Reference:
     is_widened: bool = True
     declaration: Operator | None = None
     looks: Callable[..., list[Look]] | None = None
+    derivatives: Derivatives | None = None
 
     def __call__(self, *values: Any) -> Any:
         return self.function(*values)
@@ -165,4 +176,6 @@ def _wide(value: Any, is_widened: bool) -> Any:
             return array.copy()
         kind = np.complex128 if array.dtype.kind == "c" else np.int64 if array.dtype.kind in "iu" else np.float64
         return array.astype(kind)
+    if isinstance(value, np.dtype) and not is_widened and value.kind in "fVc":  # what is asked for, computed in
+        return np.dtype(np.complex128 if value.kind == "c" else np.float64)
     return [_wide(item, is_widened) for item in value] if isinstance(value, list | tuple) else value

@@ -11,6 +11,7 @@ from opwright.gate.properties.layouts import Layouts
 from opwright.gate.properties.likeness import Likeness
 from opwright.gate.properties.memory_use import Memory
 from opwright.gate.properties.property import Problem, Property
+from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
 from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
@@ -47,6 +48,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Unpatched(),
     Gradients(),
     Derivatives(),
+    ReferenceDerivatives(),
     Batches(),
     Autocast(),
     Traced(),

@@ -29,6 +29,7 @@ _CAUSES: Final = {
     "offset": "unstable-formula", "extremes": "integer-overflow", "one is 1": "broadcast-wrong", "long": "size-limit",
 }  # fmt: skip
 _FACTOR: Final = 10.0
+_MOST: Final = 1 << 20  # elements of a result
 
 
 class Values(CaseProperty):
@@ -91,8 +92,10 @@ class Values(CaseProperty):
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return how the result differs from the reference's."""
         wanted, known = expected(subject, case), subject.reference
-        if wanted is None or known is None:
+        if wanted is None or known is None or any(each.size > _MOST for each in wanted):
             return None
+        if known.looks is not None and case.note == "extremes" and any(each.dtype.kind == "f" for each in wanted):
+            return None  # (integers in float32: no more exact there)
         answer = subject.run(case)
         if answer.error is not None:
             if says_what_is_demanded(answer.error, subject.operator.signature.names):
