@@ -70,8 +70,11 @@ def found(package: str, operator: str, *properties: str) -> dict[str, Verdict]:
 def test_a_package_lists_its_references_and_imports_none(package: str) -> None:
     listed = __import__(f"{package}.references").references.REFERENCES
     assert listed == {
-        "curve": "numpy:cosh", "curve.out": "numpy:cosh", "soft": "aten::softmax.int", "blend": f"{package}_meant:blend",
-    }  # fmt: skip
+        "curve": "numpy:cosh",
+        "curve.out": "numpy:cosh",
+        "soft": "aten::softmax.int",
+        "blend": f"{package}_meant:blend",
+    }
     said = named_reference(f"{package}::curve")
     assert said is not None and said.said == "numpy.cosh"
 

@@ -64,9 +64,7 @@ def _resolved(
     return f"{function.module}:{function.name}"
 
 
-def _operator(
-    operator: Operator, text: Text, operators: Mapping[str, Operator], used: Sequence[UsedPackage]
-) -> str:
+def _operator(operator: Operator, text: Text, operators: Mapping[str, Operator], used: Sequence[UsedPackage]) -> str:
     name = text.text.removesuffix(".default")
     if not _OPERATOR.fullmatch(name):
         raise SchemaError("reference-form", f"{shorten(text.text)!r} is no reference", text.span, _HINT)

@@ -94,8 +94,8 @@ class Operator:
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
     `convention`, `dtypes` and `dtype_of` say how kernels in C and CUDA are called, and for what; `launch` how CUDA runs
-    them. `reference` is what says its values. `expression` is what `kernel` says: `dispatch` has its text for CPU and CUDA, and `meta` what follows from it,
-    where the entry has nothing else.
+    them. `expression` is what `kernel` says: `dispatch` has its text for CPU and CUDA, and `meta` what follows from it,
+    where the entry has nothing else. `reference` names what says the values.
     `base_name` is the qualified name of the operator whose kernels and `meta` handle this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """

@@ -30,7 +30,12 @@ def torch_reference(name: str) -> Reference | None:
     types, function = declaration.signature.types, function_of(name)
     call = of_tensors(lambda *values: function(*_whole(types, values)), sorted(declaration.signature.written))
     return Reference(
-        call, "PyTorch", is_widened=False, declaration=declaration, looks=_Looks(overload, types), derivatives=TorchDerivatives(overload)
+        call,
+        "PyTorch",
+        is_widened=False,
+        declaration=declaration,
+        looks=_Looks(overload, types),
+        derivatives=TorchDerivatives(overload),
     )
 
 

@@ -23,7 +23,7 @@ class Likeness(Property):
 
     name, title, group = "declared-as-reference", "Is declared as its reference is", "schema"
     finds = "A default, type, write or view that the operator declares otherwise than what it is compared with."
-    example = "reference('mylib::scale', lambda x, by=2.0: x * by)  # declared scale(Tensor x, float by=3.0) -> Tensor"
+    example = 'reference("mylib::scale", lambda x, by=2.0: x * by)  # declared scale(Tensor x, float by=3.0) -> Tensor'
     mend = "Declare what is meant; a reference that has no default of its own says nothing about it."
 
     def applies(self, subject: Subject) -> bool | str:
@@ -61,7 +61,8 @@ def _of_operator(subject: Subject, other: Operator) -> Iterator[tuple[str, str, 
         elif _unlike(one.defaults[place], two.defaults[place]):
             yield "default-differs", name, _default(one.defaults[place]), _default(two.defaults[place])
         if (place in one.written) != (place in two.written):
-            yield "write-differs", name, *(f"is {'' if place in each.written else 'not '}written" for each in (one, two))
+            here, there = ("is written" if place in each.written else "is only read" for each in (one, two))
+            yield "write-differs", name, here, there
     if one.aliases != two.aliases:
         yield "alias-differs", "what is returned", _aliases(one.aliases), _aliases(two.aliases)
 

@@ -73,7 +73,9 @@ def _problems(subject: Subject, case: Case, known: Derivatives) -> Iterator[Prob
     """Yield what is wrong with the gradients and the tangents of a call."""
     values = list(case.call(subject.operator).arguments)
     places = [
-        place for place, value in enumerate(values) if isinstance(value, Tensor) and value.dtype in (float64, complex128)
+        place
+        for place, value in enumerate(values)
+        if isinstance(value, Tensor) and value.dtype in (float64, complex128)
     ]
     if not places or sum(each.values.size for each in case.arrays) > _MOST or subject.refusal(case) is not None:
         return
