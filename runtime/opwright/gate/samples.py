@@ -18,6 +18,7 @@ from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import difference
 from opwright.gate.examples import examples_of
 from opwright.gate.memory import poison
+from opwright.gate.references import refusal_of_reference
 from opwright.gate.refusing import cause_of
 from opwright.gate.repairing import repaired
 from opwright.gate.states import Snapshot
@@ -47,6 +48,7 @@ class Samples:
         self.at_first: Snapshot | None = None  # before any call
         self.answers: list[tuple[Case, Any]] = []  # what calls gave first
         self.kept: dict[int, int] = {}  # their outputs at that time
+        self.fake_errors: list[tuple[Case, Exception]] = []
         self.kernel_errors: list[tuple[Case, Exception]] = []  # of what fake kernels took
         self.breaches: list[tuple[Case, Exception]] = []  # what our own checks of calls say
         self.written = subject.operator.signature.written
@@ -180,7 +182,7 @@ class Samples:
                 return case
         random = Random(f"{self.subject.operator.name} {dtype} {seed}")
         errors: Counter[str] = Counter()
-        of_dtype, found, last = 0, None, _TRIES
+        of_dtype, found, best, last = 0, None, -1, _TRIES
         for number in range(_TRIES):
             if number > last:
                 break
@@ -197,10 +199,12 @@ class Samples:
                 continue
             case, error = self._repaired(case, by_fakes)
             if error is None:
-                if _is_rich(case):
+                worth = _is_rich(case) + 2 * self._is_meant(case)
+                if worth == 3:
                     return case
-                if found is None:
-                    found, last = case, number + _LATER
+                last = number + _LATER if found is None else last
+                if worth > best:
+                    found, best = case, worth
                 continue
             text = str(error)
             self.refused[f"{type(error).__name__}: {text}"] += 1
@@ -250,10 +254,16 @@ class Samples:
             )
         )
 
+    def _is_meant(self, case: Case) -> bool:
+        """Whether a reference that refuses some calls, as PyTorch does, takes this one."""
+        known = self.subject.reference
+        return known is None or known.looks is None or refusal_of_reference(self.subject, case) is None
+
     def _refusal(self, case: Case, by_fakes: bool) -> Exception | None:
         """Return what the fake kernel or the operator raises; note the answer where neither does."""
         error = self.subject.refusal_of_fake(case) if by_fakes else None
         if error is not None:
+            self.fake_errors.append((case, error))
             return error
         answer = self.subject.run(case)
         if answer.error is None:

@@ -20,7 +20,7 @@ from opwright.testing import checking
 from opwright.view_layouts import share_memory
 from opwright_core.dispatch.package.declarations import REQUIRED
 
-__all__ = ["Aliases", "DeclaredWrites", "Defaults", "Writes"]
+__all__ = ["Aliases", "DeclaredWrites", "Defaults", "Writes", "differ"]
 
 
 def _memory_cases(subject: Subject, samples: Samples) -> Iterator[Case]:
@@ -224,7 +224,7 @@ class Defaults(Property):
                     found = parameters[position]
                 if default is REQUIRED or found is None or found.default is inspect.Parameter.empty:
                     continue
-                if _differ(found.default, default):
+                if differ(found.default, default):
                     why = f"{function.__name__} has {name}={found.default!r}, and the declaration {name}={default!r}"
                     yield self.broken(subject, samples.first, Problem("default-differs", why))
 
@@ -244,7 +244,8 @@ def _functions(subject: Subject) -> Iterator[Any]:
                 kernel = inner
 
 
-def _differ(one: Any, other: Any) -> bool:
+def differ(one: Any, other: Any) -> bool:
+    """Whether two defaults are surely not the same."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return list(one) != list(other)
     if isinstance(one, list | tuple) or isinstance(other, list | tuple):
