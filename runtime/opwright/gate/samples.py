@@ -116,6 +116,8 @@ class Samples:
         writes some."""
         if self.subject.draws_random_numbers:
             return "it draws random numbers"
+        if self.subject.returns_what_memory_held:
+            return "it returns memory that nobody has written, by its name"
         if any(word in self.subject.name for word in _REPEATING):
             return "positions may be drawn twice, and then nobody says which value is written last"
         for case in self.some:

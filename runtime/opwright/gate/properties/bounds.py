@@ -157,12 +157,7 @@ class WholeResults(CaseProperty):
         """Whether values are to be the same."""
         if subject.draws_random_numbers:
             return "it draws random numbers"
-        base = subject.name.partition("::")[2]
-        return (
-            "it returns memory that nobody has written, by its name"
-            if base.startswith(("empty", "new_empty"))
-            else True
-        )
+        return "it returns memory that nobody has written, by its name" if subject.returns_what_memory_held else True
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls of each kind of dtype, and larger ones."""

@@ -32,7 +32,7 @@ class Layouts(CaseProperty):
 
     def applies(self, subject: Subject) -> bool | str:
         """Whether the operator's meaning is no layout."""
-        is_of_layout = Tag.inplace_view in subject.operator.tags or "as_strided" in subject.name
+        is_of_layout = subject.means_a_layout or Tag.inplace_view in subject.operator.tags
         return "what it means is a layout" if is_of_layout else True
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:

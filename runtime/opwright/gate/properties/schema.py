@@ -107,7 +107,9 @@ class DeclaredWrites(Property):
 
     def applies(self, subject: Subject) -> bool | str:
         """Whether something is declared to be written, by values."""
-        return bool(subject.operator.signature.written) and Tag.inplace_view not in subject.operator.tags
+        if subject.returns_what_memory_held or Tag.inplace_view in subject.operator.tags:
+            return False
+        return bool(subject.operator.signature.written)
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for each argument that nothing changes."""

@@ -14,7 +14,14 @@ from opwright.func import vmap
 from opwright.gate.cases import Case
 from opwright.gate.comparing import close, shown_error
 from opwright.gate.properties.batches import batch_problem
-from opwright.gate.properties.gradient_calls import has_formula, leaves
+from opwright.gate.properties.gradient_calls import (
+    gradients_of,
+    has_formula,
+    incoming_for,
+    inputs_of,
+    leaves,
+    results_of,
+)
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
@@ -142,9 +149,20 @@ class Autocast(_OfOurs):
 
 
 def _call(subject: Subject, case: Case) -> checking.Call:
-    """Return the call, with a backward pass if there is a formula."""
+    """Return the call, with a backward pass if there is a formula, which takes what the operator does."""
     is_recorded = not subject.operator.signature.written and has_formula(subject, case)
-    return leaves(subject, case) if is_recorded else case.call(subject.operator)
+    return leaves(subject, case) if is_recorded and _goes_back(subject, case) else case.call(subject.operator)
+
+
+def _goes_back(subject: Subject, case: Case) -> bool:
+    """Whether a backward pass that nobody traces raises nothing: what it raises is said elsewhere."""
+    call = leaves(subject, case)
+    try:
+        results = results_of(call)
+        gradients_of(results, inputs_of(call), incoming_for(results))
+    except Exception:
+        return False
+    return True
 
 
 class Traced(_OfOurs):
