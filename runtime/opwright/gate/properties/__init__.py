@@ -6,6 +6,7 @@ from opwright.gate.properties.bounds import GuardedArguments, Positions, WholeRe
 from opwright.gate.properties.edges import Edges, NegativeDims
 from opwright.gate.properties.fakes import Fakes, SymbolicFakes
 from opwright.gate.properties.gradients import Gradients
+from opwright.gate.properties.graphs import Functionalised, Pickled
 from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpatched
 from opwright.gate.properties.layouts import Layouts
 from opwright.gate.properties.likeness import Likeness
@@ -52,5 +53,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Batches(),
     Autocast(),
     Traced(),
+    Functionalised(),
+    Pickled(),
     Memory(),
 )
