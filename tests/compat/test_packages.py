@@ -1,6 +1,6 @@
 """Packages that earlier generators made, used by this runtime: what is committed here is never made anew.
 
-`versionN` is Python alone; `nativeN` has the library, too, that was built then: by Python 3.11 with NumPy 2.4, for Linux.
+`versionN` is Python alone; `nativeN` has the library, too, that was built then, by Python 3.11 with NumPy 2.4.
 """
 
 from __future__ import annotations
