@@ -27,7 +27,15 @@ IS_BUILT_FOR = (
 def use(program: str, package: str, pure: str) -> list[str]:
     """Return what a program over a package printed, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning", str(HERE / program), package],
+        [
+            sys.executable,
+            "-W",
+            "error::DeprecationWarning",
+            "-W",
+            f"ignore:{package}_ops uses",
+            str(HERE / program),
+            package,
+        ],
         env=os.environ | {"OPWRIGHT_PURE": pure},
         capture_output=True,
         text=True,

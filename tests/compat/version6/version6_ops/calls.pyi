@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
-"""How operators of `version6`, their packets and functions are called, for type checkers: what modules share."""
+"""How operators of `version6`, their packets and functions are called, for type checkers alone: what parts share."""
 
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 

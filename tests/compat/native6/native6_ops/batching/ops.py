@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Elementwise, Family
 
-# By operator: its family, with the positions of the arguments by their role.
+# By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "blend": Elementwise(0, 1),
     "blend_": Elementwise(0, 1),

@@ -22,9 +22,9 @@ extern "C" __global__ void loop_blend_f32_strided(int64_t n, int ndim, opwright_
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
-            p1 += index * steps1[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
+            p1 += place * steps1[dim];
         }
         out[i] = loop_blend_f32_of(a0[p0], a1[p1], s0);
     }
@@ -49,9 +49,9 @@ extern "C" __global__ void loop_blend_f64_strided(int64_t n, int ndim, opwright_
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
-            p1 += index * steps1[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
+            p1 += place * steps1[dim];
         }
         out[i] = loop_blend_f64_of(a0[p0], a1[p1], s0);
     }
@@ -76,9 +76,9 @@ extern "C" __global__ void loop_blend_i64_strided(int64_t n, int ndim, opwright_
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
-            p1 += index * steps1[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
+            p1 += place * steps1[dim];
         }
         out[i] = loop_blend_i64_of(a0[p0], a1[p1], s0);
     }

@@ -263,9 +263,9 @@ MATHEMATICS(f64, double, )
 ELEMENT int64_t first_of_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 ELEMENT int64_t all_threads() { return (int64_t)gridDim.x * blockDim.x; }
 
-/* Takes the index along the last dimension, of so many elements, off a position. Most positions have 32 bits, which are
+/* Takes the place along the last dimension, of so many elements, off a position. Most positions have 32 bits, which are
  * divided much faster than 64. */
-ELEMENT int64_t take_index(int64_t *position, int64_t size)
+ELEMENT int64_t take_place(int64_t *position, int64_t size)
 {
     if ((((uint64_t)*position | (uint64_t)size) >> 32) == 0) {
         const uint32_t from = (uint32_t)*position, by = (uint32_t)size, rest = from / by;

@@ -22,8 +22,8 @@ extern "C" __global__ void loop_swish_f16_strided(int64_t n, int ndim, opwright_
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
         }
         out[i] = to_f16(loop_swish_f16_of(from_f16(a0[p0]), s0));
     }
@@ -48,8 +48,8 @@ extern "C" __global__ void loop_swish_bf16_strided(int64_t n, int ndim, opwright
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
         }
         out[i] = to_bf16(loop_swish_bf16_of(from_bf16(a0[p0]), s0));
     }
@@ -74,8 +74,8 @@ extern "C" __global__ void loop_swish_f32_strided(int64_t n, int ndim, opwright_
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
         }
         out[i] = loop_swish_f32_of(a0[p0], s0);
     }
@@ -100,8 +100,8 @@ extern "C" __global__ void loop_swish_f64_strided(int64_t n, int ndim, opwright_
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
         }
         out[i] = loop_swish_f64_of(a0[p0], s0);
     }

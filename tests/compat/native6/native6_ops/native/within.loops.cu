@@ -22,10 +22,10 @@ extern "C" __global__ void loop_within_f64_strided(int64_t n, int ndim, opwright
     for (int64_t i = first_of_thread(); i < n; i += all_threads()) {
         int64_t position = i, p0 = 0, p1 = 0, p2 = 0;
         for (int dim = ndim; dim-- > 0;) {
-            const int64_t index = take_index(&position, shape[dim]);
-            p0 += index * steps0[dim];
-            p1 += index * steps1[dim];
-            p2 += index * steps2[dim];
+            const int64_t place = take_place(&position, shape[dim]);
+            p0 += place * steps0[dim];
+            p1 += place * steps1[dim];
+            p2 += place * steps2[dim];
         }
         out[i] = loop_within_f64_of(a0[p0], a1[p1], a2[p2]);
     }

@@ -10,12 +10,12 @@ from opwright_core.abi import functions_of
 NAMES: dict[str, str] = {
     "ops": "axpy blend blend_ running_max scale scale_ swish within",
 }
-FUNCTIONS: dict[str, str] = {name: module for module, names in NAMES.items() for name in names.split()}
-_MODULES = [
+FUNCTIONS: dict[str, str] = {name: part for part, names in NAMES.items() for name in names.split()}
+_PARTS = [
     "ops",
 ]
 __all__ = [*FUNCTIONS]
-__getattr__ = functions_of(__name__, FUNCTIONS, _MODULES)
+__getattr__ = functions_of(__name__, FUNCTIONS, _PARTS)
 
 
 def __dir__() -> list[str]:

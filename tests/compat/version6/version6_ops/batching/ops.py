@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from opwright_core.abi import Along, Elementwise, Family
 
-# By operator: its family, with the positions of the arguments by their role.
+# By operator: its family, told which arguments play which part.
 RULES: dict[str, Family] = {
     "axpy": Elementwise(0, 1),
     "axpy_": Elementwise(0, 1),
