@@ -69,7 +69,7 @@ CORE = "opwright_core"
 MOST_LINES_OF_THE_CORE = 10_000
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
-    "opwright_core.abi -> opwright.former.rows",
+    "opwright_core.abi -> opwright.former.versions",
     "opwright_core.abi -> opwright.inspection.kernel_sources",
     "opwright_core.abi -> opwright.interface",
     "opwright_core.arrays.devices -> opwright.backends.cuda_arrays",
