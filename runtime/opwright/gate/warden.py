@@ -140,7 +140,7 @@ def main() -> None:
     except Exception as error:
         _send(out, ("error", f"{type(error).__name__}: {error}"))
         return
-    subjects = [each for each in subjects if each.name not in task.excluded]
+    subjects = list({each.name: each for each in subjects if each.name not in task.excluded}.values())
     _send(out, ("operators", [each.name for each in subjects]))
     _warm_up(task)
     gc.collect()

@@ -16,6 +16,7 @@ from opwright.gate.cases import Case
 from opwright.gate.comparing import equal
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import at_bounds, variations
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.tensors.tensor import Tensor
 
@@ -80,6 +81,8 @@ def _cases(first: Operator, second: Operator, seed: int) -> Iterator[Case]:
         cases = [*samples.bases.values(), *samples.more]
         yield from cases
         for case in samples.some:
+            yield at_bounds(case)
+            yield from variations(operator, case)
             yield from samples.special(case)
             for layout in ("transposed", "sliced", "expanded"):
                 yield case.laid(layout, frozenset(operator.signature.written))
