@@ -13,7 +13,7 @@ import numpy as np
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import first_difference, shown_error
 from opwright.gate.properties.fakes import broadcast
-from opwright.gate.properties.looks import shows, unlike
+from opwright.gate.properties.looks import refusals_that_differ, shows, unlike
 from opwright.gate.properties.property import SECONDS, CaseProperty, Problem, Property
 from opwright.gate.references import given_by_reference
 from opwright.gate.refusing import says_what_is_demanded
@@ -61,6 +61,8 @@ class Values(CaseProperty):
                 yield self.smallest(subject, case, problem)
                 return  # (whatever else is wrong follows from that)
         yield from super().check(subject, samples)
+        for case, problem in refusals_that_differ(subject, samples):
+            yield self.broken(subject, case, problem)
 
     def _looks_alone(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield what results look like, and should not, where nobody can compare values."""
