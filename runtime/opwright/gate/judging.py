@@ -106,7 +106,7 @@ def _tell_unsampled(
     common = samples.refused.most_common(1)
     said = f"; it said most often: {common[0][0]:.200}" if common else ""
     for each in properties:
-        if each.name == "takes-drawn-calls":
+        if each.name in ("takes-drawn-calls", "declared-as-reference"):
             for verdict in asked(each, subject, samples):
                 tell(verdict)
         elif each.applies(subject) is True:

@@ -15,11 +15,11 @@ from opwright_core.dispatch.package.declarations import REQUIRED
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["POSITIONS", "declared_dtypes", "draw"]
+__all__ = ["POSITIONS", "WORDS", "declared_dtypes", "draw"]
 
 POSITIONS: Final = ("index", "indices", "target", "sorter", "boundaries_index", "position", "label", "idx")
 _TRUTHS: Final = ("mask", "condition", "attn_mask")
-_WORDS: Final = {
+WORDS: Final = {
     "reduction": ("mean", "sum"), "reduce": ("sum", "amax", "add", "multiply"), "approximate": ("none", "tanh"),
     "rounding_mode": ("floor", "trunc"), "mode": ("constant", "reflect"), "padding": ("same", "valid"),
     "indexing": ("ij", "xy"), "side": ("left", "right"), "ord": ("fro", "nuc"), "UPLO": ("L", "U"),
@@ -86,7 +86,7 @@ class _Draw:
             case "ScalarType":
                 return self._random.choice((self._dtype, float32, float64, int64))
             case "str":
-                return self._random.choice(_WORDS.get(name, ("" if default is REQUIRED else default,)))
+                return self._random.choice(WORDS.get(name, ("" if default is REQUIRED else default,)))
         return None if default is REQUIRED else default
 
     def _tensor(self, name: str, same: bool = False) -> Any:

@@ -31,16 +31,16 @@ class TorchDerivatives:
         Raises what PyTorch raises.
         """
         given = [theirs_of(each) for each in values]
-        for place in places:
-            given[place] = given[place].clone().requires_grad_()
+        leaves = {place: given[place].clone().requires_grad_() for place in places}
         with torch.enable_grad():
+            given = [leaves[place].clone() if place in leaves else each for place, each in enumerate(given)]
             results = self._called(given)
             pairs = [(results[number], theirs_of(each)) for number, each in weights.items()]
             pairs = [(result, each) for result, each in pairs if result.requires_grad]
             if not pairs:
                 return [None] * len(places)
             outputs, incoming = zip(*pairs, strict=True)
-            found = torch.autograd.grad(outputs, [given[place] for place in places], incoming, allow_unused=True)
+            found = torch.autograd.grad(outputs, list(leaves.values()), incoming, allow_unused=True)
         return [None if each is None else _array(each) for each in found]
 
     def tangents(self, values: Sequence[Any], directions: Given) -> list[Any]:

@@ -25,6 +25,7 @@ from opwright.gate.properties.gradient_calls import (
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import DIMS
 from opwright.gate.verdicts import Verdict
 from opwright.testing import checking
 from opwright_core.arrays.dtypes import bfloat16, float16, float32
@@ -78,7 +79,11 @@ class Batches(OfOurs):
 
     def _by_family(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict where the rule of a family, which a schema file names, is another than a loop."""
-        for case in () if samples.why_unstable else [*samples.some, *samples.more]:
+        if samples.why_unstable or samples.first is None:
+            return
+        places = [place for place, name in enumerate(subject.operator.signature.names) if name in DIMS]
+        turned = [samples.first.with_value(place, number) for place in places for number in (0, 1, -1)]
+        for case in [*samples.some, *samples.more, *turned]:
             text = batch_problem(subject, case)
             if text is not None:
                 yield self.broken(subject, case, Problem("vmap-wrong", text))

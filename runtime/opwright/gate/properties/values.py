@@ -13,13 +13,15 @@ import numpy as np
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import first_difference, shown_error
 from opwright.gate.properties.fakes import broadcast
+from opwright.gate.properties.looks import refusals_that_differ, shows, unlike
 from opwright.gate.properties.property import SECONDS, CaseProperty, Problem, Property
-from opwright.gate.references import Reference, given_by_reference
+from opwright.gate.references import given_by_reference
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
-from opwright.gate.subjects import Answer, Subject
+from opwright.gate.subjects import Subject
+from opwright.gate.variations import variations
 from opwright.gate.verdicts import Verdict
-from opwright.testing import checking, closeness
+from opwright.testing import closeness
 from opwright_core.arrays.dtypes import bfloat16, float16, float32, float64
 
 __all__ = ["Precision", "Values", "expected"]
@@ -46,8 +48,8 @@ class Values(CaseProperty):
             why = "unproved: nothing says what its values mean (`opwright.gate.reference`, `reference:`, `--against`)"
             yield self.undecided(subject, why, "unproved")
             return
-        if subject.draws_random_numbers:
-            yield self.undecided(subject, "it draws random numbers", "not-comparable")
+        if subject.draws_random_numbers or samples.why_unstable.startswith(("it", "its")):
+            yield from self._looks_alone(subject, samples)
             return
         known = [*samples.bases.values(), *samples.more]
         if known and all(expected(subject, case) is None for case in known):
@@ -59,11 +61,25 @@ class Values(CaseProperty):
                 yield self.smallest(subject, case, problem)
                 return  # (whatever else is wrong follows from that)
         yield from super().check(subject, samples)
+        for case, problem in refusals_that_differ(subject, samples):
+            yield self.broken(subject, case, problem)
+
+    def _looks_alone(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield what results look like, and should not, where nobody can compare values."""
+        known = subject.reference
+        for case in [*samples.bases.values(), *samples.more]:
+            answer = subject.run(case)
+            if known is not None and answer.error is None and (problem := unlike(known, case, answer)) is not None:
+                yield self.broken(subject, case, problem)
+                return
+        yield self.undecided(subject, samples.why_unstable, "not-comparable")
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls of each dtype, with special values, of other sizes, with sizes of 1 in one array."""
         yield from samples.bases.values()
         yield from samples.more
+        if subject.reference is not None and subject.reference.looks is not None and samples.first is not None:
+            yield from variations(subject.operator, samples.first)
         for case in [*samples.some, *[each for dtype, each in samples.floats.items() if dtype is not float64][:2]]:
             yield from samples.special(case)
             yield from _more_special(subject, samples, case)
@@ -106,40 +122,13 @@ class Values(CaseProperty):
             text = _wrong(found, want, case, count)
             if text is not None:
                 cause, why = text
-                return Problem(cause or self._cause(case, found), f"{name} {why.format(known.said)}", _shows(known))
-        return _unlike(known, case, answer)
+                return Problem(cause or self._cause(case, found), f"{name} {why.format(known.said)}", shows(known))
+        return unlike(known, case, answer)
 
     def _cause(self, case: Case, found: np.ndarray[Any, Any]) -> str:
         if case.note == "half":
             return "half-accumulation"
         return _CAUSES.get(case.note, "wrong-values")
-
-
-def _shows(known: Reference) -> tuple[str, ...]:
-    return (f"print(result)  # not what {known.said} gives",)
-
-
-def _unlike(known: Reference, case: Case, answer: Answer) -> Problem | None:
-    """Return in what a result does not look like the reference's, where that says it."""
-    if known.looks is None:
-        return None
-    try:
-        wanted = known.looks(*case.call(answer.call.operator).arguments)
-    except Exception:  # a dtype that only we take
-        return None
-    results = checking.results_of(answer.call.operator, answer.result)
-    for (name, _, tensor), (shape, strides, dtype) in zip(results, wanted, strict=False):
-        if tensor.dtype != dtype:
-            return Problem("wrong-dtype", f"{name} is {tensor.dtype}, and {known.said} gives {dtype}", _shows(known))
-        if tuple(tensor.shape) == shape and _places(shape, tensor.stride()) != _places(shape, strides):
-            why = f"{name} has strides {tuple(tensor.stride())}, and {known.said} gives {strides}"
-            return Problem("wrong-strides", why, _shows(known))
-    return None
-
-
-def _places(shape: tuple[int, ...], strides: Iterable[int]) -> list[int]:
-    """Return the strides that say where an element is."""
-    return [] if 0 in shape else [stride for size, stride in zip(shape, strides, strict=True) if size > 1]
 
 
 def _results(subject: Subject, outputs: Any) -> Any:
