@@ -131,11 +131,13 @@ class DeclaredWrites(Property):
 
 
 def _flipped(samples: Samples) -> Iterator[Case]:
-    """Yield calls with each bool the other way: some operators write in training alone."""
+    """Yield calls with each bool, and each mask of results, the other way: some operators write in training alone."""
     for case in samples.some[:1]:
         for position, value in enumerate(case.values):
             if isinstance(value, bool):
                 yield case.with_value(position, not value)
+            elif isinstance(value, list) and value and all(isinstance(each, bool) for each in value):
+                yield case.with_value(position, [not each for each in value])
 
 
 class Aliases(CaseProperty):
