@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +13,7 @@ from opwright.autograd import no_grad
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
 from opwright.gate.cases import LAYOUTS, Case
-from opwright.gate.references import reference_of
+from opwright.gate.references import Reference, reference_of
 from opwright.gate.watching import note, note_again
 from opwright.inspection.errors import missing
 from opwright.tags import Tag
@@ -80,9 +80,9 @@ class Subject:
         return checking.Declared(self.operator)
 
     @property
-    def reference(self) -> Callable[..., Any] | None:
+    def reference(self) -> Reference | None:
         """Return the function that says what its values mean, None where nobody says."""
-        return reference_of(self.name)
+        return reference_of(self.operator, self.name)
 
     @property
     def has_fake(self) -> bool:

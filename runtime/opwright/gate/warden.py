@@ -135,12 +135,12 @@ def main() -> None:
     remember_judges()
     try:
         load_modules(task.modules)
-        subjects = [each for target in task.targets for each in subjects_of(target, task.modules)]
+        named = {each.name: each for target in task.targets for each in subjects_of(target, task.modules)}
         chosen(task.properties)
     except Exception as error:
         _send(out, ("error", f"{type(error).__name__}: {error}"))
         return
-    subjects = [each for each in subjects if each.name not in task.excluded]
+    subjects = [each for each in named.values() if each.name not in task.excluded]
     _send(out, ("operators", [each.name for each in subjects]))
     _warm_up(task)
     gc.collect()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from planting import like, plant
+from planting import CAUSES, like, plant
 
 import opwright
 
@@ -325,3 +325,30 @@ def fake_of_small_counts(x: A, n: int) -> A:
 @differentiable("gradient-written", lambda ctx, g: g.copy_(g * ctx.saved_tensors[0].cos()))
 def writes_its_gradient(x: A) -> A:
     return c(np.sin(real(x)))
+
+
+# --- functionalised, pickled, told its defaults ---
+
+
+_made: dict[str, Any] = {}
+exec("def made_by_exec(x):\n    return x.clone()", _made)
+_made["made_by_exec"].__module__ = "builtins"
+plant("values", "not-loadable", "transforms", schema="(Tensor x) -> Tensor", fake=opwright.empty_like)(
+    _made["made_by_exec"]
+)
+
+
+def _scaled(x: Any, *by: Any) -> Any:
+    return x * (by[0] if by else 3)
+
+
+_library = opwright.library.Library("values", "FRAGMENT")
+_library.define("scaled_by_default(Tensor x, int by=2) -> Tensor")
+_library.impl("scaled_by_default", _scaled, "CPU")
+_library.impl("scaled_by_default", lambda x, by=2: x * by, "Meta")
+_library.define("grow_(Tensor(a!) x) -> Tensor(a!)")
+_library.impl("grow_", lambda x: x.mul_(2), "CPU")
+_library.impl("grow_", lambda x: x, "Meta")
+_library.impl("grow_", lambda x: x.copy_(x * 3), "Functionalize")
+CAUSES["values::grow_"] = "transforms", "functionalised-differs"
+CAUSES["values::scaled_by_default"] = "schema", "default-differs"

@@ -317,3 +317,12 @@ def test_guards_and_redispatch_reach_it(x: Tensor) -> None:
     with opwright.dispatch.below_autograd():
         assert op(x, 3).tolist() == [4, 5] and seen == [2]
     library.destroy()
+
+
+def test_a_schema_that_is_given_leaves_arrays_to_annotations() -> None:
+    def largest(x: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        return np.asarray(x.max(-1)), np.asarray(x.argmax(-1))
+
+    op = custom_op("made::largest", largest, mutates_args=(), schema="(Tensor x) -> (Tensor, Tensor)")
+    values, places = op(opwright.tensor([[1.0, 3.0], [5.0, 2.0]]))
+    assert (values.tolist(), places.tolist()) == ([3.0, 5.0], [1, 0])

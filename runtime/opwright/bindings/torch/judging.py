@@ -22,8 +22,8 @@ _PREFIX: Final = "torch_"
 
 
 def torch_subjects(target: str) -> Iterator[tuple[str, Operator, str]]:
-    """Yield the operators of `NAMESPACE` or `NAMESPACE::NAME` in PyTorch's registry: name, one of ours that calls it,
-    and how a program does. Raises ValueError where there is none."""
+    """Yield the operators of `NAMESPACE`, `NAMESPACE::NAME` or `NAMESPACE::NAME.OVERLOAD` in PyTorch's registry: name,
+    one of ours that calls it, and how a program does. Raises ValueError where there is none."""
     namespace, _, base = target.partition("::")
     schemas = {(each.name, each.overload_name): str(each) for each in torch._C._jit_get_all_schemas()}
     names = sorted(name for name in torch._C._dispatch_get_all_op_names() if name.startswith(f"{namespace}::"))
@@ -31,7 +31,7 @@ def torch_subjects(target: str) -> Iterator[tuple[str, Operator, str]]:
     _LIBRARIES.append(library)
     count = 0
     for name in names:
-        if base and name.partition(".")[0] != f"{namespace}::{base}" and name != target:
+        if base and target not in (name, f"{name}.default", name.partition(".")[0]):
             continue
         count += 1
         parts = name.partition(".")

@@ -6,10 +6,13 @@ from opwright.gate.properties.bounds import GuardedArguments, Positions, WholeRe
 from opwright.gate.properties.edges import Edges, NegativeDims
 from opwright.gate.properties.fakes import Fakes, SymbolicFakes
 from opwright.gate.properties.gradients import Gradients
+from opwright.gate.properties.graphs import Functionalised, Pickled
 from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpatched
 from opwright.gate.properties.layouts import Layouts
+from opwright.gate.properties.likeness import Likeness
 from opwright.gate.properties.memory_use import Memory
 from opwright.gate.properties.property import Problem, Property
+from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
 from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
@@ -25,6 +28,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     DeclaredWrites(),
     Aliases(),
     Defaults(),
+    Likeness(),
     Edges(),
     NegativeDims(),
     Fakes(),
@@ -45,8 +49,11 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Unpatched(),
     Gradients(),
     Derivatives(),
+    ReferenceDerivatives(),
     Batches(),
     Autocast(),
     Traced(),
+    Functionalised(),
+    Pickled(),
     Memory(),
 )

@@ -10,11 +10,12 @@ from opwright.fake import FakeTensorMode
 from opwright.gate.cases import Case
 from opwright.gate.comparing import shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
-from opwright.gate.refusing import says_what_is_demanded
+from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.symbolic import ShapeEnv
 from opwright.testing import checking
+from opwright_core.errors import ContractError
 
 __all__ = ["Fakes", "SymbolicFakes"]
 
@@ -37,6 +38,7 @@ class Fakes(CaseProperty):
         """Yield calls of each dtype and layout; 0-d, empty, large ones."""
         yield from samples.bases.values()
         yield from samples.more
+        yield from (case for case, error in samples.kernel_errors if isinstance(error, ContractError))
         first = samples.first
         if first is None:
             return
@@ -57,6 +59,8 @@ class Fakes(CaseProperty):
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return how the fake's result differs."""
         real = subject.run(case)
+        if isinstance(real.error, ContractError) and cause_of(real.error) is None and subject.fake(case).error is None:
+            return Problem("fake-and-kernel", f"the kernel gives what the fake does not say: {shown_error(real.error)}")
         if real.error is not None:
             return None
         fake = subject.fake(case)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.gate.cases import Array, Case
-from opwright.gate.comparing import shown_error
+from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.refusing import cause_of
 from opwright.gate.samples import Samples
@@ -20,7 +20,7 @@ from opwright.testing import checking
 from opwright.view_layouts import share_memory
 from opwright_core.dispatch.package.declarations import REQUIRED
 
-__all__ = ["Aliases", "DeclaredWrites", "Defaults", "Writes"]
+__all__ = ["Aliases", "DeclaredWrites", "Defaults", "Writes", "differ"]
 
 
 def _memory_cases(subject: Subject, samples: Samples) -> Iterator[Case]:
@@ -229,9 +229,36 @@ class Defaults(Property):
                     found = parameters[position]
                 if default is REQUIRED or found is None or found.default is inspect.Parameter.empty:
                     continue
-                if _differ(found.default, default):
+                if differ(found.default, default):
                     why = f"{function.__name__} has {name}={found.default!r}, and the declaration {name}={default!r}"
                     yield self.broken(subject, samples.first, Problem("default-differs", why))
+                    return
+        if not samples.why_unstable and not signature.written:
+            yield from self._by_values(subject, samples)
+
+    def _by_values(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict where a kernel whose parameters have no names (`*args`) gives something else when it is told
+        the defaults: a call leaves them out."""
+        signature, case = subject.operator.signature, samples.first
+        defaults = [(place, each) for place, each in enumerate(signature.defaults) if each is not REQUIRED]
+        for place, default in defaults if case is not None else ():
+            case = case.with_value(place, default)  # type: ignore[union-attr]
+        for function in _functions(subject) if case is not None and defaults else ():
+            kinds = {each.kind for each in inspect.signature(function).parameters.values()}
+            left_out, call = subject.run(case), case.call(subject.operator)  # type: ignore[arg-type, union-attr]
+            if inspect.Parameter.VAR_POSITIONAL not in kinds or left_out.error is not None:
+                continue
+            count = signature.positional
+            named = dict(zip(signature.names[count:], call.arguments[count:], strict=True))
+            try:
+                told = Answer(call, function(*call.arguments[:count], **named), None)
+                text = difference(told.outputs, left_out.outputs)
+            except Exception:
+                continue  # (it takes its arguments in another way)
+            if text is not None:
+                why = f"told its declaration's defaults, {function.__name__} gives something else than without: {text}"
+                yield self.broken(subject, case, Problem("default-differs", why))
+                return
 
 
 def _functions(subject: Subject) -> Iterator[Any]:
@@ -249,7 +276,8 @@ def _functions(subject: Subject) -> Iterator[Any]:
                 kernel = inner
 
 
-def _differ(one: Any, other: Any) -> bool:
+def differ(one: Any, other: Any) -> bool:
+    """Whether two defaults are surely not the same."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return list(one) != list(other)
     if isinstance(one, list | tuple) or isinstance(other, list | tuple):

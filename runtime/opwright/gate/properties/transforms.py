@@ -30,13 +30,13 @@ from opwright.testing import checking
 from opwright_core.arrays.dtypes import bfloat16, float16, float32
 from opwright_core.tensors.tensor import Tensor, wrap
 
-__all__ = ["Autocast", "Batches", "Traced"]
+__all__ = ["Autocast", "Batches", "OfOurs", "Traced"]
 
 # What `vmap` does without a rule of the operator's own.
 _WITHOUT_RULES: Final = ("refused", "random", "inplace_view", "loop", "decomposed")
 
 
-class _OfOurs(Property):
+class OfOurs(Property):
     """A question about transforms of ours."""
 
     def applies(self, subject: Subject) -> bool | str:
@@ -44,7 +44,7 @@ class _OfOurs(Property):
         return True if subject.origin == "opwright" else "transforms of PyTorch are not asked"
 
 
-class Batches(_OfOurs):
+class Batches(OfOurs):
     """Rules for `vmap`."""
 
     name, title, group = "batches-like-a-loop", "vmap gives what a loop gives", "transforms"
@@ -117,7 +117,7 @@ def _two_levels(subject: Subject, case: Case) -> str | None:
     return None
 
 
-class Autocast(_OfOurs):
+class Autocast(OfOurs):
     """Regions of autocast."""
 
     name, title, group = "autocast-is-told", "Fakes are right in regions of autocast", "transforms"
@@ -165,7 +165,7 @@ def _goes_back(subject: Subject, case: Case) -> bool:
     return True
 
 
-class Traced(_OfOurs):
+class Traced(OfOurs):
     """Traced calls: forward, backward, functionalised writes."""
 
     name, title, group = "traces-and-replays", "Traced calls give what calls give", "transforms"

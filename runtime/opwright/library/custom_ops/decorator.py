@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from opwright.inspection import schema as _schema
 from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
-from opwright.library.schema_inference import InferredSchema, infer
+from opwright.library.schema_inference import InferredSchema, annotated_arrays, infer
 from opwright.library.schema_tags import check_tagged
 from opwright.tags import Tag, as_tags
 from opwright_core.tensors.tensor import Tensor
@@ -120,7 +120,10 @@ def custom_op(
 
     def define(function: Function) -> CustomOpDef[..., Any]:
         known = as_tags(tags)
-        parts = infer(function, mutates_args, known) if schema is None else _given(name, schema, mutates_args, known)
+        if schema is None:
+            parts = infer(function, mutates_args, known)
+        else:
+            parts = _given(name, schema, mutates_args, known, function)
         return CustomOpDef(name, function, parts, device_types, known, meta)
 
     return define if fn is None else define(fn)
@@ -134,7 +137,13 @@ def _check_name(name: str) -> None:
         raise ValueError(f"{name!r} is no qualified name of an operator: write namespace::name")
 
 
-def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tuple[Tag, ...]) -> InferredSchema:
+def _given(
+    name: str,
+    schema: str,
+    mutates_args: str | Iterable[str],
+    tags: tuple[Tag, ...],
+    function: Function,
+) -> InferredSchema:
     """Return the parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
     if not schema.lstrip().startswith("("):
         raise ValueError(f'{name}: expected a schema without a name, like "(Tensor x) -> Tensor", got "{schema}"')
@@ -147,4 +156,4 @@ def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tupl
         )
     check_tagged(parsed, tags)
     mutated = tuple(position for position, argument in enumerate(parsed.arguments) if argument.is_write)
-    return InferredSchema(_schema.declaration_of(parsed), mutated, (), False)
+    return InferredSchema(_schema.declaration_of(parsed), mutated, *annotated_arrays(function))

@@ -1,5 +1,5 @@
 """`infer_schema`: the schema that a function's annotations say."""
 
-from opwright.library.schema_inference.inference import InferredSchema, infer, infer_schema
+from opwright.library.schema_inference.inference import InferredSchema, annotated_arrays, infer, infer_schema
 
-__all__ = ["InferredSchema", "infer", "infer_schema"]
+__all__ = ["InferredSchema", "annotated_arrays", "infer", "infer_schema"]

@@ -24,7 +24,7 @@ from opwright.library.schema_inference.types_of_annotations import (
 )
 from opwright.tags import as_tags
 
-__all__ = ["InferredSchema", "infer", "infer_schema"]
+__all__ = ["InferredSchema", "annotated_arrays", "infer", "infer_schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,16 @@ def infer(
         arrays=tuple(position for position, parameter in enumerate(parameters) if holds_arrays(parameter.annotation)),
         returns_arrays=holds_arrays(result),
     )
+
+
+def annotated_arrays(function: Callable[..., Any]) -> tuple[tuple[int, ...], bool]:
+    """Return which parameters are annotated as arrays, and whether results are, whatever else the annotations say."""
+    try:
+        parameters, result = read_parameters(function)
+    except (SchemaInferenceError, TypeError, ValueError):  # a schema that is written out needs no annotations
+        return (), False
+    places = tuple(position for position, each in enumerate(parameters) if holds_arrays(each.annotation))
+    return places, holds_arrays(result)
 
 
 def _mutated(

@@ -1,0 +1,159 @@
+"""Gradients and tangents beside those of the reference, where it has some, also where values are not smooth."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opwright.autograd import enable_grad, grad
+from opwright.func import jvp
+from opwright.gate.cases import Case
+from opwright.gate.comparing import close
+from opwright.gate.properties.property import SECONDS, Problem, Property
+from opwright.gate.references import Derivatives
+from opwright.gate.samples import Samples
+from opwright.gate.subjects import Subject
+from opwright.gate.verdicts import Verdict
+from opwright.testing import checking
+from opwright_core.arrays.dtypes import complex128, float64
+from opwright_core.tensors.tensor import Tensor, wrap
+
+__all__ = ["ReferenceDerivatives"]
+
+_FACTOR = 1000.0  # times what rounding makes of float64's results: terms of derivatives cancel
+_MOST = 4000  # elements
+
+
+class ReferenceDerivatives(Property):
+    """Derivatives of an operator, and those of its reference for the same incoming gradients and directions."""
+
+    name, title, group = "derivatives-as-reference", "Has the derivatives of its reference", "gradients"
+    finds = "A gradient or tangent that is not PyTorch's (`--reference torch`), for special values and positions, too."
+    example = "def backward(ctx, g):\n    return g * (x > 0)  # of x.clamp(min=0), whose gradient at 0 is PyTorch's 1"
+    mend = "See the program; PyTorch's `derivatives.yaml` has the formulas."
+
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether the reference has derivatives."""
+        known = subject.reference
+        if known is None or known.derivatives is None or subject.draws_random_numbers:
+            return False
+        return not subject.operator.signature.written
+
+    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield a verdict for each cause."""
+        known = subject.reference
+        assert known is not None and known.derivatives is not None
+        seen, until = set(), time.process_time() + SECONDS
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            for case in _cases(samples):
+                if time.process_time() > until:
+                    return
+                for problem in _problems(subject, case, known.derivatives):
+                    if problem.cause not in seen:
+                        seen.add(problem.cause)
+                        yield self.broken(subject, case, problem)
+
+
+def _cases(samples: Samples) -> Iterator[Case]:
+    """Yield calls of float64 and complex128, with special values, and others."""
+    bases = [samples.bases[dtype] for dtype in (float64, complex128) if dtype in samples.bases]
+    yield from bases
+    yield from samples.more
+    for case in bases:
+        yield from (each for each in samples.special(case) if each.note in ("zeros", "negative", "equal"))
+        yield from (case.resized({size: 1}) for size in case.sizes)
+
+
+def _problems(subject: Subject, case: Case, known: Derivatives) -> Iterator[Problem]:
+    """Yield what is wrong with the gradients and the tangents of a call."""
+    values = list(case.call(subject.operator).arguments)
+    places = [
+        place
+        for place, value in enumerate(values)
+        if isinstance(value, Tensor) and value.dtype in (float64, complex128)
+    ]
+    if not places or sum(each.values.size for each in case.arrays) > _MOST or subject.refusal(case) is not None:
+        return
+    for ask in (_gradients, _tangents):
+        try:
+            found, wanted = ask(subject, values, places, known)
+        except Exception:  # what has no formula is told elsewhere
+            continue
+        for name, one, other in zip(*found, wanted, strict=True):
+            text = _wrong(one, other)
+            if text is not None:
+                kind = "gradient" if ask is _gradients else "tangent"
+                lines = (f"# the {kind} of {name} is another than PyTorch's",)
+                yield Problem(f"{kind}-as-reference", f"the {kind} of {name} {text}", lines)
+                break
+
+
+_Asked = tuple[tuple[list[str], list[Any]], list[Any]]  # names and derivatives, and those of the reference
+
+
+def _gradients(subject: Subject, values: list[Any], places: list[int], known: Derivatives) -> _Asked:
+    given = list(values)
+    for place in places:
+        given[place] = wrap(np.array(values[place].numpy(force=True))).requires_grad_()
+    with enable_grad():
+        results = _results(subject, given)
+        numbers = [n for n, each in enumerate(results) if each.requires_grad and each.dtype in (float64, complex128)]
+        weights = {number: _like(results[number], 5 + number) for number in numbers}
+        found = grad(
+            [results[number] for number in numbers],
+            [given[place] for place in places],
+            list(weights.values()),
+            allow_unused=True,
+        )
+    names = [subject.operator.signature.names[place] for place in places]
+    arrays = [None if each is None else each.numpy(force=True) for each in found]
+    return (names, arrays), known.gradients(values, places, weights)
+
+
+def _tangents(subject: Subject, values: list[Any], places: list[int], known: Derivatives) -> _Asked:
+    directions = {place: _like(values[place], 7 + place) for place in places}
+
+    def call(*inputs: Tensor) -> tuple[Tensor, ...]:
+        given = list(values)
+        for place, each in zip(places, inputs, strict=True):
+            given[place] = each
+        return tuple(_results(subject, given))
+
+    inputs = tuple(wrap(np.array(values[place].numpy(force=True))) for place in places)
+    _, found = jvp(call, inputs, tuple(directions.values()))
+    names = [f"result {number}" for number in range(len(found))]
+    return (names, [each.numpy(force=True) for each in found]), known.tangents(values, directions)
+
+
+def _results(subject: Subject, given: list[Any]) -> list[Tensor]:
+    found = subject.operator.call(*given)
+    return [each.tensor for each in checking.results_of(subject.operator, found)]
+
+
+def _like(tensor: Tensor, seed: int) -> Tensor:
+    """Return numbers of both signs, of a tensor's shape and dtype."""
+    random, like = np.random.default_rng(seed), tensor.detach().numpy(force=True)
+    made = random.uniform(0.5, 1.5, like.shape) * random.choice([-1.0, 1.0], like.shape)
+    return wrap(np.asarray(made + 0.5j * made[::-1] if like.dtype.kind == "c" and like.ndim else made, like.dtype))
+
+
+def _wrong(found: Any, wanted: Any) -> str | None:
+    """Return how a derivative differs; one that is missing is zero."""
+    if wanted is None and found is None:
+        return None
+    found = np.zeros_like(wanted) if found is None else found
+    wanted = np.zeros_like(found) if wanted is None else wanted
+    if found.shape != wanted.shape:
+        return f"has shape {found.shape}, and PyTorch's {wanted.shape}"
+    if found.dtype.kind not in "fc" or close(found, wanted, _FACTOR):
+        return None
+    wrong = ~(np.abs(found - wanted) <= 1e-4 * (np.abs(wanted) + 1.0)) & ~(np.isnan(found) & np.isnan(wanted))
+    if not wrong.any():
+        return None
+    index = tuple(int(each[0]) for each in np.nonzero(wrong)) if wrong.ndim else ()
+    return f"is {found[index]:.6g} at {list(index)}, and PyTorch's {wanted[index]:.6g}"
