@@ -14,7 +14,7 @@ import numpy as np
 
 from opwright.creation.construction import from_numpy
 from opwright.testing.layouts import make_tensor
-from opwright_core.arrays.dtypes import FLOATING, DType, as_dtype, bool_, float32, float64, int64
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, float32, float64, int64
 from opwright_core.dispatch.package.declarations import REQUIRED
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ _CHANNELS: Final = ("running_mean", "running_var", "save_mean", "save_invstd", "
 _OF_CHANNELS: Final = (*_CHANNELS, "weight", "bias")
 _WITHOUT_DIMENSIONS: Final = ("start", "end", "q")
 _SHARES: Final = ("std", "p", "q", "prob", "random_samples")  # numbers between 0 and 1
-_OF_SHARES: Final = re.compile("bernoulli|poisson|multinomial|binomial")
+_SORTED: Final = ("boundaries", "sorted_sequence")
+_OF_SHARES: Final = re.compile("bernoulli|poisson|multinomial|binomial|binary_cross_entropy(?!_with)")
 # Lists of images, with the numbers that they are drawn from.
 _IMAGE_LISTS: Final = {
     "kernel_size": (1, 2, 3), "stride": (1, 1, 2), "padding": (0, 0, 1), "dilation": (1,), "output_size": (1, 2, 3),
@@ -132,7 +133,7 @@ class _Draw:
         elif not first or name in (*POSITIONS, *_TRUTHS):
             if any(word in name for word in _TRUTHS):
                 dtype = bool_
-            elif any(word in name for word in POSITIONS):
+            elif any(word in name for word in POSITIONS) and (name != "target" or self._often()):  # or numbers
                 dtype, high = int64, 2
         layout = self._situation if first or self._random.random() < 0.5 else "contiguous"
         if layout == "expanded" and self._operator.signature.positions[name] in self._operator.signature.written:
@@ -140,6 +141,8 @@ class _Draw:
         made = make_tensor(shape, dtype, layout, self._random, high=high)
         if name == "offsets" and len(shape) == 1:
             return from_numpy(np.arange(shape[0]))
+        if name in _SORTED and shape and dtype not in COMPLEX:
+            return from_numpy(np.sort(made.numpy()))
         is_share = name in _SHARES or _OF_SHARES.search(self._operator.name)
         return made.abs() / 4 if is_share and dtype in FLOATING else made
 
