@@ -175,6 +175,11 @@ def refused_images() -> Iterator[tuple[str, list[Any]]]:
     for dims, mode in itertools.product((1, 2, 3), ("reflection", "replication")):
         yield f"{mode}_pad{dims}d_backward", [np.ones((2, 3)), np.ones((2, 3)), [1]]
         yield f"{mode}_pad{dims}d_backward", [np.ones((2,) * (dims + 2)), np.ones((2,) * (dims + 2)), [1, 1] * dims]
+    for grad, grid in (((3,), (3,)), ((2, 3, 4, 4), (3, 4, 4, 2)), ((2, 3, 4, 4), (2, 4, 4, 3))):
+        given = [np.ones(grad), np.ones(grad), np.ones(grid)]
+        yield "grid_sampler_2d_backward", [*given, 0, 0, True, [True, True]]
+    options = [None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, False, True]]
+    yield "convolution_backward", [np.ones((3, 3, 3, 3)), np.ones((3, 3)), np.ones((3, 3, 3, 3)), *options]
     resized = {
         1: ("upsample_nearest1d", "_upsample_nearest_exact1d", "upsample_linear1d"),
         2: ("upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa"),
@@ -187,17 +192,40 @@ def refused_images() -> Iterator[tuple[str, list[Any]]]:
             yield f"{name}_backward", [image, output_size, input_size, *([] if "nearest" in name else [True])]
 
 
+def refused_norms() -> Iterator[tuple[str, list[Any]]]:
+    """Calls of backward operators of norms with numbers that are none, or other sizes than the input's."""
+    ones, some = np.ones((2, 3)), np.ones((2, 1))
+    for grad, shape, statistics, weight in (
+        (ones, [2], some, np.ones(2)),
+        (ones, [-1], some, np.ones(3)),
+        (ones, [3], some, np.ones(2)),
+        (ones.astype(np.int64), [3], some.astype(np.int64), np.ones(3, np.int64)),
+    ):
+        yield "native_layer_norm_backward", [grad, grad, shape, statistics, statistics, weight, None, [True] * 3]
+
+
 @pytest.mark.parametrize("library", [opwright, torch])
-def test_images_of_no_such_size_are_refused_by_both(library: Any) -> None:
+def test_sizes_that_do_not_fit_are_refused_by_both(library: Any) -> None:
     taken = []
-    for name, arguments in refused_images():
+    for name, arguments in [*refused_images(), *refused_norms()]:
         given = [library.from_numpy(each) if isinstance(each, np.ndarray) else each for each in arguments]
         try:
             getattr(library.ops.aten, name)(*given)
-        except (RuntimeError, IndexError):
+        except (RuntimeError, IndexError):  # (NotImplementedError is a RuntimeError)
             continue
         taken.append((name, [getattr(each, "shape", each) for each in given]))
     assert taken == []
+
+
+def test_a_reduction_of_no_name_is_the_sum() -> None:
+    scores, classes, ones = np.cos(np.arange(6.0)).reshape(2, 3), np.array([0, 2]), np.ones(())
+    found = []
+    for library in (opwright, torch):
+        given = [library.from_numpy(each) for each in (ones, scores, classes)]
+        with library.enable_grad():
+            given[1].requires_grad_()
+            found.append(library.ops.aten.nll_loss_backward(*given, None, 3, 1, given[0]).detach().numpy())
+    assert np.array_equal(*found)
 
 
 # Programs whose backward passes are traced: of an image, a matrix, an index.

@@ -46,7 +46,14 @@ def convolution_backward(
     groups: int,
     output_mask: Sequence[bool],
 ) -> tuple[Operand | None, Operand | None, Operand | None]:
-    """Return the gradients of input, weight and bias; the first is the other convolution with the same weight."""
+    """Return the gradients of input, weight and bias; the first is the other convolution with the same weight.
+
+    Raises RuntimeError unless all three have as many dimensions, a batch among them."""
+    if not grad_output.ndim == input.ndim == weight.ndim >= 3:
+        shapes = [list(each.shape) for each in (grad_output, input, weight)]
+        raise RuntimeError(
+            f"grad_output, input and weight must have the same number of dimensions, 3 or more: {shapes}"
+        )
     aten = opwright.ops.aten
     grad = grad_output
     of_input = of_weight = of_bias = None
