@@ -20,7 +20,7 @@ from opwright.testing import checking
 
 __all__ = ["GuardedArguments", "Positions", "WholeResults"]
 
-_SIZES = (1, 7, 13, 67)
+_SIZES = (1, 7, 13, 67, 0)
 
 
 class GuardedArguments(CaseProperty):

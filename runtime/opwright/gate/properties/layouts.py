@@ -66,8 +66,7 @@ class Layouts(CaseProperty):
         if text is None or difference(subject.run(case.compact()).outputs, wanted.outputs) is not None:
             return None  # (not the same twice: that is said elsewhere)
         cause = cause.replace("-refused", "-matters")
-        return Problem(cause, f"with {layout} arguments {text}", _check(subject))
-
-
-def _check(subject: Subject) -> tuple[str, ...]:
-    return ("print(result)  # another than for row-major copies",)
+        what = ("result", "plain") if subject.operator.signature.returns else ("{arrays}", "copies")
+        check = ("from {origin}.testing import assert_close", f"assert_close({', '.join(what)}, equal_nan=True)")
+        before = ("copies = {copies}", "plain = {plain}")
+        return Problem(cause, f"with {layout} arguments {text}", check, before)
