@@ -40,11 +40,11 @@ def planted() -> dict[str, tuple[str, str]]:
     return {name: (cause.strip("-"), kind) for name, cause, kind in lines}
 
 
-def judge(names: Sequence[str]) -> Report:
+def judge(names: Sequence[str], properties: Sequence[str] | None = None) -> Report:
     """The report on these operators."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(PLANTED))
-        return gate(names, modules=MODULES, jobs=2)
+        return gate(names, modules=MODULES, properties=properties, jobs=2)
 
 
 def rows(report: Report, causes: dict[str, tuple[str, str]]) -> list[str]:

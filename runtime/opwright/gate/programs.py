@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,13 @@ _LINES: Final = 10
 
 def program(subject: Subject, case: Case, check: Sequence[str] = (), before: Sequence[str] = ()) -> str:
     """Return the program that makes the call. `before` and `check` are lines around it, in which each argument goes by
-    its name, each array by its name (`x_` for x[0] and so on: `x0`), and the result by `result`.
+    its name, each array by its name (`x_` for x[0] and so on: `x0`), and the result by `result`. These words stand for:
+
+    {origin}    the package that is imported: `opwright`, `torch`
+    {copies}    row-major copies of all arrays; {plain}  the call with these, once they are called `copies`
+    {arrays}    all arrays
+    {fake}      the call with fakes of a `mode`
+    {inputs}    the floating-point arrays as Tensors that require grad; {function}  the call as a function of these
 
     Where these are more than ten lines, arguments share lines.
     """
@@ -26,15 +32,57 @@ def program(subject: Subject, case: Case, check: Sequence[str] = (), before: Seq
     imports: dict[str, None] = {f"import numpy as np, {subject.origin}": None}
     for module in subject.modules:
         imports[_import_of(module)] = None
-    lines, words = [], []
+    lines = []
     for position, value in enumerate(case.values):
-        name = names[position]
-        text, made = _text(name if name != "result" else "result_", value, imports, subject.origin)
-        lines += made
-        is_keyword = position >= subject.operator.signature.positional
-        words.append(f"{name}={text}" if is_keyword else text)
-    call = f"result = {subject.call_text}({', '.join(words)})"
-    return "\n".join(_joined(list(imports), lines, [*before, call, *check]))
+        lines += _lines_of(_named(names[position]), value, imports)
+    arrays = _arrays_of(case, names)
+    floats = [name for name, each in arrays if each.values.dtype.kind in "fc"]
+    numbers = {name: number for number, (name, _) in enumerate(arrays)}
+    wrapped = f"{subject.origin}.from_numpy"
+    words = {
+        "{origin}": subject.origin,
+        "{arrays}": f"[{', '.join(numbers)}]",
+        "{copies}": f"[np.array(each, order='C') for each in [{', '.join(numbers)}]]",
+        "{plain}": _call(subject, case, lambda name: f"{wrapped}(copies[{numbers[name]}])"),
+        "{fake}": _call(subject, case, lambda name: f"mode.from_tensor({wrapped}({name}))"),
+        "{inputs}": f"[{', '.join(f'{wrapped}({name}).requires_grad_()' for name in floats)}]",
+        "{function}": f"lambda {', '.join(floats)}: "
+        + _call(subject, case, lambda name: name if name in floats else f"{wrapped}({name})"),
+    }
+    call = f"result = {_call(subject, case, lambda name: f'{wrapped}({name})')}"
+    rest = [_filled(line, words) for line in (*before, call, *check)]
+    return "\n".join(_joined(list(imports), lines, rest))
+
+
+def _filled(line: str, words: dict[str, str]) -> str:
+    for word, text in words.items():
+        line = line.replace(word, text)
+    return line
+
+
+def _named(name: str) -> str:
+    return name if name not in ("result", "copies", "mode", "inputs") else f"{name}_"
+
+
+def _arrays_of(case: Case, names: Sequence[str]) -> list[tuple[str, Array]]:
+    """Return the arrays of a call, each with its name in the program."""
+    found: list[tuple[str, Array]] = []
+    for position, value in enumerate(case.values):
+        name = _named(names[position])
+        if isinstance(value, Array):
+            found.append((name, value))
+        elif isinstance(value, list | tuple):
+            found += [(f"{name}{number}", each) for number, each in enumerate(value) if isinstance(each, Array)]
+    return found
+
+
+def _call(subject: Subject, case: Case, tensor: Callable[[str], str]) -> str:
+    """Return the expression of a call, in which `tensor` makes one of an array by its name."""
+    signature, words = subject.operator.signature, []
+    for position, value in enumerate(case.values):
+        text = _argument(_named(signature.names[position]), value, subject.origin, tensor)
+        words.append(f"{signature.names[position]}={text}" if position >= signature.positional else text)
+    return f"{subject.call_text}({', '.join(words)})"
 
 
 def _import_of(module: str) -> str:
@@ -57,16 +105,22 @@ def _joined(imports: list[str], lines: list[str], rest: list[str]) -> list[str]:
     return [*imports, *lines, *rest]
 
 
-def _text(name: str, value: Any, imports: dict[str, None], origin: str) -> tuple[str, list[str]]:
-    """Return the expression for an argument, and the lines that make its arrays."""
+def _argument(name: str, value: Any, origin: str, tensor: Callable[[str], str]) -> str:
+    """Return the expression for an argument."""
     if isinstance(value, Array):
-        return f"{origin}.from_numpy({name})", [f"{name} = {_array_text(value, imports)}"]
+        return tensor(name)
     if isinstance(value, list | tuple) and any(isinstance(each, Array) for each in value):
-        parts = [_text(f"{name}{number}", each, imports, origin) for number, each in enumerate(value)]
-        return f"[{', '.join(text for text, _ in parts)}]", [line for _, made in parts for line in made]
-    if isinstance(value, np.dtype):
-        return f"{origin}.{value}", []
-    return repr(value), []
+        return f"[{', '.join(_argument(f'{name}{n}', each, origin, tensor) for n, each in enumerate(value))}]"
+    return f"{origin}.{value}" if isinstance(value, np.dtype) else repr(value)
+
+
+def _lines_of(name: str, value: Any, imports: dict[str, None]) -> list[str]:
+    """Return the lines that make the arrays of an argument."""
+    if isinstance(value, Array):
+        return [f"{name} = {_array_text(value, imports)}"]
+    if isinstance(value, list | tuple) and any(isinstance(each, Array) for each in value):
+        return [line for n, each in enumerate(value) for line in _lines_of(f"{name}{n}", each, imports)]
+    return []
 
 
 def _array_text(value: Array, imports: dict[str, None]) -> str:

@@ -192,7 +192,7 @@ def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO) -> None:
             running[child.receiving] = child
         ready, _, _ = select.select(list(running), [], [], _POLL)
         for child in [each for each in running.values() if each.receiving not in ready and each.hangs]:
-            os.kill(child.pid, signal.SIGKILL)
+            _kill(child.pid)
         for receiving in ready:
             child = running[receiving]
             text = os.read(receiving, 1 << 16)
@@ -212,11 +212,16 @@ def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO) -> None:
             _send(out, (name, kept, refused, time.perf_counter() - begun[name]))
 
 
+def _kill(group: int) -> None:
+    """End a process and what it started itself, which may hold the pipe that its end is told by."""
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
+
+
 def _ended(child: _Child, found: dict[str, list[Any]]) -> _Child | None:
     """Take the verdicts of a process that has ended; return the one that goes on where it died."""
     _, status = os.waitpid(child.pid, 0)
-    with contextlib.suppress(OSError):
-        os.killpg(child.pid, signal.SIGKILL)  # what it started itself
+    _kill(child.pid)  # what it started itself
     messages = child.messages()
     verdicts = found[child.subject.name]
     verdicts += messages

@@ -11,6 +11,7 @@ from opwright.autograd import grad, gradcheck, gradgradcheck, no_grad
 from opwright.errors import GradcheckError
 from opwright.gate.cases import Array, Case, lay
 from opwright.gate.comparing import close, shown_error
+from opwright.gate.properties import gradient_programs as programs
 from opwright.gate.properties.gradient_calls import (
     gradients_of,
     incoming_for,
@@ -54,23 +55,24 @@ def asks_order(subject: Subject, case: Case) -> Problem | None:
         if subject.refusal(case) is not None or not _is_smooth(subject, case):
             return None
         function, inputs = _function(subject, case)
-    lines = ("# opwright.autograd.gradcheck of this call fails",)
     try:
         gradcheck(function, inputs, check_undefined_grad=False)
     except GradcheckError as error:
         text = str(error).partition("\n")[0]
-        cause = "gradient-not-deterministic" if "repeat" in text or "reentrant" in text.lower() else "wrong-gradient"
-        return Problem(cause, text, lines)
+        cause = "gradient-not-deterministic" if "not deterministic" in text else "wrong-gradient"
+        return Problem(cause, text, programs.first_order, case=case)
     except NotImplementedError:
         return None
     except Exception as error:
         if says_what_is_demanded(error, ()):
             return None
-        return Problem("backward-raises", f"the backward pass raises: {shown_error(error)}", lines)
+        return Problem(
+            "backward-raises", f"the backward pass raises: {shown_error(error)}", programs.first_order, case=case
+        )
     try:
         gradgradcheck(function, inputs, check_undefined_grad=False)
     except GradcheckError as error:
-        return Problem("wrong-second-gradient", str(error).partition("\n")[0], lines)
+        return Problem("wrong-second-gradient", str(error).partition("\n")[0], programs.second_order, case=case)
     except Exception:
         return _constant_backward(subject, case)
     return None
@@ -107,9 +109,8 @@ def _constant_backward(subject: Subject, case: Case) -> Problem | None:
     except Exception:
         return None
     if found and not any(each.requires_grad for each in found):
-        return Problem(
-            "wrong-second-gradient", "its gradients follow from incoming ones, and are not connected to them"
-        )
+        why = "its gradients follow from incoming ones, and are not connected to them"
+        return Problem("wrong-second-gradient", why, programs.second_order, case=case)
     return None
 
 
@@ -123,7 +124,7 @@ def asks_incoming(subject: Subject, case: Case) -> Problem | None:
     incoming = [wrap(np.array(each, order="C")) for each in given]
     gradients_of(results, inputs, incoming)
     if any(not np.array_equal(each.numpy(), kept) for each, kept in zip(incoming, given, strict=True)):
-        return Problem("gradient-written", "the backward pass writes to the gradient that comes in")
+        return Problem("gradient-written", "the backward pass writes to the gradient that comes in", programs.written)
     for layout in ("transposed", "sliced", "backwards", "expanded"):
         laid = [lay(Array(each, layout)) for each in given]
         try:
@@ -133,10 +134,12 @@ def asks_incoming(subject: Subject, case: Case) -> Problem | None:
         try:
             found = gradients_of(results, inputs, [wrap(each) for each in laid])
         except Exception as error:
-            return Problem("gradient-layout", f"the backward pass raises for {layout} gradients: {shown_error(error)}")
+            why = f"the backward pass raises for {layout} gradients: {shown_error(error)}"
+            return Problem("gradient-layout", why, programs.laid(layout))
         for one, other in zip(found, wanted, strict=True):
             if one is not None and other is not None and not close(one, other):
-                return Problem("gradient-layout", f"gradients are others where those that come in are {layout}")
+                why = f"gradients are others where those that come in are {layout}"
+                return Problem("gradient-layout", why, programs.laid(layout))
     return None
 
 
@@ -153,12 +156,14 @@ def asks_none(subject: Subject, case: Case) -> Problem | None:
         except Exception as error:
             if says_what_is_demanded(error, ()):
                 return None
-            return Problem("gradient-none", f"a backward pass from result {number} alone raises: {shown_error(error)}")
+            why = f"a backward pass from result {number} alone raises: {shown_error(error)}"
+            return Problem("gradient-none", why, programs.alone(number))
         for one, other in zip(found, wanted, strict=True):
             if other is not None and not np.isfinite(other).all():
                 continue  # (a gradient of 0 times what is infinite)
             if one is not None and not close(one, np.zeros_like(one) if other is None else other):
-                return Problem("gradient-none", f"a backward pass from result {number} alone gives other gradients")
+                why = f"a backward pass from result {number} alone gives other gradients"
+                return Problem("gradient-none", why, programs.alone(number))
     return None
 
 
@@ -182,7 +187,7 @@ def asks_saved(subject: Subject, case: Case) -> Problem | None:
     for one, other in zip(found, wanted, strict=True):
         if one is not None and other is not None and not close(one, other):
             why = "gradients are others when an argument is changed after the call, and no error says so"
-            return Problem("saved-mutated", why)
+            return Problem("saved-mutated", why, programs.mutated)
     return None
 
 
@@ -199,7 +204,8 @@ def asks_dtype(subject: Subject, case: Case) -> Problem | None:
             return None
     if not seen:
         return None
-    return Problem("gradient-dtype", f"its backward pass returns {seen[0][0]} for an argument of {seen[0][1]}")
+    why = f"its backward pass returns {seen[0][0]} for an argument of {seen[0][1]}"
+    return Problem("gradient-dtype", why, programs.casts)
 
 
 def asks_empty(subject: Subject, case: Case) -> Problem | None:
@@ -213,8 +219,9 @@ def asks_empty(subject: Subject, case: Case) -> Problem | None:
     except Exception as error:
         if says_what_is_demanded(error, ()):
             return None
-        return Problem("gradient-empty", f"the backward pass of an empty call raises: {shown_error(error)}")
+        why = f"the backward pass of an empty call raises: {shown_error(error)}"
+        return Problem("gradient-empty", why, programs.shapes)
     for one, each in zip(found, inputs, strict=True):
         if one is not None and one.shape != tuple(each.shape):
-            return Problem("gradient-empty", f"the gradient of an empty call has shape {one.shape}")
+            return Problem("gradient-empty", f"the gradient of an empty call has shape {one.shape}", programs.shapes)
     return None

@@ -20,7 +20,7 @@ from opwright.testing import checking
 
 __all__ = ["GuardedArguments", "Positions", "WholeResults"]
 
-_SIZES = (1, 7, 13, 67)
+_SIZES = (1, 7, 13, 67, 0)
 _MOST_BYTES = 1 << 24  # of results that are compared
 
 

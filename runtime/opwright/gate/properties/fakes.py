@@ -17,13 +17,9 @@ from opwright.symbolic import ShapeEnv
 from opwright.testing import checking
 from opwright_core.errors import ContractError
 
-__all__ = ["Fakes", "SymbolicFakes"]
+__all__ = ["Fakes", "SymbolicFakes", "lines_of"]
 
 _LARGE = (33, 257, 1031)
-_CHECK = (
-    "from opwright.fake import FakeTensorMode",
-    "# the same call in `with FakeTensorMode():` says otherwise",
-)
 
 
 class Fakes(CaseProperty):
@@ -124,21 +120,38 @@ def _is_resized(case: Case, real: Answer) -> bool:
 
 
 def _problem(subject: Subject, case: Case, fake: Answer, real: Answer, env: ShapeEnv | None) -> Problem | None:
+    check = lines_of(subject, is_symbolic=env is not None)
     if fake.error is not None:
         if subject.is_missing(fake.error):
-            return Problem("no-fake", "it has no fake kernel: nobody can say what its result looks like without data")
+            why = "it has no fake kernel: nobody can say what its result looks like without data"
+            return Problem("no-fake", why, check)
         if isinstance(fake.error, DataDependentOutputError | DynamicOutputShapeError):
             if checking.may_refuse(subject.operator, fake.error, env):
                 return None
-            return Problem("fake-reads-data", f"its fake kernel reads data: {shown_error(fake.error)}")
+            return Problem("fake-reads-data", f"its fake kernel reads data: {shown_error(fake.error)}", check)
         if env is None and says_what_is_demanded(fake.error, subject.operator.signature.names):
             return None  # (the operator takes more than it promises)
         kind = "symbolic sizes" if env is not None else "what the operator takes"
-        return Problem("fake-raises", f"its fake kernel raises with {kind}: {shown_error(fake.error)}")
+        return Problem("fake-raises", f"its fake kernel raises with {kind}: {shown_error(fake.error)}", check)
     text = checking.difference(fake.call, fake.result, real.call, real.result, env)
     if text is None or ("lias" in text and any(not array.size for _, array in real.outputs)):
         return None  # (nobody shares memory that has no elements)
     start = text.partition(" ")[0].lower()
     cause = f"fake-{start}" if start in ("shape", "dtype", "stride", "device", "rank") else "fake-differs"
     cause = "fake-shape" if cause == "fake-rank" else cause
-    return Problem(cause, f"{'with symbolic sizes: ' if env is not None else ''}{text}", _CHECK)
+    why = f"{'with symbolic sizes: ' if env is not None else ''}{text}"
+    return Problem(cause, why, check)
+
+
+def lines_of(subject: Subject, *, is_symbolic: bool) -> tuple[str, ...]:
+    """Return the lines that make the call with fakes, and compare."""
+    module = "opwright.fake" if subject.origin == "opwright" else "torch._subclasses.fake_tensor"
+    begin = f"from {module} import FakeTensorMode"
+    if is_symbolic:
+        begin = f"{begin}; from opwright.symbolic import ShapeEnv"
+    looks = "[*map(int, {0}.shape)], {0}.dtype" if is_symbolic else "tuple({0}.shape), {0}.dtype, {0}.stride()"
+    one, other = (f"({looks.format(name)})" for name in ("fake", "result"))
+    if len(subject.operator.signature.returns) != 1:
+        one, other = (f"[({looks.format('each')}) for each in {name} or ()]" for name in ("fake", "result"))
+    mode = f"with FakeTensorMode({'shape_env=ShapeEnv()' if is_symbolic else ''}) as mode:"
+    return begin, mode, "    fake = {fake}", f"assert {one} == {other}, ({one}, {other})"

@@ -28,6 +28,7 @@ from opwright.gate.properties.gradient_calls import (
     results_of,
     small_calls,
 )
+from opwright.gate.properties.gradient_programs import connected, first_order
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
@@ -83,6 +84,8 @@ class Gradients(Property):
                     if problem is not None and problem.cause not in seen:
                         seen.add(problem.cause)
                         yield self.broken(subject, small, problem)
+                    if "gradient-not-deterministic" in seen:
+                        return  # (nothing else can be compared)
             for other, asked in self._others(samples, case):
                 problem = _asked(asked, subject, other)
                 if problem is not None and problem.cause not in seen:
@@ -104,7 +107,7 @@ def _asked(question: Callable[[Subject, Case], Problem | None], subject: Subject
     except Exception as error:
         if isinstance(error, NotImplementedError) or says_what_is_demanded(error, ()):
             return None
-        return Problem("backward-raises", f"the backward pass raises: {shown_error(error)}")
+        return Problem("backward-raises", f"the backward pass raises: {shown_error(error)}", first_order)
 
 
 def _connected(subject: Subject, case: Case) -> Problem | None:
@@ -124,8 +127,9 @@ def _connected(subject: Subject, case: Case) -> Problem | None:
     for name, each, position in zip(names, found, range(len(inputs)), strict=True):
         if each is None and _moves(subject, case, position, before):
             if not results:
-                return Problem("gradient-unconnected", f"its result does not require grad, and changes with {name}")
-            return Problem("gradient-unconnected", f"{name} has no gradient, and the result changes with it")
+                why = f"its result does not require grad, and changes with {name}"
+                return Problem("gradient-unconnected", why, connected)
+            return Problem("gradient-unconnected", f"{name} has no gradient, and the result changes with it", connected)
     return None
 
 

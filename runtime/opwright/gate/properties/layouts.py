@@ -70,7 +70,10 @@ class Layouts(CaseProperty):
         if difference(subject.run(case.compact().converted(_rounded)).outputs, wanted.outputs) is not None:
             return None  # (rounding decides: a determinant of nearly 0)
         cause = cause.replace("-refused", "-matters")
-        return Problem(cause, f"with {layout} arguments {text}", _check(subject))
+        what = ("result", "plain") if subject.operator.signature.returns else ("{arrays}", "copies")
+        check = ("from {origin}.testing import assert_close", f"assert_close({', '.join(what)}, equal_nan=True)")
+        before = ("copies = {copies}", "plain = {plain}")
+        return Problem(cause, f"with {layout} arguments {text}", check, before)
 
 
 def _rounded(value: Array, _: int) -> Array:
@@ -80,7 +83,3 @@ def _rounded(value: Array, _: int) -> Array:
         return value
     signs = np.resize(np.array([1, -1, -1]), array.shape)
     return Array(np.asarray(array * (1 + 2 * signs * np.finfo(array.dtype).eps)).astype(array.dtype))
-
-
-def _check(subject: Subject) -> tuple[str, ...]:
-    return ("print(result)  # another than for row-major copies",)

@@ -22,12 +22,14 @@ SECONDS: Final = 0.5  # of this process, for one property: slow operators are as
 
 
 class Problem(NamedTuple):
-    """A fault that one call shows: its cause, a sentence on it, and the lines of a program that show it."""
+    """A fault that one call shows: its cause, a sentence on it, and the lines of a program that show it; the call where
+    it is another than the one asked."""
 
     cause: str
     why: str
     check: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    case: Case | None = None
 
 
 class Property(ABC):
@@ -51,6 +53,7 @@ class Property(ABC):
 
     def broken(self, subject: Subject, case: Case | None, problem: Problem) -> Verdict:
         """Return the verdict on a fault."""
+        case = problem.case or case
         shown = "" if case is None else program(subject, case, problem.check, problem.before)
         return Verdict(
             subject.name,

@@ -31,6 +31,7 @@ def _memory_cases(subject: Subject, samples: Samples) -> Iterator[Case]:
         for layout in subject.layouts:
             yield samples.first.laid(layout, samples.written)
         yield from samples.special(samples.first)
+        yield from samples.first.grown(dict(zip(samples.first.sizes, (9, 11, 6, 5), strict=False)))
 
 
 class Writes(CaseProperty):

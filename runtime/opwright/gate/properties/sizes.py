@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +22,7 @@ _SMALL: Final = ((5, 6, 7), (6, 10, 12), (8, 16, 64))  # or those that blocks di
 _LARGE: Final = (1, 7, 8, 9, 16, 17, 31, 61, 64, 127, 128, 251, 257, 509, 1023, 1024, 1025, 2050, 4097)
 _MOST: Final = 20_000
 _HEAD: Final = 2
+_BLOCK: Final = 64  # rows that blocks divide
 
 Outputs = list[tuple[str, np.ndarray[Any, Any]]]
 Law = Callable[[Subject, Case, int], str | None]
@@ -51,7 +52,7 @@ class Sizes(Property):
         said: set[int] = set()
         until = time.process_time() + SECONDS
         for size in first.sizes:
-            for law in (_rows, _zeros, _twice):
+            for law in (_rows, _blocks, _zeros, _twice):
                 small = next((each for each in _sets(law) if _holds(law, subject, first, size, each)), None)
                 if small is None:
                     continue
@@ -88,9 +89,9 @@ class Sizes(Property):
 
 def _sets(law: Law) -> tuple[tuple[int, ...], ...]:
     """Return the sizes at which a law is to hold: those of one of these."""
-    if law is _rows:
-        return _SMALL[0], _SMALL[2]
-    return _SMALL[1:2] if law is _twice else _SMALL[:1]
+    if law is _blocks:
+        return ((2 * _BLOCK, 3 * _BLOCK),)
+    return _SMALL[1:2] if law is _twice else (_SMALL[0], _SMALL[2])
 
 
 def _holds(law: Law, subject: Subject, first: Case, size: int, numbers: tuple[int, ...]) -> bool:
@@ -138,13 +139,24 @@ def _taken(case: Case, size: int, index: Any) -> Case:
 
 def _rows(subject: Subject, case: Case, size: int) -> str | None:
     """Return how the result of some rows is not those rows of the result."""
+    return _parts(subject, case, size, ([size - 1], list(range(max(size - 3, 0), size)), [0]))
+
+
+def _blocks(subject: Subject, case: Case, size: int) -> str | None:
+    """Return how the result of as many rows as blocks divide, the last ones and the first, is not those rows."""
+    if size <= _BLOCK:
+        raise _NoLawError
+    return _parts(subject, case, size, (list(range(size - _BLOCK, size)), list(range(_BLOCK))))
+
+
+def _parts(subject: Subject, case: Case, size: int, parts: Sequence[list[int]]) -> str | None:
     whole = _outputs(subject, case)
     if whole is None or not _has_one(case, size):
         raise _NoLawError
     dims = [[dim for dim, each in enumerate(array.shape) if each == size] for _, array in whole]
     if any(len(each) != 1 for each in dims):
         raise _NoLawError
-    for index in ([size - 1], list(range(max(size - 3, 0), size)), [0]):
+    for index in parts:
         part = _outputs(subject, _taken(case, size, index))
         if part is None:
             raise _NoLawError
@@ -161,32 +173,32 @@ def _has_one(case: Case, size: int) -> bool:
     return all(each.values.shape.count(size) <= 1 for each in case.arrays)
 
 
-def _headed(case: Case, size: int, head: Case, length: int, *, again: bool) -> Case:
-    """Return the call with the positions of a head in each dimension of this size: then zeros, or it again."""
+def _headed(case: Case, size: int, head: Case, *, again: bool) -> Case:
+    """Return the call with the two positions of a head in each dimension of this size: again and again, or first and
+    last, with zeros between them."""
     heads = iter(head.arrays)
 
     def convert(value: Array, _: int) -> Array:
         array, first = value.values, next(heads).values
         for dim, each in enumerate(array.shape):
             if each == size:
-                index = np.arange(size) % length
+                index = np.arange(size) % _HEAD if again else np.arange(size) // (size - 1)
                 first = np.take(first, index, dim)
                 if not again:
-                    first = first.copy()
-                    first[(slice(None),) * dim + (slice(length, None),)] = 0
+                    first[(slice(None),) * dim + (slice(1, -1),)] = 0
         return Array(np.array(first, order="C"))
 
     return case.converted(convert)
 
 
 def _zeros(subject: Subject, case: Case, size: int) -> str | None:
-    """Return how zeros behind the first two positions change the result, the two being the same at each size."""
+    """Return how zeros between two positions change the result, the two being the same at each size."""
     if size <= _HEAD or any(isinstance(each, list) for each in case.values):  # (a list of sizes: it may resample)
         raise _NoLawError
     head = _taken(case, size, list(range(_HEAD)))
     head = head.converted(lambda a, place: drawn(a.values.shape, a.values.dtype, 11 + place))
-    made = _headed(case, size, head, _HEAD, again=False)
-    if size in _SMALL[0] and _same(subject, made, _taken(made, size, list(range(size))[::-1])):
+    made = _headed(case, size, head, again=False)
+    if size <= max(_SMALL[2]) and _same(subject, made, _taken(made, size, list(range(size))[::-1])):
         raise _NoLawError  # the order matters: what is resampled is no sum
     return _same(subject, head, made)
 
@@ -197,7 +209,7 @@ def _twice(subject: Subject, case: Case, size: int) -> str | None:
         raise _NoLawError
     head = _taken(case, size, list(range(_HEAD)))
     head = head.converted(lambda a, place: drawn(a.values.shape, a.values.dtype, 11 + place))
-    return _same(subject, head, _headed(case, size, head, _HEAD, again=True))
+    return _same(subject, head, _headed(case, size, head, again=True))
 
 
 def _same(subject: Subject, one: Case, other: Case) -> str | None:
@@ -214,6 +226,7 @@ def _same(subject: Subject, one: Case, other: Case) -> str | None:
 
 _LAWS: Final = {
     "_rows": "rows by themselves give the rows of the result",
+    "_blocks": "64 rows by themselves give these rows of the result",
     "_zeros": "added zeros change nothing",
     "_twice": "the same once more changes nothing",
 }

@@ -13,6 +13,7 @@ from opwright.autograd import enable_grad, grad, no_grad
 from opwright.func import jvp
 from opwright.gate.cases import Array, Case
 from opwright.gate.comparing import shown_error
+from opwright.gate.properties import gradient_programs as programs
 from opwright.gate.properties.gradient_calls import has_formula
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
@@ -142,18 +143,17 @@ class _Asked:
         if tangents is None:
             if not why or not self._are_smooth():
                 return None
-            return Problem("tangent-raises", why, ("# opwright.func.jvp of this call raises",))
+            return Problem("tangent-raises", why, programs.tangents)
         for number, found, want in zip(self.results, tangents, self.differences, strict=True):
             text = _wrong(found, want)
             if text is not None and not self._agree(number, found):
                 said = f"the tangent of result {number} is {text} along a direction, as values change"
-                return Problem("wrong-tangent", said, ("# opwright.func.jvp of this call says otherwise",))
+                return Problem("wrong-tangent", said, programs.tangents)
         return None
 
     def gradient_problem(self) -> tuple[Problem | None, bool | None]:
         """Return the problem of gradients of a weighted sum of results, and whether they say how it changes along the
         direction, None where that cannot be told."""
-        lines = ("# opwright.autograd.grad of this call, summed, says otherwise",)
         is_complex = any(each.dtype.kind == "c" for each in self.values)
         if not self._are_smooth() or (is_complex and self._has_positions()):  # which may repeat
             return None, None
@@ -166,14 +166,16 @@ class _Asked:
         except Exception as error:
             if says_what_is_demanded(error, self.subject.operator.signature.names):
                 return None, None
-            return Problem("backward-raises", f"the backward pass raises: {shown_error(error)}", lines), None
+            return Problem(
+                "backward-raises", f"the backward pass raises: {shown_error(error)}", programs.first_order
+            ), None
         terms = [w.conj() * d for w, d in zip(weights, self.differences, strict=True)]
         want, size = _real_sum(terms), 1.0 + sum(float(np.abs(each).sum()) for each in terms)
         if np.isfinite(have) and abs(want - have) <= _NEAR * size:
             return None, True
         kind = "complex " if is_complex else ""
         why = f"along a {kind}direction the gradients say {have:.6g}, and the values {want:.6g}"
-        return Problem("wrong-gradient", why, lines), False
+        return Problem("wrong-gradient", why, programs.first_order), False
 
     def _has_positions(self) -> bool:
         return any(each.values.dtype.kind in "iu" for each in self.case.arrays)

@@ -274,14 +274,15 @@ class Precision(Property):
         if wide is None or samples.why_unstable or any(isinstance(each, np.dtype) for each in wide.values):
             return  # (a dtype that is asked for is the one to compute in)
         yield from self._in_float32(subject, wide)
-        for dtype in (float16, bfloat16, float32):
-            if dtype in samples.floats:
-                yield from self._in_low(subject, wide, dtype)
+        until = math.inf  # the first one is asked at each size, however slow
+        for dtype in [each for each in (float16, bfloat16, float32) if each in samples.floats]:
+            yield from self._in_low(subject, wide, dtype, until)
+            until = time.process_time() + SECONDS / 4
 
     def _in_float32(self, subject: Subject, case: Case) -> Iterator[Verdict]:
         sizes = dict(zip(case.sizes, (5, 7, 3, 4), strict=False))
         case = case.resized(sizes) if subject.refusal(case.resized(sizes)) is None else case
-        for name, array in subject.run(case).outputs:
+        for name, array in _several(subject, case):
             if array.dtype != np.float64 or not array.size or name.startswith("argument"):
                 continue
             finite = array[np.isfinite(array)]
@@ -295,8 +296,7 @@ class Precision(Property):
                 yield self.broken(subject, case, Problem("computed-in-float32", why, check))
                 return
 
-    def _in_low(self, subject: Subject, wide: Case, dtype: Any) -> Iterator[Verdict]:
-        until = time.process_time() + SECONDS / 4
+    def _in_low(self, subject: Subject, wide: Case, dtype: Any, until: float) -> Iterator[Verdict]:
         for size in wide.sizes:
             for grown in wide.grown({size: 4097}) if time.process_time() < until else ():
                 low = grown.converted(lambda a, p: _cast(drawn(a.values.shape, np.float64, p + 1), a, dtype))
@@ -312,6 +312,20 @@ class Precision(Property):
                         why = f"{name} in {dtype} at a size of 4097 is {one[at]}, and {other[at]} in float64"
                         yield self.broken(subject, low, Problem(cause, why))
                         return
+
+
+def _several(subject: Subject, case: Case) -> list[tuple[str, np.ndarray[Any, Any]]]:
+    """Return the outputs of a call: where these are few numbers, those of calls with other values behind them."""
+    found: list[tuple[str, np.ndarray[Any, Any]]] = subject.run(case).outputs
+    for seed in range(1, 8) if all(array.size < 4 for _, array in found) else ():
+        other = case.converted(
+            lambda a, place, seed=seed: (  # type: ignore[misc]
+                drawn(a.values.shape, a.values.dtype, 100 * seed + place) if a.values.dtype.kind == "f" else a
+            )
+        )
+        pairs = zip(found, subject.run(other).outputs, strict=False)
+        found = [(name, np.append(array, more)) for (name, array), (_, more) in pairs]
+    return found
 
 
 def _cast(value: Array, like: Array, dtype: Any) -> Array:
