@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from opwright.guards.keysets import KeySet
+from opwright.native_kernels.ufuncs import ufunc_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays
@@ -81,6 +84,11 @@ class OverloadFacts(Operator):
     @property
     def _overloadname(self) -> str:
         return self.overload or "default"
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """Return NumPy's ufunc of the loops in C of an expression. Raises AttributeError for an operator without."""
+        return ufunc_of(self)
 
     def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
         """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""

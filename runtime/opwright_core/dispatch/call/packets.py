@@ -71,7 +71,9 @@ class Packet(Caller):
         """Return the names of the overloads, `default` for the one without."""
         return [name or "default" for name in self.operators]
 
-    def __getattr__(self, name: str) -> Operator:
+    def __getattr__(self, name: str) -> Any:
+        if name == "ufunc":
+            return next(iter(self.operators.values())).ufunc
         overload = "" if name == "default" else name
         if overload not in self.operators:
             plugins.load()
