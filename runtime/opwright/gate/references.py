@@ -122,7 +122,11 @@ def _in_schema_file(name: str) -> Reference | None:
 def _of_torch(name: str) -> Reference | None:
     from opwright.bindings.torch.references import torch_reference
 
-    return torch_reference(name)
+    found = torch_reference(name)
+    if found is None:
+        return None
+    function = of_tensors(found.function, sorted(found.declaration.signature.written))
+    return Reference(function, "PyTorch", False, found.declaration, found.looks, found.derivatives)
 
 
 def given_by_reference(subject: Subject, case: Case) -> Any:

@@ -213,7 +213,7 @@ def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO) -> None:
 
 
 def _kill(group: int) -> None:
-    """End a process and what it started itself, which may hold the pipe that its end is told by."""
+    """Kill a process and what it started itself, which may hold the pipe that its end is told by."""
     with contextlib.suppress(OSError):
         os.killpg(group, signal.SIGKILL)
 

@@ -1,41 +1,47 @@
-"""PyTorch's operators as references of the gate: values, what results look like, and how they are declared."""
+"""PyTorch's operators beside ours of the same name: values, what results look like, how they are declared."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import torch
 
 from opwright.bindings.torch.calls import function_of, overload_named, theirs_of
 from opwright.bindings.torch.derivatives import TorchDerivatives, tensors_in
 from opwright.bindings.torch.values import our_dtype
-from opwright.gate.references import Look, Reference, of_tensors
 from opwright.library import Library
 from opwright_core.dispatch.call.operator import Operator, find_operator
 
-__all__ = ["torch_reference"]
+__all__ = ["TorchReference", "torch_reference"]
 
 _LIBRARIES: Final[dict[str, Library]] = {}
 
 
-def torch_reference(name: str) -> Reference | None:
-    """Return PyTorch's operator of a name as a reference; None where it has none that ours can be compared with."""
+class TorchReference(NamedTuple):
+    """An operator of PyTorch: a function of Tensors of ours, what its results look like, its derivatives, and an
+    operator that is declared as it is."""
+
+    function: Callable[..., Any]
+    looks: _Looks
+    derivatives: TorchDerivatives
+    declaration: Operator
+
+
+def torch_reference(name: str) -> TorchReference | None:
+    """Return PyTorch's operator of a name; None where it has none that ours can be compared with."""
     try:
         overload = overload_named(name)
         declaration = _declared(name, str(overload._schema))
     except (AttributeError, RuntimeError, ValueError, TypeError):
         return None
     types, function = declaration.signature.types, function_of(name)
-    call = of_tensors(lambda *values: function(*_whole(types, values)), sorted(declaration.signature.written))
-    return Reference(
-        call,
-        "PyTorch",
-        is_widened=False,
-        declaration=declaration,
-        looks=_Looks(overload, types),
-        derivatives=TorchDerivatives(overload),
+    return TorchReference(
+        lambda *values: function(*_whole(types, values)),
+        _Looks(overload, types),
+        TorchDerivatives(overload),
+        declaration,
     )
 
 
@@ -56,7 +62,7 @@ class _Looks:
         self._types = types
         self._positional = sum(not each.kwarg_only for each in overload._schema.arguments)
 
-    def __call__(self, *values: Any) -> list[Look]:
+    def __call__(self, *values: Any) -> list[tuple[tuple[int, ...], tuple[int, ...], Any]]:
         """Return what PyTorch's results look like. Raises what it raises."""
         given = [theirs_of(each) for each in _whole(self._types, values)]
         names = [each.name for each in self._overload._schema.arguments[self._positional :]]
