@@ -19,7 +19,19 @@ _WHOLE: Final = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 0.5, -0.5, 6.0)
 
 
 def variations(operator: Operator, case: Case) -> Iterator[Case]:
-    """Yield the call with each flag turned, each other word, other numbers, and without what may be None."""
+    """Yield the call with each flag turned, each other word, other numbers, and without what may be None; the same with
+    integers where there were none."""
+    yield from _one_by_one(operator, case)
+    filled = case
+    for place, (text, value) in enumerate(zip(operator.signature.types, case.values, strict=True)):
+        if value is None and text in ("int?", "SymInt?"):
+            filled = filled.with_value(place, 1)
+    if filled is not case:
+        yield filled
+        yield from _one_by_one(operator, filled)
+
+
+def _one_by_one(operator: Operator, case: Case) -> Iterator[Case]:
     signature = operator.signature
     for place, (name, text, value) in enumerate(zip(signature.names, signature.types, case.values, strict=True)):
         for other in _others(name, text.rstrip("?"), value):

@@ -13,7 +13,7 @@ from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.testing import checking
 
-__all__ = ["refusals_that_differ", "shows", "unlike"]
+__all__ = ["refusals_that_differ", "shows", "takes_empty", "unlike"]
 
 _MOST: Final = 60  # refused calls that a reference is asked about
 
@@ -58,6 +58,14 @@ def refusals_that_differ(subject: Subject, samples: Samples) -> Iterator[tuple[C
                 why = f"it takes {dtype}, which {known.said} refuses: {shown_error(refused)}"
                 yield case, Problem("takes-refused-dtype", why)
                 break
+
+
+def takes_empty(subject: Subject, known: Reference, case: Case) -> Problem | None:
+    """Return that a call with a size of 0 is taken, which the reference refuses."""
+    error = _refusal(subject, known, case)
+    if error is None or subject.refusal(case) is not None:
+        return None
+    return Problem("takes-empty", f"it takes a size of 0, which {known.said} refuses: {shown_error(error)}")
 
 
 def _refusal(subject: Subject, known: Reference, case: Case) -> Exception | None:

@@ -13,7 +13,7 @@ import numpy as np
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import first_difference, shown_error
 from opwright.gate.properties.fakes import broadcast
-from opwright.gate.properties.looks import refusals_that_differ, shows, unlike
+from opwright.gate.properties.looks import refusals_that_differ, shows, takes_empty, unlike
 from opwright.gate.properties.property import SECONDS, CaseProperty, Problem, Property
 from opwright.gate.references import given_by_reference
 from opwright.gate.refusing import says_what_is_demanded
@@ -101,13 +101,15 @@ class Values(CaseProperty):
                     for case in samples.floats[low].grown({size: 4097}):
                         yield case.converted(lambda a, _: Array(np.abs(a.values)), "half")
         for size in first.sizes:
-            yield first.resized({size: 0})
+            yield Case(first.resized({size: 0}).values, "empty")
         if subject.reference is not None and subject.reference.looks is not None:
             yield from (first.laid(layout, subject.operator.signature.written) for layout in ("transposed", "sliced"))
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return how the result differs from the reference's."""
         wanted, known = expected(subject, case), subject.reference
+        if case.note == "empty" and known is not None and (refused := takes_empty(subject, known, case)) is not None:
+            return refused
         if wanted is None or known is None or any(each.size > _MOST for each in wanted):
             return None
         if known.looks is not None and case.note == "extremes" and any(each.dtype.kind == "f" for each in wanted):
