@@ -174,7 +174,7 @@ class Samples:
 
     def _search(self, dtype: DType, seed: int, *, by_fakes: bool = True) -> Case | None:
         """Return a call that is taken, a rich one if one is found soon."""
-        random = Random(f"{self.subject.operator.name} {dtype} {seed}")
+        random = Random(f"{self.subject.drawn_as} {dtype} {seed}")
         errors: Counter[str] = Counter()
         of_dtype, found, best, last = 0, None, -1, _TRIES
         for number in range(_TRIES):
