@@ -24,8 +24,11 @@ def has_gradients(name: str) -> bool:
     definition = torch._library.custom_ops.OPDEFS.get(name)
     if definition is not None and definition._backward_fn is None:
         return False
-    if any(str(each.type) != "Tensor" for each in overload_named(name)._schema.returns):
+    schema = overload_named(name)._schema
+    if any(str(each.type) != "Tensor" for each in schema.returns):
         return False
+    if any("List[" in str(each.real_type) and "Tensor" in str(each.real_type) for each in schema.arguments):
+        return False  # (calls with lists of tensors are not recorded)
     return any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _KEYS)
 
 
