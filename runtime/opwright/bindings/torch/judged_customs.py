@@ -6,10 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.bindings.torch.calls import overload_named, theirs_of
 
-__all__ = ["autocast_problem", "function_behind", "has_casts", "has_rule", "results_share_memory", "vmap_problem"]
+__all__ = [
+    "autocast_problem",
+    "fakes_agree",
+    "function_behind",
+    "has_casts",
+    "has_rule",
+    "results_share_memory",
+    "vmap_problem",
+]
 
 
 def _definition(name: str) -> Any:
@@ -75,14 +84,28 @@ def vmap_problem(name: str, values: Sequence[Any]) -> str | None:
     return None
 
 
+def fakes_agree(name: str, values: Sequence[Any]) -> bool:
+    """Whether PyTorch's own fake mode, on fakes of the CPU's tensors, says what the results of a call look like."""
+    overload, theirs = overload_named(name.removeprefix("torch:")), [theirs_of(each) for each in values]
+    try:
+        with FakeTensorMode() as mode:
+            fake = _several(overload(*torch.utils._pytree.tree_map_only(torch.Tensor, mode.from_tensor, theirs)))
+        real = _several(overload(*theirs))
+        return [*map(_look, fake)] == [*map(_look, real)]
+    except Exception:
+        return False
+
+
+def _look(tensor: torch.Tensor) -> Any:
+    return tuple(tensor.shape), tensor.dtype, tensor.stride()
+
+
 def _several(results: Any) -> Sequence[torch.Tensor]:
     return results if isinstance(results, tuple | list) else (results,)
 
 
 def autocast_problem(name: str, values: Sequence[Any]) -> str | None:
     """Return how the dtypes of fake results in a region of autocast are others than those of real ones."""
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
     overload, theirs = overload_named(name.removeprefix("torch:")), [theirs_of(each) for each in values]
     for dtype in (torch.bfloat16, torch.float16):
         with torch.no_grad(), torch.autocast("cpu", dtype):

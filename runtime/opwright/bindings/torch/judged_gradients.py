@@ -51,7 +51,11 @@ def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             results = overload(*given[:count], **dict(zip(keywords, given[count:], strict=True)))
             return results if isinstance(results, tuple | list) else (results,)
 
-        first: Any = lambda: function(*values)  # noqa: E731
+        def first() -> tuple[Any, list[bool]]:
+            with torch.enable_grad():
+                leaves = [theirs_of(values[place]).detach().requires_grad_() for place in places]
+                return function(*values), [_has_history(each) for each in call(*leaves)]
+
         return _Call.apply(call, first, *[values[place] for place in places])
 
     return kernel
@@ -65,12 +69,15 @@ class _Call(Function):
     """A call of a function of PyTorch's tensors, whose gradients are PyTorch's."""
 
     @staticmethod
-    def forward(ctx: Any, call: Theirs, first: Callable[[], Any] | None, *inputs: Tensor) -> Any:
-        """Return what `first` returns, or the function."""
+    def forward(ctx: Any, call: Theirs, first: Callable[[], tuple[Any, list[bool]]] | None, *inputs: Tensor) -> Any:
+        """Return what `first` returns, whose results have gradients where it says so, or the function."""
         ctx.call = call
         ctx.save_for_backward(*inputs)
         if first is not None:
-            return first()
+            results, have_gradients = first()
+            pairs = zip(results if isinstance(results, tuple) else (results,), have_gradients, strict=True)
+            ctx.mark_non_differentiable(*[each for each, has_gradient in pairs if not has_gradient])
+            return results
         found = [None if each is None else our_tensor(each.clone()) for each in _run(call, inputs)]
         return tuple(found)
 
