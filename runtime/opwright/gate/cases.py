@@ -161,7 +161,7 @@ def lay(value: Array) -> np.ndarray[Any, Any]:
 # How each layout is written in a program: an import, and what is made of the values {}.
 TEXTS: Final = {
     "transposed": ("", "np.asfortranarray({})"),
-    "sliced": ("", "np.repeat({}, 2, -1)[..., ::2]"),
+    "sliced": ("", "np.insert(np.repeat({}, 2, -1), 0, 0, -1)[..., 1::2]"),
     "backwards": ("", "np.flip(np.flip({}).copy())"),
     "offset 1": ("", "(lambda v: np.r_[np.zeros(1, v.dtype), v.ravel()][1:].reshape(v.shape))({})"),
     "offset 4": ("", "(lambda v: np.r_[np.zeros(4, v.dtype), v.ravel()][4:].reshape(v.shape))({})"),

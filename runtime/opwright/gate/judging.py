@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from opwright.gate.cases import Case
 from opwright.gate.properties import PROPERTIES, Problem, Property, expected
+from opwright.gate.properties.property import CaseProperty
 from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.states import Snapshot
@@ -92,8 +93,9 @@ def _tell_unsampled(
 ) -> None:
     for case, error in samples.breaches[:1]:
         each = next((each for each in properties if each.name == "aliases-as-declared"), None)
-        if each is not None:
-            tell(each.broken(subject, case, Problem(cause_of(error) or "refused", str(error).partition("\n")[0])))
+        if isinstance(each, CaseProperty):
+            known = Problem(cause_of(error) or "refused", str(error).partition("\n")[0])
+            tell(each.broken(subject, case, each.problem(subject, case) or known))
     refusals = samples.kernel_errors[:8]
     if subject.reference is not None and subject.reference.looks is not None:
         refusals = [*refusals, *samples.fake_errors[:_MOST_REFUSED]]

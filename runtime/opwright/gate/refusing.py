@@ -19,7 +19,11 @@ _DEMANDS: Final = re.compile(
     re.IGNORECASE,
 )
 # What PyTorch's checks of arguments never say.
-_TORCHS_SLIPS: Final = ("INTERNAL ASSERT", "view size is not compatible", "must be contiguous")
+_TORCHS_SLIPS: Final = (
+    "INTERNAL ASSERT", "view size is not compatible", "must be contiguous", "of a 0-d tensor", "over a 0-d tensor",
+)  # fmt: skip
+# What its convolutions and pools say of sizes, whoever called them.
+_TORCHS_SIZES: Final = re.compile(r"^Given groups=|^Calculated padded input size")
 # Errors of Python itself that say what went wrong in a kernel, and not what it demands.
 _SLIPS: Final = (
     AttributeError, AssertionError, KeyError, NameError, ZeroDivisionError, RecursionError, StopIteration,
@@ -33,6 +37,8 @@ def says_what_is_demanded(error: Exception, names: tuple[str, ...] = ()) -> bool
         return True
     text = str(error)
     if "Opwright has no tensors" in text:  # of PyTorch's, which the adapter cannot give
+        return True
+    if _TORCHS_SIZES.search(text):
         return True
     if _is_torchs(error.__traceback__):
         return not any(each in text for each in _TORCHS_SLIPS)

@@ -194,6 +194,48 @@ def doubled(x: Tensor) -> Tensor:
     return real(x).detach() * 2
 
 
+@plant("outputs-share-memory", "alias", fake=lambda x: (torch.empty_like(x), torch.empty_like(x)))
+def twins(x: Tensor) -> tuple[Tensor, Tensor]:
+    made = x.clone()
+    return made, made
+
+
+@plant("fake-reads-data", "fakes", fake=lambda x: x.new_empty(int((x > 0).sum())))
+def counts_in_fake(x: Tensor) -> Tensor:
+    return real(x)[x > 0].clone()
+
+
+@plant("refuses-0-dim", "edges", fake=lambda x: x.new_empty(x.shape))
+def row_by_row(x: Tensor) -> Tensor:
+    return torch.stack([row.clone() for row in x]) if len(x) else x.clone(memory_format=torch.contiguous_format)
+
+
+@plant("vmap-wrong", "vmap", fake=lambda x: x.new_empty(x.shape))
+def centred(x: Tensor) -> Tensor:
+    return (real(x) - x.mean()).contiguous()
+
+
+centred.register_vmap(lambda info, in_dims, x: (centred(x), in_dims[0]))
+
+
+def _powers(x: Tensor, exponent: float = 3.0) -> Tensor:
+    return (real(x).abs() ** exponent).contiguous()
+
+
+powers = torch.library.custom_op(
+    "planted_t::powers", _powers, mutates_args=(), schema="(Tensor x, float exponent=2.0) -> Tensor"
+)
+powers.register_fake(lambda x, exponent=2.0: x.new_empty(x.shape))
+CAUSES["torch:planted_t::powers"] = "schema", "default-differs"
+
+
+@plant("size-limit", "sizes", fake=lambda x: x.new_empty(x.shape))
+def eights(x: Tensor) -> Tensor:
+    out, count = torch.zeros(x.shape, dtype=x.dtype), x.numel() // 8 * 8
+    out.view(-1)[:count] = x.contiguous().view(-1)[:count]
+    return out
+
+
 @plant(kind="sound", backward=lambda ctx, g: g * ctx.saved_tensors[0].cos())
 def sound_sine(x: Tensor) -> Tensor:
     return torch.sin(real(x).detach())

@@ -24,8 +24,11 @@ def has_gradients(name: str) -> bool:
     definition = torch._library.custom_ops.OPDEFS.get(name)
     if definition is not None and definition._backward_fn is None:
         return False
-    if any(str(each.type) != "Tensor" for each in overload_named(name)._schema.returns):
+    schema = overload_named(name)._schema
+    if any(str(each.type) != "Tensor" for each in schema.returns):
         return False
+    if any("List[" in str(each.real_type) and "Tensor" in str(each.real_type) for each in schema.arguments):
+        return False  # (calls with lists of tensors are not recorded)
     return any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _KEYS)
 
 
@@ -48,7 +51,11 @@ def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             results = overload(*given[:count], **dict(zip(keywords, given[count:], strict=True)))
             return results if isinstance(results, tuple | list) else (results,)
 
-        first: Any = lambda: function(*values)  # noqa: E731
+        def first() -> tuple[Any, list[bool]]:
+            with torch.enable_grad():
+                leaves = [theirs_of(values[place]).detach().requires_grad_() for place in places]
+                return function(*values), [_has_history(each) for each in call(*leaves)]
+
         return _Call.apply(call, first, *[values[place] for place in places])
 
     return kernel
@@ -62,12 +69,15 @@ class _Call(Function):
     """A call of a function of PyTorch's tensors, whose gradients are PyTorch's."""
 
     @staticmethod
-    def forward(ctx: Any, call: Theirs, first: Callable[[], Any] | None, *inputs: Tensor) -> Any:
-        """Return what `first` returns, or the function."""
+    def forward(ctx: Any, call: Theirs, first: Callable[[], tuple[Any, list[bool]]] | None, *inputs: Tensor) -> Any:
+        """Return what `first` returns, whose results have gradients where it says so, or the function."""
         ctx.call = call
         ctx.save_for_backward(*inputs)
         if first is not None:
-            return first()
+            results, have_gradients = first()
+            pairs = zip(results if isinstance(results, tuple) else (results,), have_gradients, strict=True)
+            ctx.mark_non_differentiable(*[each for each, has_gradient in pairs if not has_gradient])
+            return results
         found = [None if each is None else our_tensor(each.clone()) for each in _run(call, inputs)]
         return tuple(found)
 

@@ -163,6 +163,11 @@ class Aliases(CaseProperty):
         answer = subject.run(case)
         if answer.error is not None:
             cause = cause_of(answer.error)
+            if cause == "undeclared-alias" and "or other returns" in str(answer.error):  # (PyTorch does not say which)
+                from opwright.bindings.torch.judged_customs import results_share_memory
+
+                is_of_results = results_share_memory(subject.name, case.call(subject.operator).arguments)
+                cause = "outputs-share-memory" if is_of_results else cause
             return None if cause is None else Problem(cause, shown_error(answer.error))
         declared = subject.declared
         if declared.is_composite:
@@ -264,6 +269,13 @@ class Defaults(Property):
 
 def _functions(subject: Subject) -> Iterator[Any]:
     """Yield the functions of Python that are registered, and what they stand for."""
+    if subject.origin == "torch":
+        from opwright.bindings.torch.judged_customs import function_behind
+
+        function = function_behind(subject.name)
+        if function is not None:
+            yield function
+        return
     for registered in subject.operator.registrations.values():
         for each in registered[-1:]:
             kernel = each.kernel

@@ -56,13 +56,18 @@ class Batches(OfOurs):
     def applies(self, subject: Subject) -> bool | str:
         """Whether a rule of its own is registered."""
         if subject.origin != "opwright":
-            return "transforms of PyTorch are not asked"
+            from opwright.bindings.torch.judged_customs import has_rule
+
+            return has_rule(subject.name) or "it has no rule of its own"
         if subject.operator.signature.written:
             return REGISTERED.find(subject.name) is not None
         return kind_of_rule(subject.operator) not in _WITHOUT_RULES
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict where a rule is wrong."""
+        if subject.origin != "opwright":
+            yield from self._of_torch(subject, samples)
+            return
         if REGISTERED.find(subject.name) is None:
             yield from self._by_family(subject, samples)
             return
@@ -73,6 +78,15 @@ class Batches(OfOurs):
                 yield self.broken(subject, case, Problem("vmap-wrong", str(error).partition("\n")[0]))
                 return
             text = _two_levels(subject, case)
+            if text is not None:
+                yield self.broken(subject, case, Problem("vmap-wrong", text))
+                return
+
+    def _of_torch(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        from opwright.bindings.torch.judged_customs import vmap_problem
+
+        for case in () if samples.why_unstable else [*samples.some, *samples.more]:
+            text = vmap_problem(subject.name, case.call(subject.operator).arguments)
             if text is not None:
                 yield self.broken(subject, case, Problem("vmap-wrong", text))
                 return
@@ -130,10 +144,25 @@ class Autocast(OfOurs):
     example = 'op.register_autocast("cpu", opwright.bfloat16)  # and the kernel returns float32 always'
     mend = "Make the kernel return the dtype of its arguments, or the fake that of the kernel."
 
+    def applies(self, subject: Subject) -> bool | str:
+        """Whether the operator is one of ours, or one of PyTorch's that says to what it casts."""
+        if subject.origin == "opwright":
+            return True
+        from opwright.bindings.torch.judged_customs import has_casts
+
+        return has_casts(subject.name) or "it says nothing about autocast"
+
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for each lower dtype."""
         case = samples.floats.get(float32)
         if case is None:
+            return
+        if subject.origin != "opwright":
+            from opwright.bindings.torch.judged_customs import autocast_problem
+
+            text = autocast_problem(subject.name, case.call(subject.operator).arguments)
+            if text is not None:
+                yield self.broken(subject, case, Problem("autocast-dtype", text))
             return
         for dtype in (bfloat16, float16):
             with autocast("cpu", dtype):
