@@ -44,8 +44,12 @@ FLAGS += ["-Werror=implicit-function-declaration"]
 FLAGS += ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 # Where functions happen to lie costs or saves small calls a tenth: so they all begin a line of the cache.
 FLAGS += ["-falign-functions=64", "-falign-loops=32"]
-# The functions of one element, which are those of the loops that the generator writes.
-TEMPLATES = {name: Path("templates", f"native_{name}.j2") for name in ("elements.h", "mathematics.h")}
+# The functions of one element, which are those of the loops that the generator writes; what the core gives to shims.
+TEMPLATES = {
+    "elements.h": Path("templates", "native_elements.h.j2"),
+    "mathematics.h": Path("templates", "native_mathematics.h.j2"),
+    "opwright_runtime.h": Path("templates", "native_runtime.h.j2"),
+}
 
 # The modules whose tables of numbers kernels in C go by, too.
 TABLES = [

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from opwright_codegen.errors import undoubled
 
 __all__ = [
     "JAX_HEADER",
+    "SUFFIX",
     "BuildError",
     "Compiler",
     "ToolsMissing",
@@ -30,6 +32,8 @@ __all__ = [
 ]
 
 JAX_HEADER: Final = "xla/ffi/api/c_api.h"
+# Of libraries: those of the limited API serve every Python; one without the GIL has none, and libraries of its own.
+SUFFIX: Final = ".abi3.so" if ".abi3.so" in EXTENSION_SUFFIXES else EXTENSION_SUFFIXES[0]
 
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"
@@ -92,8 +96,8 @@ def run_compiler(command: Sequence[str]) -> tuple[bool, str]:
 
 def find_compiler() -> Compiler:
     """Return the compiler of CC, else the system's. Raises ToolsMissing; BuildError for wrong variables."""
-    if os.name == "nt" or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        raise ToolsMissing("C kernels are built on Linux and macOS, by a Python that has the lock and the limited API")
+    if os.name == "nt":
+        raise ToolsMissing("C kernels are built on Linux and macOS")
     named = words_of("CC")
     command = named or [next((name for name in _NAMES if shutil.which(name)), "")]
     if not command[0] or shutil.which(command[0]) is None:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TextIO
 
-from opwright_codegen.building.compiler import BuildError, Compiler, run_compiler
+from opwright_codegen.building.compiler import SUFFIX, BuildError, Compiler, run_compiler
 from opwright_codegen.building.diagnostics import Header, explain, explain_link, lacking, without_header
 from opwright_codegen.building.nvcc import Nvcc
 from opwright_codegen.building.progress import Progress, shown
@@ -57,7 +57,7 @@ class Library:
         self._compiler = compiler
         self._language = "C" if isinstance(compiler, Compiler) else "CUDA"
         self._folder = header.parent / "build" / part
-        self.target = header.parent / f"_{namespace}.abi3.so"
+        self.target = header.parent / f"_{namespace}{SUFFIX}"
         self._objects = {source: self._object(source) for source in (*generated, *sources)}
 
     def build(self, *, force: bool, jobs: int, out: TextIO) -> None:

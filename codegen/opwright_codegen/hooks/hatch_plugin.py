@@ -11,7 +11,7 @@ from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
-from opwright_codegen.hooks.project import ABI, Project
+from opwright_codegen.hooks.project import ABI, HAS_LIMITED_API, Project
 
 __all__ = ["OpwrightHook", "hatch_register_build_hook"]
 
@@ -30,9 +30,9 @@ class OpwrightHook(BuildHookInterface[BuilderConfig]):
         paths = [Path(os.path.normpath(folder / name)) for folder, name in project.generated(with_c=not is_wheel)]
         libraries = project.compile() if is_wheel else []
         if libraries:
-            platform = self.build_config.builder.get_best_matching_tag().rpartition("-")[2]
+            tag = self.build_config.builder.get_best_matching_tag()
             build_data["pure_python"] = False
-            build_data["tag"] = f"{ABI}-abi3-{platform}"
+            build_data["tag"] = f"{ABI}-abi3-{tag.rpartition('-')[2]}" if HAS_LIMITED_API else tag
         # What is named here goes in, even where version control, and hatchling with it, leaves generated files out.
         build_data["artifacts"] += [_pattern(path, self.root) for path in (*paths, *libraries)]
         self._leave_out([_pattern(folder / "native", self.root) for folder in project.folders])

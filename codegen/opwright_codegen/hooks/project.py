@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NoReturn
 
-from opwright_codegen.building.compiler import BuildError, ToolsMissing, find_compiler
+from opwright_codegen.building.compiler import SUFFIX, BuildError, ToolsMissing, find_compiler
 from opwright_codegen.building.library import Library
 from opwright_codegen.commands.build import cores, cuda_libraries, generated_folders, libraries, shims_of
 from opwright_codegen.commands.config import Config, read_config
@@ -19,9 +19,10 @@ from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.errors import SchemaError, UsageError
 from opwright_codegen.output.write import MANIFEST, manifest_names
 
-__all__ = ["ABI", "OF_C", "Project", "package_path"]
+__all__ = ["ABI", "HAS_LIMITED_API", "OF_C", "Project", "package_path"]
 
 ABI: Final = "cp311"  # the oldest Python whose limited API the C shims keep to
+HAS_LIMITED_API: Final = SUFFIX == ".abi3.so"
 # What compilers read of a package, and its users do not need. Other CUDA sources are compiled where they are called.
 OF_C: Final = (".c", ".h", "_shims.cu", "_sources.txt", ".gitignore")
 _ALL: Final = Namespace(

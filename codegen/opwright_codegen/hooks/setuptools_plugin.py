@@ -30,7 +30,7 @@ def finalize(distribution: Distribution) -> None:
     """Bring this folder's project up to date before setuptools looks for packages; have it compiled with the rest."""
     if not _asks_for_us(Path("pyproject.toml")):
         return
-    from opwright_codegen.hooks.project import ABI, Project, package_path
+    from opwright_codegen.hooks.project import ABI, HAS_LIMITED_API, Project, package_path
 
     project = Project(Path.cwd())
     build = distribution.get_command_class("build")
@@ -40,7 +40,8 @@ def finalize(distribution: Distribution) -> None:
     distribution.cmdclass[name] = type(name, (BuildOperators,), {"project": project})
     if project.libraries:
         distribution.has_ext_modules = lambda: True
-        distribution.get_option_dict("bdist_wheel")["py_limited_api"] = ("opwright", ABI)
+        if HAS_LIMITED_API:
+            distribution.get_option_dict("bdist_wheel")["py_limited_api"] = ("opwright", ABI)
     # The wheel needs no C files, which setuptools would take along from the source distribution.
     left_out: dict[str, list[str]] = dict(getattr(distribution, "exclude_package_data", None) or {})
     for folder in project.folders:

@@ -232,6 +232,8 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
         view,
         lambda: native_index.ignored_context([*kernels, *loops, *on_device]),
     )
+    own: dict[str, object] | None = {} if kernels or loops else None
+    yield native_shims.RUNTIME, native_shims.RUNTIME_TEMPLATE, view, lambda: own
     for name, template, shown in native_loops.files(loops, namespace):
         yield name, template, view, partial(_same, shown)
 

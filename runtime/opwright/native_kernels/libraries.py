@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.machinery import ExtensionFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from opwright.errors import LibraryMissingError
 from opwright.native_kernels.function_kernels import FunctionKernel, WritingKernel
 from opwright_core.arrays.storage import new_array
+from opwright_core.core import fast
 from opwright_core.errors import DispatchError
 from opwright_core.plans.plan import Plan
 
+__all__ = ["SUFFIX", "NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
+
+# Of the limited API, which a Python without the GIL does not have.
+SUFFIX: Final = ".abi3.so" if ".abi3.so" in EXTENSION_SUFFIXES else EXTENSION_SUFFIXES[0]
 Numbers = Callable[[Sequence[Any]], tuple[Any, ...]]  # computes the numbers of an expression from its arguments
-__all__ = ["NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
 
 
 class NativeLibrary:
@@ -28,7 +32,7 @@ class NativeLibrary:
         self.problem = ""
         self._error: type[DispatchError] = DispatchError
         self._module: ModuleType | None = None
-        path = Path(folder, f"{name}.abi3.so")
+        path = Path(folder, f"{name}{SUFFIX}")
         if not path.is_file():
             self.problem = "its library has not been built: run `opwright build`"
             self._error = LibraryMissingError
@@ -45,6 +49,8 @@ class NativeLibrary:
         if module.__dict__.get("DIGEST") != digest:
             self.problem = "its library was built from other schemas: run `opwright build`, and start Python anew"
             return
+        if fast is not None and hasattr(module, "take_runtime"):
+            module.take_runtime(fast.runtime)
         self._module = module
 
     def refuse(self, operator: str) -> DispatchError:

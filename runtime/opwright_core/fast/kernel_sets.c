@@ -1,4 +1,7 @@
-/* The kernels in C that there are: the core's own, and those of extensions, which Python adds when it loads them. */
+/* The kernels in C that there are: the core's own, and those of extensions, which Python adds when it loads them; and
+ * what the core gives to the shims of packages. */
+
+#include "opwright_runtime.h" /* written by the build, of the template that packages have, too */
 
 #include "array_pool.h"
 #include "fast_path.h"
@@ -11,6 +14,19 @@
 static const CoreFunctions core_functions = {array_new, fast_path_arrays, wrap};
 
 static const CompiledKernel *const own_tables[] = {cast_kernels, twister_kernels, NULL};
+
+/* Return a new row-major array of a dtype, not filled; NULL with an exception. */
+static PyObject *new_array(int type, int dims, const Py_ssize_t *shape) {
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    return dtype == NULL ? NULL : array_new(dtype, dims, shape);
+}
+
+static const struct opwright_runtime runtime = {sizeof runtime, RUNTIME_VERSION, new_array};
+
+/* Return a new capsule of what the core gives to the shims of packages; NULL with an exception. */
+PyObject *make_runtime(void) {
+    return PyCapsule_New((void *)&runtime, RUNTIME_NAME, NULL);
+}
 
 /* The sets that were added, each for ever. */
 static const KernelSet *sets[MOST_SETS];

@@ -6,6 +6,7 @@
 #include "kernel.h"
 
 PyObject *add_kernels(PyObject *module, PyObject *capsule);
+PyObject *make_runtime(void);
 const CompiledKernel *find_kernel(const char *name);
 PyObject *sum_over_first(PyObject *array, int kept);
 

@@ -62,6 +62,12 @@ static int execute(PyObject *module) {
             return -1;
         }
     }
+    PyObject *runtime = make_runtime();
+    if (runtime == NULL || PyModule_AddObjectRef(module, "runtime", runtime) < 0) {
+        Py_XDECREF(runtime);
+        return -1;
+    }
+    Py_DECREF(runtime);
     if (PyModule_AddIntConstant(module, "MOST_ARGUMENTS", MOST_ARGUMENTS) < 0 ||
         PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
         PyModule_AddIntConstant(module, "MOST_VALUES", MOST_VALUES) < 0) {

@@ -1,4 +1,4 @@
-"""Target `native/NS_shims.c`: between Python and the C functions.
+"""Targets `native/NS_shims.c` and `native/opwright_runtime.h`: between Python and the C functions.
 
 Note [C shims]
 A shim handles calls that need no plan: exact arrays of one listed dtype, behaved, in the form of the convention, and
@@ -20,9 +20,11 @@ from opwright_codegen.targets.native.digest import digest
 from opwright_codegen.targets.native.loops import LoopKernel
 from opwright_codegen.views.c_text import c_block, c_literal
 
-__all__ = ["TEMPLATE", "context", "file", "module"]
+__all__ = ["RUNTIME", "RUNTIME_TEMPLATE", "TEMPLATE", "context", "file", "module"]
 
 TEMPLATE = "native_shims.c.j2"
+RUNTIME = f"{FOLDER}/opwright_runtime.h"
+RUNTIME_TEMPLATE = "native_runtime.h.j2"
 
 
 def file(namespace: str) -> str:
@@ -174,7 +176,7 @@ class _ShimWriter:
         given = f"!is_in_order({out.name})" if is_free else f"!PyArray_IS_C_CONTIGUOUS({out.name})"
         apart = "".join(f" ||\n        {self._meet(out, other)}" for other in self._operands)
         yield f"PyArrayObject *{out.name};"
-        made = f"PyArray_SimpleNew(PyArray_NDIM({like.name}), PyArray_DIMS({like.name}), {out.type})"
+        made = f"new_array({out.type}, PyArray_NDIM({like.name}), PyArray_DIMS({like.name}))"
         refused = f"    if ({order})\n        return unserved();\n" if order else ""
         yield (
             f"if ({out.given} == Py_None) {{\n{refused}"

@@ -18,6 +18,7 @@ from opwright.bindings.jax.programs import Call, Slot, refuse_derivatives, tenso
 from opwright.bindings.jax.values import is_operand, kept_dtype, operand_of
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.modes import FakeTensorMode
+from opwright.native_kernels.libraries import SUFFIX
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
 from opwright_core.tensors.tensor import Tensor
@@ -35,7 +36,7 @@ def open_binding(namespace: str, package: str, module: str, library: str = "", d
     """
     parent = module.rpartition(".")[0]
     imported = importlib.import_module(f"{parent}.{package}" if parent else package)
-    path = Path(imported.__path__[0], "native", f"{library}.abi3.so")
+    path = Path(imported.__path__[0], "native", f"{library}{SUFFIX}")
     return Binding(namespace, Library(path, digest) if library else None)
 
 

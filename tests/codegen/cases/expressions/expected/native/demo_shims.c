@@ -2,7 +2,8 @@
 /* Between Python and the C kernels of demo.
  * A shim handles what a C function takes as it is; for all else it returns NotImplemented, and the Python shim prepares
  * the operands, or words the error. */
-#ifndef Py_LIMITED_API
+#include <pyconfig.h>
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED) /* which has no limited API */
 #define Py_LIMITED_API 0x030B0000
 #endif
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -11,6 +12,7 @@
 #include <numpy/arrayobject.h>
 #include <float.h>
 #include <string.h>
+#include "opwright_runtime.h"
 #include "demo_loops.h"
 
 #define DIMS 64          /* as many as NumPy has */
@@ -18,6 +20,27 @@
 #define LARGE 16384      /* elements from which on Python's lock is released: that takes a tenth of a microsecond */
 #define LISTED 16        /* as many numbers of a list are read here; Python hands longer lists over as an array */
 #define HELPER static inline __attribute__((unused))
+#ifndef Py_GIL_DISABLED /* nobody takes an item out of a list meanwhile */
+#define PyList_GetItemRef(list, at) Py_XNewRef(PyList_GetItem(list, at))
+#endif
+
+static const struct opwright_runtime *runtime; /* NULL: there is no core, or one of other functions */
+
+static PyObject *take_runtime(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    const struct opwright_runtime *const given = PyCapsule_GetPointer(capsule, RUNTIME_NAME);
+    if (!given)
+        return NULL;
+    if (given->version == RUNTIME_VERSION && given->size >= sizeof(*given))
+        runtime = given;
+    return Py_NewRef(Py_None);
+}
+
+HELPER PyObject *new_array(int type, int dims, npy_intp *shape)
+{
+    return runtime ? runtime->new_array(type, dims, shape) : PyArray_SimpleNew(dims, shape, type);
+}
 
 /* Why a kernel failed: what the thread of its call said, or else what any other of its threads said last. */
 static __thread char message[256];
@@ -228,9 +251,17 @@ HELPER int to_text(PyObject *object, const char **value)
             return 0;                                                                                                  \
         *values = memory;                                                                                              \
         *count = is_list ? PyList_Size(object) : PyTuple_Size(object);                                                 \
-        for (Py_ssize_t i = 0; i < *count; i++)                                                                        \
-            if (i == LISTED || !READ(is_list ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i), &memory[i]))    \
+        for (Py_ssize_t i = 0; i < *count; i++) {                                                                      \
+            if (i == LISTED)                                                                                           \
                 return 0;                                                                                              \
+            PyObject *const item = is_list ? PyList_GetItemRef(object, i) : Py_XNewRef(PyTuple_GetItem(object, i));    \
+            const int is_read = item && READ(item, &memory[i]);                                                        \
+            Py_XDECREF(item);                                                                                          \
+            if (!is_read) {                                                                                            \
+                PyErr_Clear(); /* of a list that another thread shortens */                                            \
+                return 0;                                                                                              \
+            }                                                                                                          \
+        }                                                                                                              \
         return 1;                                                                                                      \
     }
 
@@ -427,6 +458,7 @@ static PyMethodDef methods[] = {
     {"either", (PyCFunction)(void (*)(void))shim_either, METH_FASTCALL, NULL},
     {"truth", (PyCFunction)(void (*)(void))shim_truth, METH_FASTCALL, NULL},
     {"<ufunc>", (PyCFunction)(void (*)(void))shim_of_ufuncs, METH_FASTCALL, NULL},
+    {"take_runtime", take_runtime, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -437,7 +469,13 @@ static int set_up(PyObject *module)
     return PyModule_AddStringConstant(module, "DIGEST", "935062cca163942d");
 }
 
-static PyModuleDef_Slot slots[] = { {Py_mod_exec, (void *)set_up}, {0, NULL} };
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)set_up},
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* shims share nothing that they write */
+#endif
+    {0, NULL},
+};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_demo", NULL, 0, methods, slots, NULL, NULL, NULL,
 };

@@ -187,7 +187,7 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
         if (!is_same && !broadcast_shape(args, operands, &arrays))
             return unserved();
         npy_intp *const shape = is_same ? PyArray_DIMS(first) : (npy_intp *)arrays.shape;
-        result = PyArray_SimpleNew(is_same ? PyArray_NDIM(first) : arrays.dims, shape, result_type);
+        result = new_array(result_type, is_same ? PyArray_NDIM(first) : arrays.dims, shape);
         if (!result)
             return NULL;
     } else {
@@ -206,7 +206,7 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
             return unserved();
         if (loop->may_refuse && code < LOOP_F16) { /* nothing is written where an element is refused */
             target = result;
-            result = PyArray_SimpleNew(arrays.dims, (npy_intp *)arrays.shape, result_type);
+            result = new_array(result_type, arrays.dims, (npy_intp *)arrays.shape);
             if (!result)
                 return NULL;
         } else {
