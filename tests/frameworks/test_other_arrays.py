@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -262,6 +263,45 @@ def test_read_only_stays_read_only() -> None:
         scale_(OwnArray(frozen), 2.0)
     with pytest.raises(ArgumentError, match="expected Tensor"):
         scale_([1.0, 2.0], 2.0)
+
+
+def test_calls_that_come_again_are_as_the_first() -> None:
+    """The compiled core takes those of types that it met before, by DLPack's C exchange API."""
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6.0).reshape(2, 3)
+    for _ in range(4):
+        assert torch.equal(shrink(x), shrink(x.clone()))
+        assert torch.equal(shrink(x.t(), limit=1.0), shrink(x, limit=1.0).t())
+        assert torch.equal(opwright.add(x, x, alpha=2), 3 * x)
+        assert [each.tolist() for each in opwright.split(x, 1)] == [[row] for row in x.tolist()]
+        largest = opwright.max(x, 1)
+        assert isinstance(largest.values, torch.Tensor) and largest.indices.tolist() == [2, 2]
+        assert opwright.sum(x).shape == ()
+        assert aten.t(x).data_ptr() == x.data_ptr()
+        assert opwright.flip(x, [0]).tolist() == x.flip(0).tolist()
+        assert aten.to.dtype(x, opwright.bfloat16).dtype == torch.bfloat16
+    for refused in (x.clone().requires_grad_(), x.to_sparse(), torch.ones(3, device="meta")):
+        with pytest.raises(ArgumentError):
+            shrink(refused)
+    with pytest.raises(ArgumentError, match=r"got a torch.Tensor and a jaxlib"):
+        opwright.add(x, pytest.importorskip("jax").numpy.ones(3))
+    assert torch.equal(aten.neg(torch.tensor([1 + 2j]).conj().imag), torch.tensor([2.0]))
+    assert shrink(torch.ones(0, 3)).shape == (0, 3)
+    assert torch.equal(shrink(torch.nn.Parameter(x, requires_grad=False)), shrink(x))
+
+
+def test_memory_lives_as_long_as_somebody_looks_at_it() -> None:
+    torch = pytest.importorskip("torch")
+    for _ in range(4):
+        x = torch.arange(6.0)
+        seen = weakref.ref(x)
+        view, made = aten.reshape(x, [2, 3]), shrink(x)
+        del x
+        assert seen() is not None
+        assert view.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+        del view
+        assert seen() is None
+        assert made.tolist() == [0.0, 0.5, 1.5, 2.5, 3.5, 4.5]
 
 
 def test_several_libraries_are_an_error_that_names_both() -> None:

@@ -10,11 +10,12 @@ import numpy as np
 
 from opwright.creation import dlpack
 from opwright.methods import pickling
+from opwright.methods.numpy_functions import call_function, call_ufunc
 from opwright.namespaces import aten
 from opwright.questions import hooks
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
-from opwright_core.tensors.tensor import Tensor, install_methods, wrap
+from opwright_core.tensors.tensor import Tensor, install_methods
 
 # The versions of the Array API standard that `opwright.array_api` has: each holds those before it.
 _STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -58,23 +59,17 @@ class Exchangeable:
         return array.astype(wanted, copy=copy is True)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Compute `ndarray + Tensor` by the tensor's reflected operator; others on the arrays, giving a Tensor."""
+        """Compute `ndarray + Tensor` by the tensor's reflected operator; others by the operator of their meaning."""
         left, right = inputs[0], inputs[-1]
         if method == "__call__" and len(inputs) == 2 and not options and not isinstance(left, Tensor):
             reflected = getattr(right, _REFLECTED.get(ufunc.__name__, ""), None)
             if reflected is not None:
                 return reflected(left if isinstance(left, np.ndarray) else np.asarray(left))
-        arrays = [each.__array__() if isinstance(each, Tensor) else each for each in inputs]
-        written = options.get("out", ())
-        if written:
-            options["out"] = tuple(each.__array__() if isinstance(each, Tensor) else each for each in written)
-        result = getattr(ufunc, method)(*arrays, **options)
-        if written:
-            return written[0] if len(written) == 1 else written
-        if method == "at" or result is None:
-            return None
+        return call_ufunc(ufunc, method, inputs, options)
 
-        return tuple(wrap(each) for each in result) if isinstance(result, tuple) else wrap(result)
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute a function of NumPy, giving Tensors for arrays: by the operator of its meaning, which records."""
+        return call_function(function, types, args, kwargs)
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """Return `opwright.array_api`. Raises ValueError for versions of the standard after that of 2025.12."""

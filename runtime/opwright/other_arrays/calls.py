@@ -19,7 +19,7 @@ from opwright_core.dispatch.call.packets import Packet
 from opwright_core.errors import ArgumentError
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["OtherArrays", "call_operator", "choose_with_values", "found_in", "takes_numbers", "with_tensors"]
+__all__ = ["OtherArrays", "call_operator", "choose_with_values", "found_in", "give", "takes_numbers", "with_tensors"]
 
 
 def call_operator(operator: Operator, args: tuple[Any, ...]) -> Any:
@@ -57,6 +57,12 @@ def found_in(values: Iterable[Any]) -> OtherArrays | None:
     return found
 
 
+def give(like: Any, result: Any) -> Any:
+    """Return a result of NumPy as an array of the library that another array is of."""
+    kind = kind_of(like)
+    return result if kind is None else kind.give(np.asarray(result), [like])
+
+
 class OtherArrays:
     """The arrays of another library in one call, and the way there and back."""
 
@@ -82,9 +88,15 @@ class OtherArrays:
         """Call the overload that the arguments fit. Raises ArgumentError."""
         if self.are_recorded():
             return function_of(self.kind, packet)(*args, **kwargs)
+        return self.call(*self.choose(packet, args, kwargs, named))
+
+    def choose(
+        self, packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool
+    ) -> tuple[Operator, list[Any]]:
+        """Return the overload that the arguments fit, and these in order, with arrays that are taken."""
         taken = tuple([self.taken(packet.name, value) for value in args])
         by_name = {name: self.taken(packet.name, value) for name, value in kwargs.items()}
-        return self.call(*packet.choose(taken, by_name, None, named))
+        return packet.choose(taken, by_name, None, named)
 
     def taken(self, name: str, value: Any) -> Any:
         """Return an argument with arrays of NumPy, or of a backend, for those of the library. Raises ArgumentError."""

@@ -4,10 +4,11 @@
  * Python makes a key (`opwright_core.dispatch.compiled.signature_keys`) once it handled such a call. The key never changes. */
 
 #include "signature_key.h"
+#include "exchange.h"
 #include "tensor.h"
 
 /* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.signature_keys`: exactly a Tensor, an array, an int of 64
- * bits, a float, a bool; KIND_SAME the very object; KIND_INTS a list, or what is made one; KIND_TENSORS a list; KIND_REST
+ * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API; KIND_INTS a list, or what is made one; KIND_TENSORS a list; KIND_REST
  * one of the ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
 #include "numbers.h"
 
@@ -24,6 +25,7 @@ struct SignatureKey {
                                             for a list; or None */
     Py_ssize_t results_count;            /* of the fields of that class */
     int is_of_arrays;
+    const ExchangeAPI *exchange;         /* of the arrays of KIND_EXCHANGED; NULL: there are none */
     int may_copy;                        /* whether the kernel may get lists that are made for a call */
     int64_t cached_keys;                  /* the keys looked up last … */
     PyObject *cached;                     /* … and the int that they are; NULL at first */
@@ -54,7 +56,15 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         }
         signature->kinds[i] = (unsigned char)kind;
         signature->positions[i] = (unsigned char)position;
-        signature->is_of_arrays |= kind == KIND_ARRAY;
+        signature->is_of_arrays |= kind == KIND_ARRAY || kind == KIND_EXCHANGED;
+        if (kind == KIND_EXCHANGED) {
+            const ExchangeAPI *api = exchange_api(PyTuple_GET_ITEM(signature->same, i));
+            if (api == NULL || (signature->exchange != NULL && signature->exchange != api)) {
+                PyErr_SetString(PyExc_ValueError, "arrays of one library, which is known, make a call");
+                return -1;
+            }
+            signature->exchange = api;
+        }
         signature->may_copy |= kind == KIND_INTS || kind >= KIND_REST || is_copied(PyTuple_GET_ITEM(signature->same, i));
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(signature->values); i++) {
@@ -197,6 +207,8 @@ static int is_of_kind(const SignatureKey *signature, Py_ssize_t at, PyObject *va
         return PyFloat_CheckExact(value);
     case KIND_BOOL:
         return value == Py_True || value == Py_False;
+    case KIND_EXCHANGED:
+        return (PyObject *)Py_TYPE(value) == PyTuple_GET_ITEM(signature->same, at);
     case KIND_SAME:
         return value == PyTuple_GET_ITEM(signature->same, at);
     case KIND_INTS:
@@ -363,6 +375,57 @@ static PyObject *named(const SignatureKey *signature, PyObject *results) {
     return made;
 }
 
+/* Return a result for a caller with arrays of another library: the very argument that it is, or as a new array of that
+ * library. Takes the reference; NULL is the failure of who made it. */
+static PyObject *given_back(const SignatureKey *signature, PyObject *const *args, PyObject *const *taken, PyObject *result) {
+    PyObject *like = NULL;
+    for (Py_ssize_t i = 0; i < signature->given; i++) {
+        if (signature->kinds[i] == KIND_EXCHANGED) {
+            like = args[i];
+            if (result == taken[i]) {
+                Py_DECREF(result);
+                return Py_NewRef(args[i]);
+            }
+        }
+    }
+    if (result == NULL || !(PyTuple_Check(result) || PyList_CheckExact(result)) || Py_REFCNT(result) != 1) {
+        return exchange_give(signature->exchange, like, result);
+    }
+    PyObject **items = PySequence_Fast_ITEMS(result); /* a new tuple or list, which nobody else has */
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); i++) {
+        PyObject *given = given_back(signature, args, taken, Py_NewRef(items[i]));
+        if (given == NULL) {
+            Py_DECREF(result);
+            return NULL;
+        }
+        Py_SETREF(items[i], given);
+    }
+    return result;
+}
+
+/* Call the kernel with arrays on the memory of those of another library. Returns what it returns, for that library; NULL
+ * with `is_handled` 0 if Python has to take them. */
+static PyObject *call_exchanged(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
+    PyObject *taken[MOST_ARGUMENTS], *result = NULL;
+    Py_ssize_t count = 0;
+    while (count < signature->given) {
+        PyObject *value = args[count];
+        taken[count] = signature->kinds[count] == KIND_EXCHANGED ? exchange_take(signature->exchange, value) : Py_NewRef(value);
+        if (taken[count] == NULL) {
+            *is_handled = PyErr_Occurred() != NULL;
+            break;
+        }
+        count++;
+    }
+    if (count == signature->given) {
+        result = given_back(signature, args, taken, named(signature, call_kernel(signature, kernel, taken)));
+    }
+    while (count > 0) {
+        Py_DECREF(taken[--count]);
+    }
+    return result;
+}
+
 /* Call the kernel for these keys. Returns what it returns; NULL with `is_handled` 0 if the table has none yet, and
  * Python has to find it. */
 PyObject *signature_key_call(SignatureKey *signature, PyObject *const *args, int64_t keys, int is_mode_on, int *is_handled) {
@@ -372,7 +435,8 @@ PyObject *signature_key_call(SignatureKey *signature, PyObject *const *args, int
         *is_handled = PyErr_Occurred() != NULL;
         return NULL;
     }
-    PyObject *result = named(signature, call_kernel(signature, kernel, args));
+    PyObject *result = signature->exchange != NULL ? call_exchanged(signature, kernel, args, is_handled)
+                                                   : named(signature, call_kernel(signature, kernel, args));
     Py_DECREF(kernel);
     return result;
 }

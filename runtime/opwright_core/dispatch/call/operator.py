@@ -213,11 +213,10 @@ class Operator(Entries):
             checked = ()  # handled below, so that no error has this one behind it
         if not checked:
             return import_late("opwright.other_arrays.calls").call_operator(self, args)
-        args = checked
-        if active_modes() is None and is_all_numpy(self.signature, args):
-            result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
+        if active_modes() is None and is_all_numpy(self.signature, checked):
+            result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*checked)
         else:
-            result = call_with_arrays(self, args)
+            result = call_with_arrays(self, checked)
         return result if self.result is None else self.result(*result)
 
     def convert(self, position: int, value: Any) -> Any:

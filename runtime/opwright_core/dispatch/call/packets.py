@@ -161,6 +161,8 @@ class Packet(Caller):
         """Return the first overload that the arguments fit. Raises ArgumentError."""
         key = _types(args, kwargs)
         operator = self._chosen.get(key) if key is not None else None
+        if key is None and (others := _other_arrays().found_in((*args, *kwargs.values()))):
+            operator = others.choose(self, args, kwargs, False)[0]
         return operator or self.choose(args, kwargs, key)[0]
 
     def choose(

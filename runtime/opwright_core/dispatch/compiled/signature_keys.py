@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
 # What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
-_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _REST, _REPEATED = range(10)
+_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _REST, _REPEATED = range(11)
 _MOST_REPEATED: Final = 8
 _SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
@@ -119,7 +119,7 @@ def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str
     if any(position < 0 for position, _ in named) or not _is_rest_of(operator, rest, args):
         return None
     found = [_kind(operator, position, value) for position, value in alone]
-    if None in found or (_ARRAY in found and not _has_arrays_alone(operator, alone)):
+    if None in found or ((_ARRAY in found or _EXCHANGED in found) and not _has_arrays_alone(operator, alone)):
         return None
     if any(not _is_passed_on(value, values[position]) for position, value in alone):
         return None
@@ -128,8 +128,8 @@ def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str
     given = [*alone[:rest], *gathered_at, *alone[rest:]]
     positions = tuple([position for position, _ in given])
     blank = tuple([None if position in positions else value for position, value in enumerate(values)])
-    same = tuple([value if kind == _SAME else None for kind, (_, value) in zip(kinds, given, strict=True)])
     own = tuple([kind for kind in kinds if kind is not None])
+    same = tuple([{_SAME: value, _EXCHANGED: type(value)}.get(k) for k, (_, value) in zip(own, given, strict=True)])
     return operator.table, blank, own, positions, same, operator.result
 
 
@@ -165,7 +165,8 @@ def _kind(operator: Operator, position: int, value: Any) -> int | None:
             return _TENSORS if is_taken else None
         return _INTS if base_type(text) in ("int", "SymInt") and "[" in text and is_int_list(list(value)) else None
     if is_tensor:
-        return _EXACT.get(type(value)) if type(value) in (Tensor, np.ndarray) and "[" not in text else None
+        kind = _EXCHANGED if _is_exchanged(value) and not operator.signature.written else _EXACT.get(type(value))
+        return kind if kind in (_TENSOR, _ARRAY, _EXCHANGED) and "[" not in text else None
     if base_type(text) in _OBJECTS and "[" not in text:
         return _SAME
     if type(value) is int and (sized := _SIZED.fullmatch(text)):
@@ -178,8 +179,14 @@ def _has_arrays_alone(operator: Operator, given: list[tuple[int, Any]]) -> bool:
     tensors = [position for position, is_list, _, _ in operator.signature.tensors if not is_list]
     held = dict(given)
     return len(tensors) == len(operator.signature.tensors) and all(
-        held.get(position) is None or type(held[position]) is np.ndarray for position in tensors
+        held.get(position) is None or type(held[position]) is np.ndarray or _is_exchanged(held[position])
+        for position in tensors
     )
+
+
+def _is_exchanged(value: Any) -> bool:
+    """Whether the value's own class offers DLPack's C exchange API: those derived from it may have no data."""
+    return "__dlpack_c_exchange_api__" in vars(type(value)) and type(value) is not Tensor
 
 
 def _is_passed_on(value: Any, bound: Any) -> bool:
