@@ -224,6 +224,7 @@ for op, backward in ((relu, at_zero), (half, raising)):
 """
 
 
+@pytest.mark.oracle
 def test_pytorch_knows_gradients(tmp_path: Path) -> None:
     """That at 0, where differences say nothing, and that there is one where ours raises."""
     pytest.importorskip("torch")

@@ -83,27 +83,23 @@ def render(
     recordings, skipped, rules_found = _recorded(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
     modules = schema_modules(view, bindings, recordings, rules_found, found_families)
-    said = said_references(operators, namespace, kernels, used)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
     known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
-        *_of_package(view, modules, skipped, call_types),
-        (references.FILE, references.TEMPLATE, view, lambda: references.context(said)),
+        *_of_package(view, modules, skipped, call_types, said_references(operators, namespace, kernels, used)),
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
         *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
     ):
         known.add(name)
-        if _is_wanted(name, only):
-            values = context()
-            if values is not None:
-                header = _header(shown)
-                is_c = name.endswith((".c", ".h", ".cu"))
-                shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
-                found[name] = environment().get_template(template).render({**shared, **values})
+        if _is_wanted(name, only) and (values := context()) is not None:
+            header = _header(shown)
+            is_c = name.endswith((".c", ".h", ".cu"))
+            shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
+            found[name] = environment().get_template(template).render({**shared, **values})
     found = _with_folders(found, _header(view), namespace)
     told = _told(view, operators, bindings, found_families, derivatives)
     for framework in frameworks:
@@ -168,6 +164,7 @@ def _of_package(
     modules: Sequence[SchemaModule],
     skipped: Sequence[str],
     call_types: Callable[[], calls.CallTypes],
+    said: Mapping[str, str],
 ) -> Iterator[_File]:
     """Yield the files that a package has once."""
     yield "__init__.py", package.TEMPLATE, view, lambda: package.context(view)
@@ -178,6 +175,7 @@ def _of_package(
     yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
     yield "register.py", register.TEMPLATE, view, lambda: register.context(modules, skipped)
+    yield references.FILE, references.TEMPLATE, view, lambda: references.context(said)
 
 
 def _of_modules(
