@@ -107,3 +107,15 @@ def test_scales_of_integers_are_cut_at_the_point(name: str, scale: float) -> Non
         return getattr(library, name)(*operands, alpha=scale, beta=scale).tolist()
 
     assert of(opwright) == of(torch)
+
+
+@pytest.mark.parametrize("library", [opwright, torch])
+@pytest.mark.parametrize("name", ["linalg_lu_solve", "lu_unpack", "linalg_ldl_solve"])
+def test_pivots_that_name_no_row_are_refused_as_pytorch_does(library: Any, name: str) -> None:
+    """LAPACK writes wherever they say."""
+    function = getattr(library.ops.aten, name)
+    for pivot, batch in ((0, ()), (7, ()), (7, (2,)), (0, (2,))):
+        factors = library.ones(*batch, 3, 3, dtype=library.float64)
+        pivots = library.tensor(np.broadcast_to(np.array([1, pivot, 3], np.int32), (*batch, 3)).copy())
+        with pytest.raises(RuntimeError, match="ivots"):
+            function(factors, pivots, *([] if name == "lu_unpack" else [factors]))

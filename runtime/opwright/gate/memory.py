@@ -86,11 +86,14 @@ def misaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return made
 
 
+_MOST_POISONED: Final = 1 << 24  # bytes: larger blocks are mapped anew each time
+
+
 def poison(byte: int, sizes: list[int]) -> None:
     """Write a byte all over what memory of these sizes is next taken from: freed blocks, and new ones."""
     if CAN_GUARD:
         _libc.mallopt(_PERTURB, ~byte & 0xFF)  # 0 for 0xFF: nothing is filled
-    for size in {*sizes}:
+    for size in {each for each in sizes if each <= _MOST_POISONED}:
         kept = [np.empty(size, np.uint8) for _ in range(9)]
         for each in kept:
             each.fill(byte)

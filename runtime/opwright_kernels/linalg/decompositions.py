@@ -153,11 +153,23 @@ def solve_transposed_triangular(
 
 @compiled
 def solve_with_lu(xp: ModuleType, LU: Array, pivots: Array, B: Array, left: bool, adjoint: bool) -> Array:
-    """Return X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint (`linalg_lu_solve`)."""
+    """Return X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint (`linalg_lu_solve`).
+
+    Raises RuntimeError for pivots that name no row.
+    """
+    check_pivots("linalg.lu_solve", pivots, LU.shape[-2])
     factors = LU.conj() if adjoint else LU
     if left:
         return _solved(xp, factors, pivots, B, adjoint)
     return _solved(xp, factors, pivots, B.swapaxes(-1, -2), not adjoint).swapaxes(-1, -2)
+
+
+def check_pivots(operator: str, pivots: Array, rows: int) -> None:
+    """Raise RuntimeError unless each pivot names a row, counted from 1: LAPACK writes wherever they say."""
+    if pivots.size and not 1 <= int(pivots.min()) <= int(pivots.max()) <= rows:
+        raise RuntimeError(
+            f"{operator}: pivots must be between 1 and LU.size(-2) inclusive: they are what lu_factor returns"
+        )
 
 
 def row_order(xp: ModuleType, pivots: Array, rows: int) -> Array:
@@ -261,10 +273,7 @@ def lu_unpacked(
     permutation = lower = upper = xp.zeros(0, LU_data.dtype)
     if unpack_pivots:
         pivots = xp.array(xp.broadcast_to(LU_pivots, (*LU_data.shape[:-2], LU_pivots.shape[-1])))
-        if pivots.size and not 1 <= int(pivots.min()) <= int(pivots.max()) <= rows:
-            raise RuntimeError(
-                "lu_unpack: pivots must be between 1 and LU.size(-2) inclusive: they are what lu_factor returns"
-            )
+        check_pivots("lu_unpack", pivots, rows)
         permutation = _permutation(xp, row_order(xp, pivots, rows), LU_data.dtype)
     if unpack_data:
         lower, upper = _lower_and_upper(xp, LU_data)

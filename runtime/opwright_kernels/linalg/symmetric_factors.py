@@ -111,7 +111,14 @@ def _divided(columns: Array, block: Array) -> Array:
 
 
 def solve_with_ldl(xp: ModuleType, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
-    """Return X with A @ X = B, from the factors of A; the batches broadcast (`linalg_ldl_solve`)."""
+    """Return X with A @ X = B, from the factors of A; the batches broadcast (`linalg_ldl_solve`).
+
+    Raises RuntimeError for pivots that name no row.
+    """
+    if pivots.size and not 1 <= int(abs(pivots).min()) <= int(abs(pivots).max()) <= LD.shape[-2]:
+        raise RuntimeError(
+            "linalg.ldl_solve: pivots or their negatives must be between 1 and LD.size(-2): ldl_factor returns them"
+        )
     batch = xp.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     factors = xp.broadcast_to(LD, (*batch, *LD.shape[-2:]))
     orders = xp.broadcast_to(pivots, (*batch, pivots.shape[-1]))

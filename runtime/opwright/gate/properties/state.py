@@ -40,6 +40,8 @@ class _OfValues(Property):
 
     def applies(self, subject: Subject) -> bool | str:
         """Whether values are to be the same."""
+        if subject.returns_what_memory_held:
+            return "it returns memory that nobody has written, by its name"
         return "it draws random numbers" if subject.draws_random_numbers else True
 
 
