@@ -25,6 +25,7 @@ ROOMS = [
     ["registering"],
     ["base", "former", "inspection", "user_kernels"],
     ["backends"],
+    ["other_arrays"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
     ["levels"],
@@ -69,12 +70,12 @@ CORE = "opwright_core"
 MOST_LINES_OF_THE_CORE = 10_000
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
-    "opwright_core.abi -> opwright.former.rows",
+    "opwright_core.abi -> opwright.former.versions",
     "opwright_core.abi -> opwright.inspection.kernel_sources",
     "opwright_core.abi -> opwright.interface",
     "opwright_core.arrays.devices -> opwright.backends.cuda_arrays",
-    "opwright_core.dispatch.call.packets -> opwright.backends.wrapped_numbers",
-    "opwright_core.dispatch.call.plain_arrays -> opwright.backends.wrapped_numbers",
+    "opwright_core.dispatch.call.operator -> opwright.other_arrays.calls",
+    "opwright_core.dispatch.call.packets -> opwright.other_arrays.calls",
     "opwright_core.dispatch.compiled.planned_kernels -> opwright.user_kernels.native_rows",
     "opwright_core.dispatch.registry.compose -> opwright.backends.mixed_devices",
     "opwright_core.dispatch.registry.compose -> opwright.inspection.errors",

@@ -74,6 +74,7 @@ VERBS = [
     "Interpolate",
     "Join",
     "Keep",
+    "Kill",
     "Lay",
     "Leave",
     "Let",

@@ -97,41 +97,7 @@ _CURRENT: Final = {
     "opwright.user_kernels.returns": ("as_tuple", "number_of"),
     "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip
-# What packages of former versions import beside these.
-_FORMER: Final = {
-    "opwright_core.arrays.dtypes": ("plain_dtypes",),
-    "opwright_core.arrays.storage": ("storage_of",),
-    "opwright.autograd.former_recorders": ("records",),
-    "opwright.autograd.nodes": ("next_sequence",),
-    "opwright.autograd.recording": (
-        "Kernel",
-        "check_inplace",
-        "check_no_gradient",
-        "check_writable",
-        "edges_of",
-        "increment_version",
-        "move_history",
-        "record",
-        "record_several",
-    ),
-    "opwright.autograd.regenerating": ("mark_view", "mark_views", "rebase_history"),
-    "opwright.autograd.saved": (
-        "Saved",
-        "save",
-        "save_all",
-        "save_optional",
-        "save_original",
-        "save_result",
-        "save_results",
-    ),
-    "opwright_core.dispatch.compiled.ufunc_shims": ("ufunc_shim", "ufunc_shims"),
-    "opwright.fake.results": ("fake_like",),
-    "opwright_core.keys": ("ADINPLACEORVIEW", "GRAD", "WRITE_BITS"),
-    "opwright.former.plans": ("KnownForms", "KnownViews", "known_result"),
-    "opwright_core.plans.plan": ("cast_operands",),
-    "opwright_core.plans.writing": ("Plan",),
-}
-HOMES: Final = {name: module for homes in (_CURRENT, _FORMER) for module, names in homes.items() for name in names}
+HOMES: Final = {name: module for module, names in _CURRENT.items() for name in names}
 
 
 def load(name: str) -> Any:

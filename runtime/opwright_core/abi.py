@@ -1,12 +1,13 @@
 """All that generated code may import of the runtime, beside kernels, under one version.
 
-What a name is may change with `VERSION` alone. Packages of versions from `_OLDEST` on are served, also with names that
-no template uses any more; one of another version is refused, with the command that generates it again.
+What a name is may change with `VERSION` alone. Packages of other versions are served, or refused with a line that says
+what to install, and names that no template uses any more are found, by `opwright.former.versions`.
 Names of the library (`opwright.interface`) are loaded when they are first asked for.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -44,9 +45,7 @@ from opwright_core.tensors.results import (
 from opwright_core.tensors.tensor import Tensor, wrap_views
 from opwright_core.tensors.wrapping import wrap, wrap_view
 
-VERSION: Final = 6
-_OLDEST: Final = 4  # of the packages that this module supports, too
-_TUPLES: Final = 6  # the first whose packages give rows of tuples, not of texts
+VERSION: Final = 7
 
 __all__ = [
     "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "INTS", "NOT_GIVEN", "VERSION", "DType", "Declarations", "Device",
@@ -78,16 +77,17 @@ def install(
     batching: Sequence[str] = (),
     *,
     trusted: bool = False,
+    **newer: object,
 ) -> None:
     """Define the operators of a generated package, and register what handles them (`schema_modules.install`). Kernels
     that are `trusted` return what is declared, and raise errors that say what is wrong.
 
-    Raises ImportError where the package was generated for a version of this module that it does not support.
+    Raises ImportError where the package was generated for a version of this module that is not served. Newer ones may
+    say more of a package (`newer`).
     """
-    if not _OLDEST <= version <= VERSION:
-        raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright_core.abi")
-    if version < _TUPLES and operators:
-        operators = import_late("opwright.former.rows").rows_of_texts(operators)
+    if version != VERSION:
+        served = import_late("opwright.former.versions").served_rows
+        operators = served(package or namespace, version, operators, VERSION)
     _install(package, namespace, operators, places, batching, trusted=trusted)
 
 
@@ -98,11 +98,8 @@ def __getattr__(name: str) -> Any:
         found: Any = import_late("opwright_core.rules")
     elif name in (library := import_late("opwright.interface")).HOMES:
         found = library.load(name)
-    else:
-        raise _other_version(f"opwright_core.abi has no {name!r}")
+    else:  # of another version: each package that uses it is told
+        user = sys._getframe(1).f_globals.get("__name__", "")
+        return import_late("opwright.former.versions").load(name, user, VERSION)
     globals()[name] = found
     return found
-
-
-def _other_version(what: str) -> ImportError:
-    return ImportError(f"{what}, and this is version {VERSION}: run `opwright generate` again with this Opwright")

@@ -29,6 +29,30 @@ ERRORS = {
         FUNC + "  meta: like(self)\n  convention: elementwise\n  dtypes: int8\n  dispatch: {CUDA: 'raw:sin.cu::f'}",
         "5:21: error: there is no file 'sin.cu' [cuda-file]",
     ),
+    "reference-form": (
+        FUNC + "  reference: xp.cosh(self)\n" + CPU + "xp.cosh(self)",
+        "2:14: error: 'xp.cosh(self)' is no reference [reference-form]",
+    ),
+    "reference-of-numpy": (
+        FUNC + "  reference: numpy.cosch\n" + CPU + "xp.cosh(self)",
+        "2:14: error: NumPy has no function 'cosch' that a reference may be [unknown-reference]",
+    ),
+    "reference-operator": (
+        FUNC + "  reference: demo::g\n" + CPU + "xp.cosh(self)",
+        "2:14: error: there is no operator 'demo::g' [unknown-reference]",
+    ),
+    "reference-itself": (
+        FUNC + "  reference: demo::f\n" + CPU + "xp.cosh(self)",
+        "2:14: error: demo::f is its own reference [reference-itself]",
+    ),
+    "reference-name": (
+        FUNC + "  reference: coshh\n" + CPU + "xp.cosh(self)",
+        "2:14: error: no kernel is called 'coshh' [unknown-kernel]",
+    ),
+    "reference-foreign": (
+        FUNC + "  reference: os.system\n" + CPU + "xp.cosh(self)",
+        "2:14: error: 'os' is no module of this project, and [tool.opwright] does not name it [foreign-module]",
+    ),
     "meta-form": (FUNC + "  meta: self\n" + CPU + "xp.sin(self)", "2:9: error: 'meta' calls a rule [meta-form]"),
     "meta-count": (
         FUNC + "  meta: like(self), like(self)\n" + CPU + "xp.sin(self)",

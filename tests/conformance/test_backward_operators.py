@@ -1,5 +1,5 @@
-"""Backward operators beside PyTorch's: those of norms with every mask and any statistics, also under `vmap`; and the
-names that traces of backward passes show."""
+"""Backward operators beside PyTorch's: those of norms with every mask and any statistics, also under `vmap`; what those
+of images refuse; and the names that traces of backward passes show."""
 
 from __future__ import annotations
 
@@ -159,6 +159,73 @@ def test_norms_under_transforms(name: str) -> None:
 
 def module(library: Any) -> Any:
     return library.nn.functional
+
+
+def refused_images() -> Iterator[tuple[str, list[Any]]]:
+    """Calls of backward operators of images whose sizes are no image's, or do not follow from each other."""
+    for dims in (2, 3):
+        for grad, self in [((2, 3), (2, 3)), ((2,) * (dims + 2), (2,) * (dims + 1))]:
+            given = [np.ones(grad), np.ones(self)]
+            windows = [[1] * dims, [1] * dims, [0] * dims]
+            places = np.zeros(grad, np.int64)
+            yield f"_adaptive_avg_pool{dims}d_backward", given
+            yield f"avg_pool{dims}d_backward", [*given, *windows, False, True, None]
+            yield f"adaptive_max_pool{dims}d_backward", [*given, places]
+            yield f"max_pool{dims}d_with_indices_backward", [*given, *windows, [1] * dims, False, places]
+    for dims, mode in itertools.product((1, 2, 3), ("reflection", "replication")):
+        yield f"{mode}_pad{dims}d_backward", [np.ones((2, 3)), np.ones((2, 3)), [1]]
+        yield f"{mode}_pad{dims}d_backward", [np.ones((2,) * (dims + 2)), np.ones((2,) * (dims + 2)), [1, 1] * dims]
+    for grad, grid in (((3,), (3,)), ((2, 3, 4, 4), (3, 4, 4, 2)), ((2, 3, 4, 4), (2, 4, 4, 3))):
+        given = [np.ones(grad), np.ones(grad), np.ones(grid)]
+        yield "grid_sampler_2d_backward", [*given, 0, 0, True, [True, True]]
+    options = [None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, False, True]]
+    yield "convolution_backward", [np.ones((3, 3, 3, 3)), np.ones((3, 3)), np.ones((3, 3, 3, 3)), *options]
+    resized = {
+        1: ("upsample_nearest1d", "_upsample_nearest_exact1d", "upsample_linear1d"),
+        2: ("upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa"),
+        3: ("upsample_nearest3d", "_upsample_nearest_exact3d", "upsample_trilinear3d"),
+    }
+    for dims, names in resized.items():
+        image = np.ones((2, 2) + (3,) * dims)
+        sizes = [([4] * dims, [2] * (dims + 2)), ([3] * dims, [2] * (dims + 1)), ([3] * dims, [2, 2] + [0] * dims)]
+        for name, (output_size, input_size) in itertools.product(names, sizes):
+            yield f"{name}_backward", [image, output_size, input_size, *([] if "nearest" in name else [True])]
+
+
+def refused_norms() -> Iterator[tuple[str, list[Any]]]:
+    """Calls of backward operators of norms with numbers that are none, or other sizes than the input's."""
+    ones, some = np.ones((2, 3)), np.ones((2, 1))
+    for grad, shape, statistics, weight in (
+        (ones, [2], some, np.ones(2)),
+        (ones, [-1], some, np.ones(3)),
+        (ones, [3], some, np.ones(2)),
+        (ones.astype(np.int64), [3], some.astype(np.int64), np.ones(3, np.int64)),
+    ):
+        yield "native_layer_norm_backward", [grad, grad, shape, statistics, statistics, weight, None, [True] * 3]
+
+
+@pytest.mark.parametrize("library", [opwright, torch])
+def test_sizes_that_do_not_fit_are_refused_by_both(library: Any) -> None:
+    taken = []
+    for name, arguments in [*refused_images(), *refused_norms()]:
+        given = [library.from_numpy(each) if isinstance(each, np.ndarray) else each for each in arguments]
+        try:
+            getattr(library.ops.aten, name)(*given)
+        except (RuntimeError, IndexError):  # (NotImplementedError is a RuntimeError)
+            continue
+        taken.append((name, [getattr(each, "shape", each) for each in given]))
+    assert taken == []
+
+
+def test_a_reduction_of_no_name_is_the_sum() -> None:
+    scores, classes, ones = np.cos(np.arange(6.0)).reshape(2, 3), np.array([0, 2]), np.ones(())
+    found = []
+    for library in (opwright, torch):
+        given = [library.from_numpy(each) for each in (ones, scores, classes)]
+        with library.enable_grad():
+            given[1].requires_grad_()
+            found.append(library.ops.aten.nll_loss_backward(*given, None, 3, 1, given[0]).detach().numpy())
+    assert np.array_equal(*found)
 
 
 # Programs whose backward passes are traced: of an image, a matrix, an index.

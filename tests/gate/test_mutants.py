@@ -150,7 +150,7 @@ def test_the_gate_notices_changes(project: Path) -> None:
         "  result: self_t / 3.0\n"
     )
     (project / "meaning.py").write_text(
-        "from opwright.gate.references import reference\nreference('mine::third', lambda x, flag=False: x / 3.0)\n"
+        "from opwright.gate.references import reference\nreference('mine::third', lambda x, *_: x / 3.0)\n"
     )
     status, shown = run(project, "--fail-under", "99", "-j", "2", "--load", "meaning")
     assert status == 1

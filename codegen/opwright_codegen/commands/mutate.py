@@ -43,6 +43,7 @@ def mutate_words(words: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which changes, and what arguments are drawn")
     parser.add_argument("-j", "--jobs", type=_count, metavar="N", help="operators at a time; else one for each core")
     parser.add_argument("--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first")
+    parser.add_argument("--reference", choices=["torch"], help="PyTorch's operator of the same name says what is meant")
     parser.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
     add_report_options(parser, has_baseline=False)
     arguments = parser.parse_args(words)
@@ -108,8 +109,8 @@ def _write_references(folder: Path, mutants: Sequence[Mutant]) -> str:
     """Write a module that declares for mutants what is declared for the operators that they are of: what their values
     mean. Return its name."""
     pairs = "".join(f"    {each.name!r}: {each.operator!r},\n" for each in mutants)
-    lines = "from opwright.gate.references import reference, reference_of\n\nOPERATORS = {\n" + pairs + "}\n"
-    lines += "for mutant, operator in OPERATORS.items():\n    if (found := reference_of(operator)) is not None:\n"
+    lines = "from opwright.gate.references import named_reference, reference\n\nOPERATORS = {\n" + pairs + "}\n"
+    lines += "for mutant, operator in OPERATORS.items():\n    if (found := named_reference(operator)) is not None:\n"
     (folder / f"{_REFERENCES}.py").write_text(lines + "        reference(mutant, found)\n", encoding="utf-8")
     return _REFERENCES
 
@@ -122,6 +123,7 @@ def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant]
         ],
         "refused": refused,
         "target": ", ".join(arguments.targets) or job.root.name,
+        "reference": arguments.reference,
         "modules": [*arguments.modules, _PACKAGE, _write_references(folder, mutants)],
         "seed": arguments.seed,
         "jobs": arguments.jobs,

@@ -1,7 +1,8 @@
-"""The command `test`: the operators of a project, or of namespaces, tested with arguments drawn from their schemas."""
+"""The command `test`: the operators of a project, or of namespaces, judged by the gate as tests of pytest."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from argparse import Namespace
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from opwright_codegen.commands.generate import read_operators
 from opwright_codegen.commands.job import Job
+from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.errors import UsageError
 
 __all__ = ["run_tests"]
@@ -23,7 +26,8 @@ _TOLD = (0, 1)
 def run_tests(job: Job | None, arguments: Namespace) -> int:
     """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
 
-    0 where all tests pass, 1 where some fail, 2 where there is nothing to test. Raises UsageError.
+    0 where nothing is found but what the project's baseline knows, 1 where something is, 2 where there is nothing to
+    test. Raises UsageError, SchemaErrors for a wrong baseline.
     """
     if find_spec("pytest") is None:
         raise UsageError("`opwright test` runs pytest, which is not installed: pip install pytest")
@@ -45,7 +49,11 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     command += ["-k", arguments.keyword] if arguments.keyword else []
     paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
-    status = subprocess.run(command, env=environment, check=False).returncode
+    known = known_findings(None, job.root if job else Path.cwd())
+    with TemporaryDirectory(prefix="opwright_test_") as folder:
+        file = Path(folder) / "known.json"
+        file.write_text(json.dumps(known), encoding="utf-8")
+        status = subprocess.run([*command, "--opcheck-known", str(file)], env=environment, check=False).returncode
     return status if status in _TOLD else 2
 
 

@@ -13,6 +13,7 @@ from opwright_codegen.bindings.bind import Binding, bind
 from opwright_codegen.bindings.blocks import blocks
 from opwright_codegen.bindings.composed import with_composed
 from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.bindings.references import references as said_references
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
@@ -38,7 +39,7 @@ from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.native import jax as native_jax
 from opwright_codegen.targets.native import loops as native_loops
 from opwright_codegen.targets.native import shims as native_shims
-from opwright_codegen.targets.ops import batching, calls, custom_op, methods, register, stubs, typing, where
+from opwright_codegen.targets.ops import batching, calls, custom_op, methods, references, register, stubs, typing, where
 from opwright_codegen.targets.ops.schema_module import SchemaModule, schema_modules
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
@@ -82,12 +83,14 @@ def render(
     recordings, skipped, rules_found = _recorded(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
     modules = schema_modules(view, bindings, recordings, rules_found, found_families)
+    said = said_references(operators, namespace, kernels, used)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
     known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, modules, skipped, call_types),
+        (references.FILE, references.TEMPLATE, view, lambda: references.context(said)),
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),

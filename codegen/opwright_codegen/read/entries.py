@@ -44,6 +44,7 @@ KEYS: Mapping[str, values.Reader] = {
     "blocks": values.read_text,
     "kernel": values.read_text,
     "doc": values.read_doc,
+    "reference": values.read_text,
     "autocast": read_autocast,
     "convention": read_convention,
     "dtypes": read_dtypes,

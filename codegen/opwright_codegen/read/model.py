@@ -95,7 +95,7 @@ class Operator:
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
     `convention`, `dtypes` and `dtype_of` say how kernels in C and CUDA are called, and for what; `launch` how CUDA runs
     them. `expression` is what `kernel` says: `dispatch` has its text for CPU and CUDA, and `meta` what follows from it,
-    where the entry has nothing else.
+    where the entry has nothing else. `reference` names what says the values.
     `base_name` is the qualified name of the operator whose kernels and `meta` handle this one too. `spans` of a made
     operator are those of the entry that it was made from.
     """
@@ -108,6 +108,7 @@ class Operator:
     batch: Text | None = None
     blocks: Text | None = None
     doc: str = ""
+    reference: Text | None = None
     autocast: tuple[tuple[str, str], ...] = ()
     convention: str | None = None
     dtypes: tuple[str, ...] | None = None

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.gate.references import reference
+from opwright.gate.references import of_tensors, reference
 from opwright.library import custom_op
-from opwright_core.dispatch.call.operator import Operator, find_operator
-from opwright_core.tensors.tensor import wrap
+from opwright_core.dispatch.call.operator import find_operator
 
 __all__ = ["NAMESPACE", "load_candidate", "loading_line"]
 
@@ -54,7 +53,7 @@ def load_candidate(file: str, against: str, by: str = "", meta: str = "") -> str
     op = custom_op(name, _with_arrays(function, schema), mutates_args=written, schema=schema, **options)
     if known is not None and not meta:
         op.register_fake(lambda *args, **kwargs: known(*args, **kwargs))
-        reference(name, _values_of(known))
+        reference(name, of_tensors(known.call))
     if by:
         module, _, attribute = by.partition(":")
         reference(name, getattr(importlib.import_module(module), attribute))
@@ -97,19 +96,3 @@ def _with_arrays(function: Callable[..., Any], schema: str) -> Callable[..., Any
             annotations.setdefault(parameter, np.ndarray)
     function.__annotations__ = annotations
     return function
-
-
-def _values_of(known: Operator) -> Callable[..., Any]:
-    """Return an operator as a reference, on arrays."""
-
-    def values(*args: Any) -> Any:
-        found = known.call(*[_tensors(each) for each in args])
-        return [each.numpy(force=True) for each in (found if isinstance(found, tuple | list) else [found])]
-
-    return values
-
-
-def _tensors(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return wrap(value)
-    return [_tensors(each) for each in value] if isinstance(value, list | tuple) else value

@@ -13,6 +13,7 @@ from typing import Any, Final, TextIO
 
 from opwright.gate.candidates import NAMESPACE, loading_line
 from opwright.gate.properties import PROPERTIES
+from opwright.gate.references import torch_line
 from opwright.gate.reports import FORMATS
 from opwright.gate.reports.baseline import known_from_json
 from opwright.gate.reports.finish import Wanted, finish, keep
@@ -21,6 +22,7 @@ from opwright.gate.run import Progress, gate
 
 __all__ = ["main"]
 
+_REFERENCE: Final = "PyTorch's operator of the same name says what is meant; of a candidate: this function of NumPy"
 _STEP: Final = 25  # operators, between lines of progress that nobody sees move
 
 
@@ -38,10 +40,14 @@ def main(words: Sequence[str] | None = None) -> int:
         file = str(Path(arguments.candidate).resolve())
         modules.append(loading_line(file, arguments.against, arguments.reference, arguments.meta))
         targets = targets or [NAMESPACE]
+    if bool(arguments.candidate) == (arguments.reference == "torch") and arguments.reference:
+        parser.error("--reference is MODULE:FUNCTION of a candidate, and torch of operators that PyTorch has, too")
     if not targets:
         parser.error("name what to judge: NAMESPACE, NAMESPACE::NAME, torch:NAMESPACE")
     handed = _handed(arguments.handed)
     try:
+        if arguments.reference == "torch":
+            modules.append(torch_line())
         with _progress(sys.stderr, arguments.quiet) as progress:
             report = gate(
                 targets,
@@ -97,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--candidate", metavar="FILE.py", help="one function, judged as an operator of --against")
     add("--against", metavar="SCHEMA", help="its declaration, or the name of an operator that it is to be like")
-    add("--reference", default="", metavar="MODULE:FUNCTION", help="what the candidate computes, in NumPy")
+    add("--reference", default="", metavar="torch|MODULE:FUNCTION", help=_REFERENCE)
     add("--meta", default="", metavar="FORMULA", help="what the candidate's results look like, as in schema files")
     add("--property", action="append", default=[], dest="properties", metavar="NAME", help="ask this alone; repeatable")
     add("--properties", action="store_true", dest="properties_known", help="list the properties")

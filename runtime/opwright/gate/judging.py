@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from opwright.gate.cases import Case
 from opwright.gate.properties import PROPERTIES, Problem, Property, expected
@@ -16,8 +16,11 @@ from opwright.gate.states import Snapshot
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
 from opwright.gate.watching import Board
+from opwright_core.errors import ContractError
 
 __all__ = ["chosen", "judge"]
+
+_MOST_REFUSED: Final = 200  # calls that a reference is asked about
 
 
 def chosen(names: Sequence[str] | None) -> list[Property]:
@@ -74,6 +77,10 @@ def asked(each: Property, subject: Subject, samples: Samples) -> list[Verdict]:
 
 def _is_fault(subject: Subject, case: Case, error: Exception) -> bool:
     """Whether an error of the only calls that were found is a slip, or the reference takes the call."""
+    if isinstance(error, ContractError):
+        return True
+    if subject.reference is not None and subject.reference.looks is not None:
+        return expected(subject, case) is not None
     if says_what_is_demanded(error, subject.operator.signature.names):
         return False
     if isinstance(error, AttributeError | NameError | UnboundLocalError | TypeError | ImportError):
@@ -89,7 +96,10 @@ def _tell_unsampled(
         if isinstance(each, CaseProperty):
             known = Problem(cause_of(error) or "refused", str(error).partition("\n")[0])
             tell(each.broken(subject, case, each.problem(subject, case) or known))
-    for case, error in samples.kernel_errors[:8]:
+    refusals = samples.kernel_errors[:8]
+    if subject.reference is not None and subject.reference.looks is not None:
+        refusals = [*refusals, *samples.fake_errors[:_MOST_REFUSED]]
+    for case, error in refusals:
         each = next((each for each in properties if each.name == "takes-edges"), None)
         if each is not None and _is_fault(subject, case, error):
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
@@ -98,7 +108,7 @@ def _tell_unsampled(
     common = samples.refused.most_common(1)
     said = f"; it said most often: {common[0][0]:.200}" if common else ""
     for each in properties:
-        if each.name == "takes-drawn-calls":
+        if each.name in ("takes-drawn-calls", "declared-as-reference"):
             for verdict in asked(each, subject, samples):
                 tell(verdict)
         elif each.applies(subject) is True:

@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 from opwright.gate.cases import Array, Case
+from opwright_core.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from opwright.gate.subjects import Subject
+    from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["given_by_reference", "reference", "reference_of", "refusal_of_reference"]
+__all__ = [
+    "Reference", "arrays_in", "given_by_reference", "named_reference", "of_tensors", "reference", "reference_of",
+    "refusal_of_reference", "torch_line", "use_torch",
+]  # fmt: skip
 
-_REFERENCES: Final[dict[str, Callable[..., Any]]] = {}
+Look = tuple[tuple[int, ...], tuple[int, ...], Any]  # shape, strides in elements, dtype
+
+
+class Derivatives(Protocol):
+    """Gradients and tangents of a reference, as NumPy arrays, None where there is none. Arguments are Tensors."""
+
+    def gradients(self, values: Sequence[Any], places: Sequence[int], weights: dict[int, Any]) -> list[Any]:
+        """Return the gradients of the arguments at `places`, for gradients of results by their numbers."""
+
+    def tangents(self, values: Sequence[Any], directions: dict[int, Any]) -> list[Any]:
+        """Return the tangents of results, for those of arguments by their positions."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A function of all arguments, in order, on NumPy arrays, and what it is called.
+
+    One that `is_widened` gets int64 for integers. PyTorch's operators also have a `declaration`, say what results look
+    like (`looks`, of Tensors), and have `derivatives`.
+    """
+
+    function: Callable[..., Any]
+    said: str = "the reference"
+    is_widened: bool = True
+    declaration: Operator | None = None
+    looks: Callable[..., list[Look]] | None = None
+    derivatives: Derivatives | None = None
+
+    def __call__(self, *values: Any) -> Any:
+        return self.function(*values)
+
+
+_REFERENCES: Final[dict[str, Reference]] = {}
+_FOUND: Final[dict[str, Reference | None]] = {}
+_USED: Final[set[str]] = set()
+_TORCH: Final = "torch"
 
 
 def reference(name: str, function: Callable[..., Any] | None = None) -> Any:
@@ -26,22 +68,75 @@ def reference(name: str, function: Callable[..., Any] | None = None) -> Any:
     """
     if function is None:
         return lambda given: reference(name, given)
-    _REFERENCES[name.removesuffix(".default")] = function
+    made = function if isinstance(function, Reference) else Reference(function)
+    _REFERENCES[name.removesuffix(".default")] = made
     return function
 
 
-def reference_of(name: str) -> Callable[..., Any] | None:
-    """Return what was declared for an operator, None where nothing was."""
-    return _REFERENCES.get(name)
+def torch_line() -> str:
+    """Return the line of Python that has PyTorch say what operators of its names mean. Raises ValueError where it is
+    not installed."""
+    if find_spec(_TORCH) is None:
+        raise ValueError("--reference torch needs PyTorch, which is not installed: pip install torch")
+    return "from opwright.gate.references import use_torch; use_torch()"
+
+
+def use_torch() -> None:
+    """Have PyTorch's operator of the same name say what an operator computes that nothing else is declared for."""
+    import torch  # noqa: F401 (processes that are forked have it then)
+
+    _USED.add(_TORCH)
+    _FOUND.clear()
+
+
+def named_reference(name: str) -> Reference | None:
+    """Return what was declared for an operator: in Python, in its schema file, by `use_torch`; None where nothing
+    was."""
+    if name in _REFERENCES:
+        return _REFERENCES[name]
+    if name not in _FOUND:
+        _FOUND[name] = _in_schema_file(name) or (_of_torch(name) if _TORCH in _USED else None)
+    return _FOUND[name]
+
+
+def reference_of(operator: Operator, name: str = "") -> Reference | None:
+    """Return what says the values of an operator: what was declared, or another way in which it computes them."""
+    from opwright.gate.other_ways import other_way
+
+    name = name or operator.name
+    found = named_reference(name)
+    if found is None and name == operator.name:
+        key = f"{name} itself"
+        if key not in _FOUND:
+            _FOUND[key] = other_way(operator)
+        return _FOUND[key]
+    return found
+
+
+def _in_schema_file(name: str) -> Reference | None:
+    from opwright.gate.other_ways import declared_in_package
+
+    return declared_in_package(name)
+
+
+def _of_torch(name: str) -> Reference | None:
+    from opwright.bindings.torch.references import torch_reference
+
+    found = torch_reference(name)
+    if found is None:
+        return None
+    function = of_tensors(found.function, sorted(found.declaration.signature.written))
+    return Reference(function, "PyTorch", False, found.declaration, found.looks, found.derivatives)
 
 
 def given_by_reference(subject: Subject, case: Case) -> Any:
     """Return what the reference gives for a call, in wide dtypes, or the error that it raises."""
-    assert subject.reference is not None
-    values = [_wide(value) for value in case.values]
+    known = subject.reference
+    assert known is not None
+    values = [_wide(value, known.is_widened) for value in case.values]
     try:
         with np.errstate(all="ignore"):
-            return subject.reference(*values)
+            return known(*values)
     except Exception as error:
         return error
 
@@ -52,11 +147,39 @@ def refusal_of_reference(subject: Subject, case: Case) -> Exception | None:
     return found if isinstance(found, Exception) else None
 
 
-def _wide(value: Any) -> Any:
+def of_tensors(function: Callable[..., Any], written: Sequence[int] = ()) -> Callable[..., list[Any]]:
+    """Return a function of Tensors as one of arrays, which returns its results and then what is `written`."""
+
+    def values(*args: Any) -> list[Any]:
+        given = [_tensors(each) for each in args]
+        found = function(*given)
+        return [*arrays_in(found), *arrays_in([given[place] for place in written])]
+
+    return values
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Yield the arrays of Tensors, in lists too."""
+    if isinstance(value, Tensor):
+        yield value.numpy(force=True)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from arrays_in(item)
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return wrap(value)
+    return [_tensors(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _wide(value: Any, is_widened: bool) -> Any:
     if isinstance(value, Array):
         array = value.values
-        if array.dtype.kind in "b":
+        if array.dtype.kind in ("b" if is_widened else "biu"):
             return array.copy()
         kind = np.complex128 if array.dtype.kind == "c" else np.int64 if array.dtype.kind in "iu" else np.float64
         return array.astype(kind)
-    return [_wide(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, np.dtype) and not is_widened and value.kind in "fVc":  # what is asked for, computed in
+        return np.dtype(np.complex128 if value.kind == "c" else np.float64)
+    return [_wide(item, is_widened) for item in value] if isinstance(value, list | tuple) else value

@@ -17,19 +17,24 @@ import numpy as np
 from opwright.gate.verdicts import Report, Verdict
 from opwright.gate.warden import Task
 
-__all__ = ["Progress", "gate"]
+__all__ = ["Progress", "gate", "judged"]
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 class Progress(NamedTuple):
-    """One operator more that has been judged, which of how many, and the findings so far."""
+    """One operator more that has been judged, which of how many, and the findings so far.
+
+    `position` is the operator's among all that are judged, `refused` how many calls with drawn arguments it refused.
+    """
 
     operator: str
     done: int
     total: int
     findings: int
     verdicts: tuple[Verdict, ...]
+    position: int = 0
+    refused: int = 0
 
 
 def gate(
@@ -52,34 +57,52 @@ def gate(
     """
     if backend != "CPU":
         raise ValueError(f"the gate judges kernels of the CPU, got backend={backend!r}")
+    begin = time.perf_counter()
+    found: list[Progress] = []
+    for each in judged(
+        targets, properties=properties, jobs=jobs, timeout=timeout, seed=seed, modules=modules, exclude=exclude
+    ):
+        found.append(each)
+        if report is not None:
+            report(each)
+    found.sort(key=lambda each: each.position)
+    verdicts = tuple(verdict for each in found for verdict in each.verdicts)
+    seconds = time.perf_counter() - begin
+    refused = {each.operator: each.refused for each in found if each.refused}
+    return Report(verdicts, " ".join(targets), round(seconds, 3), seed, _versions(), refused)
+
+
+def judged(
+    targets: Sequence[str],
+    *,
+    properties: Sequence[str] | None = None,
+    jobs: int | None = None,
+    timeout: float = 20.0,
+    seed: int = 0,
+    modules: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> Iterator[Progress]:
+    """Yield each operator of the targets when it has been judged. Arguments and errors are those of `gate`."""
     if sys.platform == "win32":
         raise ValueError("the gate forks processes, which Windows cannot")
     named = None if properties is None else tuple(properties)
     files = tuple(os.path.abspath(each) if each.endswith(".py") else each for each in modules)
     task = Task(tuple(targets), files, named, jobs or os.cpu_count() or 1, timeout, seed, tuple(exclude))
-    begin = time.perf_counter()
-    names: list[str] = []
-    found: dict[str, tuple[Verdict, ...]] = {}
-    refusals: dict[str, int] = {}
-    findings = 0
+    positions: dict[str, int] = {}
+    total = done = findings = 0
     for message in _messages(task):
         match message:
             case ("error", text):
                 raise ValueError(text)
             case ("operators", listed):
-                names = listed
+                positions = {name: position for position, name in enumerate(listed)}
+                total = len(positions)
             case (name, verdicts, refused, _):
-                found[name], refusals[name] = tuple(verdicts), refused
+                done += 1
                 findings += sum(each.verdict == "broken" for each in verdicts)
-                if report is not None:
-                    report(Progress(name, len(found), len(names), findings, found[name]))
-    if not names or len(found) < len(names):
-        missing = [name for name in names if name not in found]
-        raise ValueError(f"the process of the gate ended early: {', '.join(missing[:3]) or 'nothing was judged'}")
-    verdicts = tuple(each for name in names for each in found[name])
-    seconds = time.perf_counter() - begin
-    kept = {name: count for name, count in refusals.items() if count}
-    return Report(verdicts, " ".join(targets), round(seconds, 3), seed, _versions(), kept)
+                yield Progress(name, done, total, findings, tuple(verdicts), positions.pop(name), refused)
+    if positions or not done:
+        raise ValueError(f"the process of the gate ended early: {', '.join([*positions][:3]) or 'nothing was judged'}")
 
 
 def _messages(task: Task) -> Iterator[Any]:

@@ -16,11 +16,14 @@ import numpy as np
 
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import difference
+from opwright.gate.examples import examples_of
 from opwright.gate.memory import poison
+from opwright.gate.references import refusal_of_reference
 from opwright.gate.refusing import cause_of
+from opwright.gate.repairing import repaired
 from opwright.gate.states import Snapshot
 from opwright.gate.subjects import Subject
-from opwright.testing import arguments, sampler
+from opwright.testing import arguments, checking, sampler
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_, float32, float64, int64
 from opwright_core.errors import ArgumentError
 from opwright_core.tensors.tensor import Tensor
@@ -45,6 +48,7 @@ class Samples:
         self.at_first: Snapshot | None = None  # before any call
         self.answers: list[tuple[Case, Any]] = []  # what calls gave first
         self.kept: dict[int, int] = {}  # their outputs at that time
+        self.fake_errors: list[tuple[Case, Exception]] = []
         self.kernel_errors: list[tuple[Case, Exception]] = []  # of what fake kernels took
         self.breaches: list[tuple[Case, Exception]] = []  # what our own checks of calls say
         self.written = subject.operator.signature.written
@@ -112,6 +116,8 @@ class Samples:
         writes some."""
         if self.subject.draws_random_numbers:
             return "it draws random numbers"
+        if self.subject.returns_what_memory_held:
+            return "it returns memory that nobody has written, by its name"
         if any(word in self.subject.name for word in _REPEATING):
             return "positions may be drawn twice, and then nobody says which value is written last"
         for case in self.some:
@@ -171,10 +177,14 @@ class Samples:
             return Array(np.resize(np.array(_VALUES[note]), array.shape).astype(array.dtype))
 
     def _search(self, dtype: DType, seed: int, *, by_fakes: bool = True) -> Case | None:
-        """Return a call that is taken, a rich one if one is found soon."""
+        """Return a call that is taken: one that is known of, else a rich one if one is found soon."""
+        for args, kwargs in examples_of(self.subject.operator.name)[seed - self.seed :][:1]:
+            case = self._of_dtype(self._bound(args, kwargs), dtype)
+            if self._refusal(case, by_fakes) is None:
+                return case
         random = Random(f"{self.subject.operator.name} {dtype} {seed}")
         errors: Counter[str] = Counter()
-        of_dtype, found, last = 0, None, _TRIES
+        of_dtype, found, best, last = 0, None, -1, _TRIES
         for number in range(_TRIES):
             if number > last:
                 break
@@ -187,12 +197,16 @@ class Samples:
                 case = self._shaped(case, self._patterns[number // 2], dtype)
             elif number % 3 == 2:
                 case = self._with_positions(case, dtype)
-            error = self._refusal(case, by_fakes)
+            if found is not None and not _is_rich(case):
+                continue
+            case, error = self._repaired(case, by_fakes)
             if error is None:
-                if _is_rich(case):
+                worth = _is_rich(case) + 2 * self._is_meant(case)
+                if worth == 3:
                     return case
-                if found is None:
-                    found, last = case, number + _LATER
+                last = number + _LATER if found is None else last
+                if worth > best:
+                    found, best = case, worth
                 continue
             text = str(error)
             self.refused[f"{type(error).__name__}: {text}"] += 1
@@ -203,6 +217,16 @@ class Samples:
             if found is None and ((is_tried and errors[text] >= _EQUAL) or of_dtype >= _OF_DTYPE * (2 - is_alone)):
                 return None
         return found
+
+    def _repaired(self, case: Case, by_fakes: bool) -> tuple[Case, Exception | None]:
+        """Return a call as its refusals demand, and what is raised in the end."""
+        error = self._refusal(case, by_fakes)
+        for _ in case.values:
+            better = error and repaired(case, error, self.subject.operator.signature.names, self.seed)
+            if not better:
+                break
+            case, error = better, self._refusal(better, by_fakes)
+        return case, error
 
     @cached_property
     def _patterns(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
@@ -232,10 +256,16 @@ class Samples:
             )
         )
 
+    def _is_meant(self, case: Case) -> bool:
+        """Whether a reference that refuses some calls, as PyTorch does, takes this one."""
+        known = self.subject.reference
+        return known is None or known.looks is None or refusal_of_reference(self.subject, case) is None
+
     def _refusal(self, case: Case, by_fakes: bool) -> Exception | None:
         """Return what the fake kernel or the operator raises; note the answer where neither does."""
         error = self.subject.refusal_of_fake(case) if by_fakes else None
         if error is not None:
+            self.fake_errors.append((case, error))
             return error
         answer = self.subject.run(case)
         if answer.error is None:
@@ -248,10 +278,18 @@ class Samples:
         return answer.error
 
     def _drawn(self, dtype: DType, random: Random) -> Case:
-        operator = self.subject.operator
-        args, kwargs = arguments.draw(operator, dtype, "contiguous", random)
-        bound = operator.signature.bind(tuple(args), kwargs)
-        return Case(tuple(map(_as_arrays, bound)))
+        args, kwargs = arguments.draw(self.subject.operator, dtype, "contiguous", random)
+        return self._bound(tuple(args), kwargs)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Case:
+        call = checking.Call.of(self.subject.operator, args, kwargs)
+        return Case(tuple(map(_as_arrays, call.arguments)))
+
+    def _of_dtype(self, case: Case, dtype: DType) -> Case:
+        """Return the call with a dtype instead of that of its first floating-point Tensor, else of its first one."""
+        kinds = [each.values.dtype for each in case.arrays]
+        first = next((kind for kind in kinds if kind in FLOATING), kinds[0] if kinds else dtype)
+        return case.converted(lambda a, _: Array(a.values.astype(dtype)) if a.values.dtype == first else a)
 
 
 def _is_integral(value: Any) -> bool:
@@ -277,11 +315,12 @@ _PATTERNS: Final[dict[int, tuple[tuple[tuple[int, ...], ...], ...]]] = {
     1: (((2, 3),), ((4, 2, 3),), ((3, 3),), ((2, 3, 4, 5),)),
     2: (
         ((2, 3), (2, 3)), ((2, 3), (3, 4)), ((2, 3), (3,)), ((2, 3, 4), (2, 4, 5)), ((2, 3), (4, 3)), ((3,), (3,)),
-        ((2, 3, 7, 5), (4, 3, 3, 2)), ((2, 3, 8), (4, 3, 3)),
+        ((2, 3, 7, 5), (4, 3, 3, 2)), ((2, 3, 8), (4, 3, 3)), ((2, 3), (2,)),
     ),
     3: (
         ((2, 3), (2, 3), (2, 3)), ((2, 3), (3,), (3,)), ((2, 3), (4, 3), (4,)), ((2, 4, 3), (2, 4, 3), (2, 4, 3)),
         ((2, 4), (2, 3), (3, 4)), ((2, 3, 7, 5), (4, 3, 3, 2), (4,)),
+        ((2, 3, 4), (3, 2), (3, 2)),
     ),
     4: (((2, 3), (2, 3), (2, 3), (2, 3)), ((2, 4, 3), (2, 4, 3), (2, 4, 3), (2, 4, 4))),
     5: (((2, 3), (3,), (3,), (3,), (3,)), ((2, 3), (2, 3), (2, 3), (2, 3), (2, 3))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -13,8 +13,8 @@ from opwright.autograd import no_grad
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
 from opwright.gate.cases import LAYOUTS, Case
-from opwright.gate.references import reference_of
-from opwright.gate.watching import note
+from opwright.gate.references import Reference, reference_of
+from opwright.gate.watching import note, note_again
 from opwright.inspection.errors import missing
 from opwright.tags import Tag
 from opwright.testing import checking
@@ -65,14 +65,24 @@ class Subject:
         return bool({Tag.nondeterministic_seeded} & set(self.operator.tags))
 
     @property
+    def returns_what_memory_held(self) -> bool:
+        """Whether its results are memory that nobody has written, by its name."""
+        return self.name.partition("::")[2].startswith(("empty", "new_empty"))
+
+    @property
+    def means_a_layout(self) -> bool:
+        """Whether it is told sizes and strides of memory: what lies otherwise is something else."""
+        return {"size", "stride"} <= {*self.operator.signature.names}
+
+    @property
     def declared(self) -> checking.Declared:
         """Return the alias sets of arguments and results."""
         return checking.Declared(self.operator)
 
     @property
-    def reference(self) -> Callable[..., Any] | None:
+    def reference(self) -> Reference | None:
         """Return the function that says what its values mean, None where nobody says."""
-        return reference_of(self.name)
+        return reference_of(self.operator, self.name)
 
     @property
     def has_fake(self) -> bool:
@@ -88,6 +98,7 @@ class Subject:
 
     def run_call(self, call: checking.Call) -> Answer:
         """Return what a call gives that has been made already."""
+        note_again()
         with warnings.catch_warnings(), no_grad(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import mmap
 import os
 import pickle
+import pkgutil
 import select
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -34,6 +37,7 @@ __all__ = ["Task", "main"]
 
 _MOST_DEATHS: Final = 3  # of one operator, then nothing more is asked
 _POLL: Final = 0.05
+_MANY: Final = 10  # operators of a package: it is worth the time to import all of it
 _MEMORY: Final = 1 << 30  # bytes that a process may take
 _ERROR: Final = 87  # exit status of a process in which the gate raised
 
@@ -135,14 +139,15 @@ def main() -> None:
     remember_judges()
     try:
         load_modules(task.modules)
-        subjects = [each for target in task.targets for each in subjects_of(target, task.modules)]
+        named = {each.name: each for target in task.targets for each in subjects_of(target, task.modules)}
         chosen(task.properties)
     except Exception as error:
         _send(out, ("error", f"{type(error).__name__}: {error}"))
         return
-    subjects = [each for each in subjects if each.name not in task.excluded]
+    subjects = [each for each in named.values() if each.name not in task.excluded]
     _send(out, ("operators", [each.name for each in subjects]))
     _warm_up(task)
+    _import_kernels(subjects)
     gc.collect()
     gc.freeze()
     _run(subjects, task, out)
@@ -161,6 +166,18 @@ def _warm_up(task: Task) -> None:
 
         subject = next(subjects_of(f"torch:{known_operator()}"))
         judge(subject, chosen(task.properties), task.seed, Board(), lambda _: None)
+
+
+def _import_kernels(subjects: Sequence[Subject]) -> None:
+    """Import all modules of packages that many operators are of, once for all processes, and of our own kernels. What
+    cannot be imported is told by a call."""
+    homes = [each.operator.home.module.partition(".")[0] for each in subjects if each.operator.home is not None]
+    large = [name for name, count in Counter(homes).items() if count > _MANY]
+    for package in [*large, *(["opwright_kernels"] if large else [])]:
+        paths = importlib.import_module(package).__path__
+        for each in pkgutil.walk_packages(paths, f"{package}.", onerror=lambda _: None):
+            with contextlib.suppress(Exception):
+                importlib.import_module(each.name)
 
 
 def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO) -> None:
@@ -196,7 +213,7 @@ def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO) -> None:
 
 
 def _kill(group: int) -> None:
-    """End a process and what it started itself, which may hold the pipe that its end is told by."""
+    """Kill a process and what it started itself, which may hold the pipe that its end is told by."""
     with contextlib.suppress(OSError):
         os.killpg(group, signal.SIGKILL)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from opwright.gate.cases import Case
 
-__all__ = ["NOTE_SIZE", "Board", "note", "use_board"]
+__all__ = ["NOTE_SIZE", "Board", "note", "note_again", "use_board"]
 
 NOTE_SIZE: Final = 1 << 20
 _HEAD: Final = 24  # number of the note, number of the property, length
@@ -66,3 +66,9 @@ def note(case: Case | None) -> None:
     """Note the call that is made next, if somebody reads it."""
     for board in _board:
         board.write(case)
+
+
+def note_again() -> None:
+    """Note that the call which was noted last is made again, with its own time limit."""
+    for board in _board:
+        board.touch()

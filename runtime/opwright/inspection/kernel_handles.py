@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright.guards.keysets import KeySet
 from opwright_core.dispatch.call.operator import Operator, find_operator
-from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors
+from opwright_core.dispatch.call.plain_arrays import call_with_arrays
 from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded
 from opwright_core.dispatch.registry.forward_rules import RULES
 from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Lazy, LazyWrapper, Registration, Wrapper
@@ -15,6 +15,7 @@ from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import NO_KEYS, PRIVATE, TANGENT, DispatchKey
+from opwright_core.names.late_imports import import_late
 
 __all__ = ["KernelHandle", "find_unloaded_below", "get_kernel"]
 
@@ -47,7 +48,9 @@ class KernelHandle:
         return self._call(keyset.bits, args, kwargs)
 
     def _call(self, keys: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        bound = check_tensors(self.operator, tuple(self.operator.signature.bind(args, kwargs)))
+        bound = import_late("opwright.other_arrays.calls").with_tensors(
+            self.operator, self.operator.signature.bind(args, kwargs)
+        )
         find = self._find if keys is not None else self._find_below
         return call_with_arrays(self.operator, bound, keys, find)
 

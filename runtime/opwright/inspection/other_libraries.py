@@ -7,7 +7,7 @@ from typing import Any, Final
 
 __all__ = ["full_name", "how_to_make_tensor", "numpys_default"]
 
-_SHORT: Final = ("builtins", "numpy", "opwright")  # the libraries whose types need no module
+_SHORT: Final = ("builtins", "numpy", "opwright", "opwright_core")  # the libraries whose types need no module
 # What NumPy takes where a value has to be given, as in PyTorch.
 _DEFAULTS: Final = {("linspace", "steps"): 50, ("logspace", "steps"): 50}
 _SEQUENCES: Final = (list, tuple, range, bool, int, float, complex)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from opwright.guards.keysets import KeySet
+from opwright.native_kernels.ufuncs import ufunc_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
-from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors
+from opwright_core.dispatch.call.plain_arrays import call_with_arrays
 from opwright_core.dispatch.registry.entries import QualifiedName
 from opwright_core.dispatch.registry.kernel_kinds import Registration, UserKernel, as_key
 from opwright_core.dispatch.registry.tables import registry
@@ -82,9 +85,14 @@ class OverloadFacts(Operator):
     def _overloadname(self) -> str:
         return self.overload or "default"
 
+    @property
+    def ufunc(self) -> np.ufunc:
+        """Return NumPy's ufunc of the loops in C of an expression. Raises AttributeError for an operator without."""
+        return ufunc_of(self)
+
     def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
         """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
-        bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
+        bound = import_late("opwright.other_arrays.calls").with_tensors(self, self.signature.bind(args, kwargs))
         return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
 
     def _can_decompose(self) -> bool:

@@ -17,6 +17,7 @@ from opwright_core.arrays.storage import new_array
 from opwright_core.errors import DispatchError
 from opwright_core.plans.plan import Plan
 
+Numbers = Callable[[Sequence[Any]], tuple[Any, ...]]  # computes the numbers of an expression from its arguments
 __all__ = ["NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
 
 
@@ -54,9 +55,9 @@ class NativeLibrary:
         """Return a function of the library; without one, a function that handles no call."""
         return _serve_nothing if self._module is None else getattr(self._module, name)
 
-    def loop(self, name: str) -> NativeLoop:
-        """Return the loops of an expression."""
-        return NativeLoop(self.function(name))
+    def loop(self, name: str, operator: str = "", numbers: Numbers | None = None) -> NativeLoop:
+        """Return the loops of the expression that an operator is; `numbers` computes its numbers from arguments."""
+        return NativeLoop(self, name, operator, numbers)
 
     def kernel(
         self,
@@ -87,10 +88,20 @@ class NativeLoop:
     The result is NotImplemented where there is no library, and for what no loop takes.
     """
 
-    __slots__ = ("fast",)
+    __slots__ = ("fast", "library", "name", "numbers", "operator")
 
-    def __init__(self, fast: Callable[..., Any]) -> None:
-        self.fast = fast
+    def __init__(
+        self,
+        library: NativeLibrary,
+        name: str,
+        operator: str,
+        numbers: Numbers | None,
+    ) -> None:
+        self.library = library
+        self.name = name
+        self.operator = operator
+        self.numbers = numbers
+        self.fast = library.function(name)
 
     def __call__(self, plan: Plan, *given: Any, out: Any = None) -> Any:
         """Return the result, laid out as the plan says, or `out` where that is an array which C may write to."""

@@ -81,7 +81,7 @@ def empty(
 ) -> Plan:
     """Plan a new array of this size: the default dtype, the CPU and row-major strides unless told otherwise.
 
-    Raises RuntimeError for a negative size.
+    Raises RuntimeError for a negative size, and for strides of another number than sizes.
     """
     shape = (size,) if isinstance(size, int) else tuple(size)
     key = (shape, dtype, memory_format, None if stride is None else tuple(stride))
@@ -89,6 +89,8 @@ def empty(
     if spec is None:
         _check_sizes(shape)
         strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
+        if len(strides) != len(shape):
+            raise RuntimeError(f"there must be as many sizes as strides, got {list(shape)} and {list(strides)}")
         spec = _sized.keep(key, TensorSpec(shape, strides, get_default_dtype() if dtype is None else as_dtype(dtype)))
     return Plan(spec, device=_CPU if device is None else as_device(device))
 
@@ -107,12 +109,8 @@ def sized(size: int | Sequence[int], *operands: Any, dtype: object = None, accep
     the kernel as they are. Raises RuntimeError for a negative size, DispatchError for a dtype that is not accepted.
     """
     shape = (size,) if isinstance(size, int | SymbolicInt) else tuple(size)
-    key = (
-        shape,
-        dtype,
-        accepts,
-        *[type(each) if isinstance(each, NUMBERS) else (each.ndim, each.dtype) for each in operands],
-    )
+    kinds = [type(each) if isinstance(each, NUMBERS) else (each.ndim, each.dtype) for each in operands]
+    key = (shape, dtype, accepts, *kinds)
     spec = _of_operands.get(key)
     if spec is None:
         _check_sizes(shape)

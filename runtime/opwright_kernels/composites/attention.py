@@ -19,7 +19,9 @@ Operand = Any
 
 
 def _safe_softmax(self: Operand, dim: int, dtype: Any) -> Operand:
-    """Return `softmax`, and 0 where all along `dim` is -infinity."""
+    """Return `softmax`, and 0 where all along `dim` is -infinity. Raises RuntimeError for complex numbers."""
+    if self.is_complex():
+        raise RuntimeError("_safe_softmax: complex numbers have no -infinity, self must be real")
     found = arrays_of(self) if dtype is None else None
     if found is not None and -found[0].ndim <= dim < found[0].ndim:
         return wrap(safe_softmax(found[0], dim))

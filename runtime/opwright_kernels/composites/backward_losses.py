@@ -9,7 +9,7 @@ from opwright_core.tensors.tensor import wrap
 from opwright_kernels import backward
 from opwright_kernels.gradients.losses import (
     MEAN,
-    SUM,
+    NONE,
     binary_cross_entropy_derivative,
     loss_backward,
     smooth_l1_derivative,
@@ -76,7 +76,7 @@ def nll_loss_backward(
     grad = grad_output
     if reduction == MEAN:
         grad = grad / total_weight
-    elif reduction != SUM and len(shape) > 1:
+    elif reduction == NONE and len(shape) > 1:  # any other number is the sum, as in PyTorch
         grad = aten.unsqueeze(grad, axis)
     value = -grad
     if weight is not None:

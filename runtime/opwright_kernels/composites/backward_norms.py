@@ -22,6 +22,22 @@ def _wrapped(arrays: Sequence[Any]) -> Gradients:
     return of_input, of_weight, of_bias
 
 
+def _check(layout: Layout, input: Operand, weight: Operand | None, mean: Operand | None, rstd: Operand | None) -> None:
+    """Raise RuntimeError unless the input has floating-point numbers, all others as many elements as it asks for."""
+    if not input.is_floating_point():
+        raise RuntimeError(f"input must have a floating-point dtype, but has {input.dtype}")
+    for name, each, shape in (
+        ("mean", mean, layout.statistics), ("rstd", rstd, layout.statistics), ("weight", weight, layout.own),
+    ):  # fmt: skip
+        if each is None and name != "weight":
+            raise RuntimeError(f"{name} must be given")
+        if each is not None and not holds(layouts.count(each.shape) == layouts.count(shape)):
+            raise RuntimeError(
+                f"{name} must have {layouts.count(shape)} elements for an input of size {list(input.shape)}, but has "
+                f"size {list(each.shape)}"
+            )
+
+
 def _by_operators(
     layout: Layout,
     grad: Operand,
@@ -65,13 +81,19 @@ def native_layer_norm_backward(
     bias: Operand | None,
     output_mask: Sequence[bool],
 ) -> Gradients:
-    """Return the gradients of `native_layer_norm`."""
+    """Return the gradients of `native_layer_norm`. Raises RuntimeError for sizes that do not fit."""
+    own = input.shape[max(input.ndim - len(normalized_shape), 0) :]
+    if len(own) != len(normalized_shape) or not all(holds(a == b) for a, b in zip(own, normalized_shape, strict=True)):
+        raise RuntimeError(
+            f"normalized_shape must be the last sizes of {list(input.shape)}, but is {list(normalized_shape)}"
+        )
+    layout = Layout.of_layers(input, normalized_shape)
+    _check(layout, input, weight, mean, rstd)
     arrays = dense_arrays(grad_out, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays
         shape = tuple(normalized_shape)
         return _wrapped(backward.layer_norm_gradients(given, x, w, means, rstds, shape, tuple(output_mask)))
-    layout = Layout.of_layers(input, normalized_shape)
     return _by_operators(layout, grad_out, input, weight, mean, rstd, True, output_mask)
 
 
@@ -91,12 +113,13 @@ def native_group_norm_backward(
     not fit."""
     if not holds(layouts.count(input.shape) == N * C * HxW):
         raise RuntimeError(f"an input of size {list(input.shape)} does not have {N} × {C} × {HxW} elements")
+    layout = Layout.of_groups(N, C, HxW, group)
+    _check(layout, input, weight, mean, rstd)
     arrays = dense_arrays(grad_out, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays
         sizes = (N, group, C // group, HxW)
         return _wrapped(backward.group_norm_gradients(given, x, w, means, rstds, sizes, tuple(output_mask)))
-    layout = Layout.of_groups(N, C, HxW, group)
     return _by_operators(layout, grad_out, input, weight, mean, rstd, True, output_mask)
 
 
@@ -112,15 +135,21 @@ def native_batch_norm_backward(
     eps: float,
     output_mask: Sequence[bool],
 ) -> Gradients:
-    """Return the gradients of `native_batch_norm`; without training the statistics are constants: the running ones."""
+    """Return the gradients of `native_batch_norm`; without training the statistics are constants: the running ones.
+
+    Raises RuntimeError for sizes that do not fit."""
+    if input.ndim < 2:
+        raise RuntimeError(f"input must have a batch and channels, but has size {list(input.shape)}")
     mean, rstd = save_mean, save_invstd
     if not train and running_mean is not None and running_var is not None:
         mean, rstd = running_mean, opwright.ops.aten.rsqrt(running_var + eps)
+    layout = Layout.of_batches(input)
+    _check(layout, input, weight, mean, rstd)
     arrays = dense_arrays(grad_out, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays
         return _wrapped(backward.batch_norm_gradients(given, x, w, means, rstds, train, tuple(output_mask)))
-    return _by_operators(Layout.of_batches(input), grad_out, input, weight, mean, rstd, train, output_mask)
+    return _by_operators(layout, grad_out, input, weight, mean, rstd, train, output_mask)
 
 
 def batch_norm_backward(

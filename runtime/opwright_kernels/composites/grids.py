@@ -10,6 +10,7 @@ from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, opmath
 from opwright_core.arrays.sizes import holds
+from opwright_kernels.gradients import grids as gradients
 from opwright_kernels.images.grids import Options, sampled
 
 Operand = Any
@@ -47,6 +48,26 @@ def grid_sampler_3d(
     options = Options(interpolation_mode, padding_mode, align_corners)
     _check(input, grid, 3, options)
     return sampled(input, grid, options)
+
+
+def grid_sampler_backward(
+    grad_output: Operand,
+    input: Operand,
+    grid: Operand,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Operand | None, Operand | None]:
+    """Return the gradients of images or volumes, and of positions. Raises RuntimeError for sizes that do not fit."""
+    options = Options(interpolation_mode, padding_mode, align_corners)
+    _check(input, grid, 3 if input.ndim == 5 else 2, options)
+    wanted, found = [*input.shape[:2], *grid.shape[1:-1]], grad_output.shape
+    if len(found) != len(wanted) or not all(holds(a == b) for a, b in zip(found, wanted, strict=True)):
+        raise RuntimeError(f"grad_output must have shape {wanted}, but has {list(found)}")
+    return gradients.grid_sampler_backward(
+        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+    )
 
 
 def _check(input: Operand, grid: Operand, ndim: int, options: Options) -> None:

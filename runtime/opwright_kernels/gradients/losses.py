@@ -11,7 +11,7 @@ from opwright.view_layouts import without_base
 Tensor = Any
 aten = opwright.ops.aten
 
-MEAN, SUM = 1, 2  # how losses are reduced; 0 is not at all
+NONE, MEAN, SUM = 0, 1, 2  # how losses are reduced
 
 
 def loss_backward(

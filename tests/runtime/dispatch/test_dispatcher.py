@@ -376,7 +376,7 @@ def test_array_shims_serve_arrays_alone(define: Maker) -> None:
         ((1, 2), {"other": 3}, r"'other' \(position 1\) is given by position and by name"),
         (("a", None), {}, r"expected Tensor for argument 'self' \(position 0\), got str 'a'"),
         ((None,), {"other": 1}, r"expected Tensor for argument 'self' \(position 0\), got None"),
-        (([1.0],), {"other": 1}, r"expected Tensor for argument 'self' \(position 0\), got list \[1.0\]"),
+        ((["a"],), {"other": 1}, r"expected Tensor for argument 'self' \(position 0\), got list \['a'\]"),
         ((1, 2), {"alpha": "x"}, r"expected Scalar for argument 'alpha' \(position 2\), got str 'x'"),
     ],
 )

@@ -209,6 +209,12 @@ def test_reduce() -> None:
     assert rules.reduce(array.astype(np.float16), 0).compute is float32
 
 
+def test_factories_refuse_other_strides_than_sizes() -> None:
+    assert rules.empty((2, 3), stride=(1, 2)).strides == (1, 2)
+    with pytest.raises(RuntimeError, match=r"as many sizes as strides, got \[2, 3\] and \[1\]"):
+        rules.empty((2, 3), stride=(1,))
+
+
 def test_factories_refuse_negative_sizes() -> None:
     assert rules.empty((2, 3)).dtype is float32
     with pytest.raises(RuntimeError, match=r"negative dimension -1: \[2, -1\]"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -144,29 +145,52 @@ def run_pytest(folder: Path, *options: str) -> tuple[int, str]:
 
 
 @ONCE
-def test_a_test_for_each_operator_and_check(folder: Path) -> None:
+def test_a_test_for_each_operator_and_property(folder: Path) -> None:
     status, out = run_pytest(folder, "--opcheck", "mine", "-v")
-    lines = {line.partition(" ")[0]: line.split()[1] for line in out.splitlines() if line.startswith("mine::")}
-    wanted = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
-    assert list(lines) == [f"mine::{name}-{test}" for name in ("halve", "spoil") for test in wanted]
-    assert [name for name, result in lines.items() if result != "PASSED"] == ["mine::spoil-test_schema"]
-    assert status == 1 and "1 failed, 8 passed" in out and "collected 9 items" in out
-    assert "mine::spoil writes to argument 'x'" in out and "test_schema with (float32[" in out
-    assert "Traceback" not in out
+    found = [line.split()[:2] for line in out.splitlines() if line.startswith("mine::") and " [" in line]
+    lines = dict(found)
+    asked = [name.partition("-")[2] for name in lines if name.startswith("mine::halve")]
+    assert asked == [name.partition("-")[2] for name in lines if name.startswith("mine::spoil")]
+    assert {"writes-as-declared", "fake-is-true", "layouts-do-not-matter", "stays-in-bounds"} <= set(asked)
+    assert not {name for name, result in lines.items() if result == "FAILED" and "halve" in name}
+    assert lines["mine::spoil-writes-as-declared"] == "FAILED" and lines["mine::spoil-fake-is-true"] == "PASSED"
+    assert lines["mine::halve-values-are-right"] == "SKIPPED"
+    assert status == 1 and f"collected {2 * len(asked) + 1} items" in out
+    assert "mine::spoil: undeclared-write: it writes to argument 'x'" in out
+    assert "result = opwright.ops.mine.spoil.default(opwright.from_numpy(x))" in out and "Traceback" not in out
 
 
 @ONCE
 def test_chosen_listed_and_spread(folder: Path) -> None:
     status, out = run_pytest(folder, "--opcheck", "mine", "--collect-only", "-q")
-    assert status == 0 and "mine::halve-test_schema" in out.splitlines() and "9 tests collected" in out
-    status, out = run_pytest(folder, "--opcheck", "mine", "-k", "halve and schema")
-    assert status == 0 and "1 passed, 8 deselected" in out
-    status, out = run_pytest(folder, "--opcheck", "mine", "-k", "schema", "-n", "2")
+    assert status == 0 and "mine::halve-writes-as-declared" in out.splitlines()
+    status, out = run_pytest(folder, "--opcheck", "mine", "-k", "halve and fake-is-true")
+    assert status == 0 and "1 passed, " in out and " deselected" in out
+    status, out = run_pytest(folder, "--opcheck", "mine", "-k", "writes-as-declared", "-n", "2")
     assert status == 1 and "1 failed, 1 passed" in out
-    status, out = run_pytest(
-        folder, "--opcheck", "mine", "--opcheck-only", "--opcheck-import", "test_mine", "-k", "halve"
-    )
-    assert status == 0 and "4 passed, 4 deselected" in out
+    words = ("--opcheck", "mine", "--opcheck-only", "--opcheck-import", "test_mine", "-k", "halve and schema")
+    status, out = run_pytest(folder, *words)  # (a group of properties)
+    assert status == 0 and "4 passed, " in out
+
+
+@ONCE
+def test_what_is_known_is_no_failure(folder: Path) -> None:
+    known = folder / "known.json"
+    entry = {"operator": "mine::spoil", "property": "writes-as-declared", "reason": "so be it", "date": "2026-11-27"}
+    known.write_text(json.dumps([entry]))
+    words = ("--opcheck", "mine", "-k", "writes-as-declared", "-rx")
+    status, out = run_pytest(folder, *words, "--opcheck-known", str(known))
+    assert status == 0 and "1 passed" in out and "1 xfailed" in out and "so be it" in out
+    known.write_text(json.dumps([entry | {"until": "2026-11-26"}]))
+    assert run_pytest(folder, *words, "--opcheck-known", str(known))[0] == 1
+
+
+@ONCE
+def test_an_operator_that_ends_its_process_is_a_failure(folder: Path) -> None:
+    dying = OPERATORS.replace("x.numpy().fill(7)", "__import__('os').abort()")
+    (folder / "test_mine.py").write_text(dying)
+    status, out = run_pytest(folder, "--opcheck", "mine", "-k", "takes-edges or layouts")
+    assert status == 1 and "SIGABRT" in out and "mine::spoil" in out and "Traceback" not in out
 
 
 @ONCE
@@ -200,8 +224,12 @@ def test_the_command_for_a_project(tmp_path: Path) -> None:
     status, out = run(project, *command, "test")
     assert status == 2 and "is no package yet: run `opwright generate` first" in out
     assert run(project, *command, "generate", "--kernels", "kernels")[0] == 0
-    status, out = run(project, *command, "test", "-k", "hypotenuse and schema", "-v")
-    assert status == 0 and "quickstart::hypotenuse.out-test_schema PASSED" in out and "2 passed" in out
+    status, out = run(project, *command, "test", "-k", "hypotenuse and writes", "-v")
+    assert status == 0 and "quickstart::hypotenuse.out-declared-writes-happen PASSED" in out
+    baseline = project / "gate-baseline.yaml"
+    baseline.write_text("- operator: quickstart::hypotenuse\n")
+    status, out = run(project, *command, "test")
+    assert status == 1 and "gate-baseline.yaml:1:3: error: " in out and "Traceback" not in out
 
 
 @ONCE

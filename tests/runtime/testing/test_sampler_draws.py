@@ -11,7 +11,7 @@ from opwright.registering.kernels import register, undefine
 from opwright.testing import arguments, sampler
 from opwright.testing.layouts import SITUATIONS
 from opwright_core.arrays.dtypes import float32, float64, int64
-from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
 
 TAKEN = (float32, float64)
@@ -106,3 +106,22 @@ def test_operators_of_pytorchs_keep_their_samples() -> None:
     """Of each kind: fewer draws lose few."""
     for name, least in (("aten::add.Tensor", 90), ("aten::mm", 20), ("aten::sum", 90), ("aten::gather", 30)):
         assert len(list(sampler.samples(name))) >= least
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "aten::multinomial",
+        "aten::native_group_norm",
+        "aten::_embedding_bag",
+        "aten::native_batch_norm_backward",
+        "aten::upsample_bilinear2d.vec",
+        "aten::reflection_pad3d.out",
+        "aten::normal.Tensor_Tensor_out",
+        "aten::logspace.Tensor_Tensor",
+        "aten::linalg_cond.p_str",
+        "aten::nanquantile",
+    ],
+)
+def test_names_and_lengths_of_lists_say_what_is_drawn(schema: str) -> None:
+    assert list(sampler.samples(find_operator(schema), dtypes=(float32,), situations=("contiguous",))) != []

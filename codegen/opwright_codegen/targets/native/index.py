@@ -23,13 +23,18 @@ def context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], namespace: 
     """Return what the template shows; None where there is neither a C kernel nor an expression."""
     if not kernels and not loops:
         return None
-    lines = [*map(_line, kernels), *(f"{loop.name} = _LIBRARY.loop({quoted(loop.name)})" for loop in loops)]
+    lines = [*map(_line, kernels), *map(_loop_line, loops)]
     return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels, loops)), "kernels": lines}
 
 
 def ignored_context(kernels: Sequence[object]) -> dict[str, object] | None:
     """Return what the template shows; None where there is nothing to build."""
     return {} if kernels else None
+
+
+def _loop_line(loop: LoopKernel) -> str:
+    items = [quoted(loop.name), quoted(loop.operator), *filter(None, [loop.numbers])]
+    return bracketed(f"{loop.name} = _LIBRARY.loop(", items, ")")
 
 
 def _line(kernel: CKernel) -> str:

@@ -19,8 +19,11 @@ from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.c_form import CTypes, c_form, fits, is_in_c, may_refuse, types_of
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.typed import Applied, nodes, numbers_of
+from opwright_codegen.formula.emit import Spelling, emit
+from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.native.c import FOLDER
 from opwright_codegen.views.c_text import c_block
+from opwright_codegen.views.operators import tuple_text
 
 __all__ = ["LoopKernel", "digest_text", "files", "loop_dtypes", "loop_kernels", "loops_file", "loops_header"]
 
@@ -44,13 +47,15 @@ _LIGHT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LoopKernel:
-    """The loops of one operator: `dtypes` are those that it has one for."""
+    """The loops of one operator: `dtypes` are those that it has one for, `numbers` a function of the call's arguments
+    that computes its numbers, or empty."""
 
     name: str
     operator: str
     declaration: str
     expression: Expression
     dtypes: tuple[str, ...]
+    numbers: str = ""
 
     @property
     def symbol(self) -> str:
@@ -80,8 +85,16 @@ def loop_kernels(bindings: Sequence[Binding], key: str = "CPU") -> list[LoopKern
             dtypes = loop_dtypes(expression, key)
             schema = binding.base.schema
             declaration = f"{schema.text or schema}\n{expression.text.text}"
-            found[kernel.name] = LoopKernel(kernel.name, kernel.operator, declaration, expression, dtypes)
+            numbers = _numbers(expression, schema) if key == "CPU" else ""
+            found[kernel.name] = LoopKernel(kernel.name, kernel.operator, declaration, expression, dtypes, numbers)
     return list(found.values())
+
+
+def _numbers(expression: Expression, schema: FunctionSchema) -> str:
+    """Return a function of the arguments of a call, in order, that computes the numbers; empty where there are none."""
+    spelling = Spelling(arguments={each.name: f"given[{position}]" for position, each in enumerate(schema.arguments)})
+    numbers = numbers_of(expression.root)
+    return f"lambda given: {tuple_text([emit(number, spelling) for number in numbers])}" if numbers else ""
 
 
 def loop_dtypes(expression: Expression, key: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from opwright.gate.loading import load_modules
 from opwright.gate.mutants.outcomes import Measure, Mutant, percent
 from opwright.gate.mutants.results import report_of, write_measure
 from opwright.gate.mutants.running import Compare, measure
+from opwright.gate.references import torch_line
 from opwright.gate.reports.finish import Wanted, finish
 from opwright.gate.reports.progress import ProgressLine
 
@@ -23,6 +24,7 @@ def main(given: str) -> int:
     order = json.loads(given)
     mutants = [Mutant(**each) for each in order["mutants"]]
     try:
+        order["modules"] = [*([torch_line()] if order["reference"] else []), *order["modules"]]
         with ProgressLine(sys.stderr, len(mutants)) as line:
             found = measure(
                 mutants,

@@ -16,6 +16,7 @@ from opwright.gate.cases import Case
 from opwright.gate.comparing import equal
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import at_bounds, variations
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.tensors.tensor import Tensor
 
@@ -80,6 +81,8 @@ def _cases(first: Operator, second: Operator, seed: int) -> Iterator[Case]:
         cases = [*samples.bases.values(), *samples.more]
         yield from cases
         for case in samples.some:
+            yield at_bounds(case)
+            yield from variations(operator, case)
             yield from samples.special(case)
             for layout in ("transposed", "sliced", "expanded"):
                 yield case.laid(layout, frozenset(operator.signature.written))
@@ -134,19 +137,19 @@ def _gradients(operator: Operator, case: Case) -> Any:
     leaves, call = _leaves(operator, case)
     found = [each for each in call(*(each.requires_grad_() for each in leaves)) if each.requires_grad]
     weights = [opwright.rand_like(each) for each in found]
-    return _look(opwright.autograd.grad(found, leaves, weights, allow_unused=True, create_graph=True))
+    return _values(opwright.autograd.grad(found, leaves, weights, allow_unused=True, create_graph=True))
 
 
 def _tangents(operator: Operator, case: Case) -> Any:
     leaves, call = _leaves(operator, case)
-    return _look(opwright.func.jvp(call, tuple(leaves), tuple(opwright.rand_like(each) for each in leaves)))
+    return _values(opwright.func.jvp(call, tuple(leaves), tuple(opwright.rand_like(each) for each in leaves)))
 
 
 def _batches(operator: Operator, case: Case) -> Any:
     leaves, call = _leaves(operator, case)
     batched = [opwright.stack([each, each * 2], at % (each.dim() + 1)) for at, each in enumerate(leaves)]
     dims = tuple(at % (each.dim() + 1) for at, each in enumerate(leaves))
-    return _look(opwright.vmap(call, dims)(*batched))
+    return _values(opwright.vmap(call, dims)(*batched))
 
 
 _QUESTIONS: Final[dict[str, Callable[[Operator, Case], Any]]] = {
@@ -173,6 +176,13 @@ def _look(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.stride(), np.array(value.numpy(force=True))
     return [_look(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _values(value: Any) -> Any:
+    """Return what can be compared of derivatives and batches, whose strides nobody promises: values."""
+    if isinstance(value, Tensor):
+        return np.array(value.numpy(force=True))
+    return [_values(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _equal(one: Any, other: Any) -> bool:

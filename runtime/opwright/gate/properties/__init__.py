@@ -9,8 +9,10 @@ from opwright.gate.properties.gradients import Gradients
 from opwright.gate.properties.graphs import Functionalised, Pickled
 from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpatched
 from opwright.gate.properties.layouts import Layouts
+from opwright.gate.properties.likeness import Likeness
 from opwright.gate.properties.memory_use import Memory
 from opwright.gate.properties.property import Problem, Property
+from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
 from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
@@ -26,6 +28,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     DeclaredWrites(),
     Aliases(),
     Defaults(),
+    Likeness(),
     Edges(),
     NegativeDims(),
     Fakes(),
@@ -46,6 +49,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Unpatched(),
     Gradients(),
     Derivatives(),
+    ReferenceDerivatives(),
     Batches(),
     Autocast(),
     Traced(),

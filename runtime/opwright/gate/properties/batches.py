@@ -74,7 +74,9 @@ def _sample(value: Tensor, number: int) -> np.ndarray[Any, Any]:
     """Return the values of a Tensor, or others: half as large, which keeps an order, and what a sign says. Integers,
     which may be positions, stay."""
     array = np.array(value.numpy(force=True), order="C")
-    return array if number == 0 or array.dtype.kind in "iu" else ~array if array.dtype.kind == "b" else array * 0.5
+    if number == 0 or array.dtype.kind in "iu":
+        return array
+    return ~array if array.dtype.kind == "b" else (array * 0.5).astype(array.dtype)  # (bfloat16's product is float32)
 
 
 def _put(call: checking.Call, places: list[int], given: list[np.ndarray[Any, Any]]) -> checking.Call:

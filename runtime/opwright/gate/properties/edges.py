@@ -10,6 +10,7 @@ from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import DIMS
 
 __all__ = ["Edges", "NegativeDims"]
 
@@ -149,5 +150,5 @@ def _dims(subject: Subject) -> list[int]:
     return [
         p
         for p, (name, text) in enumerate(zip(signature.names, signature.types, strict=True))
-        if name in ("dim", "axis", "dim0", "dim1") and text.rstrip("?") in ("int", "SymInt")
+        if name in DIMS and text.rstrip("?") in ("int", "SymInt")
     ]

@@ -10,12 +10,13 @@ from opwright.fake import FakeTensorMode
 from opwright.gate.cases import Case
 from opwright.gate.comparing import shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
-from opwright.gate.refusing import says_what_is_demanded
+from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
 from opwright.testing import checking
+from opwright_core.errors import ContractError
 
 __all__ = ["Fakes", "SymbolicFakes", "lines_of"]
 
@@ -34,6 +35,7 @@ class Fakes(CaseProperty):
         """Yield calls of each dtype and layout; 0-d, empty, large ones."""
         yield from samples.bases.values()
         yield from samples.more
+        yield from (case for case, error in samples.kernel_errors if isinstance(error, ContractError))
         first = samples.first
         if first is None:
             return
@@ -54,6 +56,8 @@ class Fakes(CaseProperty):
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return how the fake's result differs."""
         real = subject.run(case)
+        if isinstance(real.error, ContractError) and cause_of(real.error) is None and subject.fake(case).error is None:
+            return Problem("fake-and-kernel", f"the kernel gives what the fake does not say: {shown_error(real.error)}")
         if real.error is not None:
             return None
         fake = subject.fake(case)
@@ -105,7 +109,15 @@ class SymbolicFakes(CaseProperty):
                     fake = Answer(call, call(), None)
             except Exception as error:
                 fake = Answer(call, None, error)
+        if env.deferred and _is_resized(case, real):
+            return None  # (it is asserted that sizes which data tells are those of what is written)
         return _problem(subject, case, fake, real, env)
+
+
+def _is_resized(case: Case, real: Answer) -> bool:
+    return any(
+        each.tensor.shape != array.values.shape for each, array in zip(real.call.operands, case.arrays, strict=True)
+    )
 
 
 def _problem(subject: Subject, case: Case, fake: Answer, real: Answer, env: ShapeEnv | None) -> Problem | None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
 from opwright.autograd import enable_grad, grad
 from opwright.autograd import gradients as fitting
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
+from opwright.autograd.recorders import Recorder
 from opwright.gate.cases import Array, Case
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.testing import checking
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
+from opwright_core.dispatch.registry.kernel_kinds import LazyWrapper
+from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = [
@@ -70,12 +73,26 @@ def is_few(case: Case) -> bool:
 
 
 def leaves(subject: Subject, case: Case) -> checking.Call:
-    """Return the call with Tensors that require grad."""
+    """Return the call with Tensors that require grad, but those which a schema file gives no formula."""
     call = case.call(subject.operator)
+    declared = _declared_operands(subject)
     for each in call.operands:
-        if each.tensor.dtype in FLOATING or each.tensor.dtype in COMPLEX:
+        is_inexact = each.tensor.dtype in FLOATING or each.tensor.dtype in COMPLEX
+        if is_inexact and (declared is None or each.position in declared):
             each.tensor.requires_grad_()
     return call
+
+
+def _declared_operands(subject: Subject) -> tuple[int, ...] | None:
+    """Return the positions of arguments for which a schema file has formulas, None where there is no such file."""
+    registered = subject.operator.registrations.get(DispatchKey.Autograd)
+    kernel = registered[-1].kernel if registered else None
+    if not isinstance(kernel, LazyWrapper):
+        return None
+    if kernel.loaded is None:
+        kernel.load()
+    make = kernel.loaded.make if kernel.loaded is not None else None
+    return tuple(cast(Any, make.node).operands) if isinstance(make, Recorder) else None
 
 
 def results_of(call: checking.Call) -> list[Tensor]:

@@ -19,7 +19,7 @@ from opwright.gate.properties.transforms import OfOurs
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.library.custom_ops.definition import find_definition
+from opwright.library.custom_ops import find_definition
 from opwright.tags import Tag
 from opwright.testing import checking
 from opwright_core.tensors.tensor import Tensor
@@ -28,7 +28,7 @@ __all__ = ["Functionalised", "Pickled"]
 
 
 class Functionalised(OfOurs):
-    """Writes, functionalised."""
+    """Functionalised calls of operators that write."""
 
     name, title, group = "functionalises", "Functionalised calls give and write what calls do", "transforms"
     finds = "An operator that writes, whose functionalised call gives or writes something else: its variants disagree."

@@ -81,11 +81,11 @@ class Own(Property):
 
     def applies(self, subject: Subject) -> bool | str:
         """Whether there is a reference that is a function of Python."""
-        return isinstance(getattr(subject.reference, "__code__", None), CodeType)
+        return _code_of(subject) is not None
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict where a call runs the reference."""
-        code = getattr(subject.reference, "__code__", None)
+        code = _code_of(subject)
         for case in [*samples.some, *samples.more]:
             call = case.call(subject.operator)
             seen: list[str] = []
@@ -104,6 +104,11 @@ class Own(Property):
                 why = f"its kernel calls the reference {seen[0]}, with which it is compared"
                 yield self.broken(subject, case, Problem("calls-reference", why))
                 return
+
+
+def _code_of(subject: Subject) -> CodeType | None:
+    found = getattr(getattr(subject.reference, "function", None), "__code__", None)
+    return found if isinstance(found, CodeType) else None
 
 
 class NothingHidden(Property):

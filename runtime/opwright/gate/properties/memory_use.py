@@ -7,8 +7,9 @@ import itertools
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 from opwright.gate.cases import Case
 from opwright.gate.memory import allocated
@@ -20,13 +21,12 @@ from opwright.testing import checking
 
 __all__ = ["Memory"]
 
-_CALLS = 200
-_LARGE_CALLS = 40
-_FEWEST = 10
-_SMALLEST = 16  # bytes that a call leaves
-_ENOUGH = 100  # calls, for a growth in objects to tell
-_SECONDS = 0.05  # for each round
-_PAGES = Path("/proc/self/statm")
+_CALLS: Final = 200
+_LARGE_CALLS: Final = 40
+_FEWEST: Final = 10
+_ENOUGH: Final = 100  # calls, for a growth to tell
+_SECONDS: Final = 0.05  # for each round
+_STATM: Final = Path("/proc/self/statm")
 
 
 class Memory(Property):
@@ -38,35 +38,24 @@ class Memory(Property):
     mend = "Keep nothing between calls; free in C what was allocated."
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
-        """Yield a verdict for what is held, and for growth."""
+        """Yield a verdict for what is held, or else for growth: of small calls, then of a large one."""
         case = samples.first
         if case is None or not case.arrays:
             return
-        held = _held(subject, case)
-        if held:
+        if held := _held(subject, case):
             yield self.broken(subject, case, Problem("keeps-reference", f"{held} is still held after the call"))
-        blocks, calls = _growth(subject, case, sys.getallocatedblocks)
-        if calls >= _ENOUGH and blocks >= calls // 2:
-            why = f"{calls} calls leave {blocks} objects"
-            if not held:
+            return
+        grown, calls = _growth(subject, case, _CALLS)
+        for what, most in _MOST.items():
+            if calls >= _ENOUGH and grown[what] >= most * calls:
+                why = f"{calls} calls with other numbers each time leave {grown[what]:,} {what}"
                 yield self.broken(subject, case, Problem("memory-grows", why))
-            return
-        grown, calls = _growth(subject, case, allocated)
-        if calls >= _ENOUGH and grown >= _SMALLEST * calls:
-            why = f"{calls} calls leave {grown:,} bytes that malloc gave"
-            if not held:
-                yield self.broken(subject, case, Problem("memory-grows", why))
-            return
-        blocks, calls = _growth(subject, case, sys.getallocatedblocks, is_same=False)
-        if calls >= _ENOUGH and blocks >= calls // 2 and not held:
-            why = f"{calls} calls with other numbers each time leave {blocks} objects"
-            yield self.broken(subject, case, Problem("memory-grows", why))
-            return
+                return
         for large in _large(case):
             size = sum(each.values.nbytes for each in large.arrays)
-            grown, calls = _growth(subject, large, _resident, _LARGE_CALLS)
-            if grown > max(calls * size // 4, 1 << 20):
-                why = f"{calls} calls with {size:,} bytes of arguments leave {grown:,} bytes"
+            grown, calls = _growth(subject, large, _LARGE_CALLS)
+            if grown[_PAGES] > max(calls * size // 4, 1 << 20):
+                why = f"{calls} calls with {size:,} bytes of arguments leave {grown[_PAGES]:,} {_PAGES}"
                 yield self.broken(subject, large, Problem("memory-grows", why))
                 return
 
@@ -81,41 +70,37 @@ def _large(case: Case) -> Iterator[Case]:
 
 
 def _resident() -> int:
-    """Return how many bytes of memory this process has."""
+    """Return how many bytes of memory this process has, 0 where the system does not say."""
     try:
-        return int(_PAGES.read_text(encoding="ascii").split()[1]) * 4096
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * 4096
     except OSError:
         return 0
 
 
-def _growth(
-    subject: Subject, case: Case, measure: object, calls: int = _CALLS, *, is_same: bool = True
-) -> tuple[int, int]:
-    """Return how much a measure grows over many calls, the least of two rounds, and how many these are. Unless it
-    `is_same`, floating-point arguments are others in each call."""
+def _growth(subject: Subject, case: Case, calls: int) -> tuple[dict[str, int], int]:
+    """Return by how much each measure grows over many calls, each with other floating-point numbers, the least of two
+    rounds, and how many calls these are."""
     number = itertools.count(1)
 
     def run() -> None:
         call = case.call(subject.operator)
-        for operand in () if is_same else call.operands:
+        for operand in call.operands:
             if operand.tensor.array.dtype.kind == "f" and operand.tensor.array.size:
                 operand.tensor.array.flat[0] = next(number) / 1024
         subject.run_call(call)
 
-    found = []
     begin = time.perf_counter()
-    subject.run_call(case.call(subject.operator))
+    run()
     calls = max(min(calls, int(_SECONDS / (time.perf_counter() - begin + 1e-9))), _FEWEST)
-    for _ in range(3):
+    rounds: list[dict[str, int]] = []
+    while len(rounds) < 3 and not (len(rounds) > 1 and max(rounds[-1].values()) <= 0):
         gc.collect()
-        before = measure()  # type: ignore[operator]
+        before = {what: measure() for what, measure in _MEASURES.items()}
         for _ in range(calls):
             run()
         gc.collect()
-        found.append(measure() - before)  # type: ignore[operator]
-        if found[-1] <= 0 and len(found) > 1:
-            break
-    return int(min(found[1:])), calls
+        rounds.append({what: measure() - before[what] for what, measure in _MEASURES.items()})
+    return {what: min(each[what] for each in rounds[1:]) for what in _MEASURES}, calls
 
 
 def _held(subject: Subject, case: Case) -> str:
@@ -132,3 +117,12 @@ def _held(subject: Subject, case: Case) -> str:
     del call, answer, results
     gc.collect()
     return next((name for name, array in zip(names, arrays, strict=True) if array() is not None), "")
+
+
+_PAGES: Final = "bytes of pages"
+_MEASURES: Final[dict[str, Callable[[], int]]] = {
+    "objects": sys.getallocatedblocks,
+    "bytes that malloc gave": allocated,
+    _PAGES: _resident,
+}
+_MOST: Final = {"objects": 0.5, "bytes that malloc gave": 16}  # that a call may leave

@@ -20,7 +20,7 @@ from opwright.testing import checking
 from opwright.view_layouts import share_memory
 from opwright_core.dispatch.package.declarations import REQUIRED
 
-__all__ = ["Aliases", "DeclaredWrites", "Defaults", "Writes"]
+__all__ = ["Aliases", "DeclaredWrites", "Defaults", "Writes", "differ"]
 
 
 def _memory_cases(subject: Subject, samples: Samples) -> Iterator[Case]:
@@ -50,6 +50,7 @@ class Writes(CaseProperty):
         """Return the argument that was written to, or the memory beside it."""
         call = case.call(subject.operator)
         contents, around = checking.Contents(call.operands), [_base_bytes(each) for each in call.operands]
+        shapes = [each.tensor.shape for each in call.operands]
         subject.run_call(call)
         names = subject.operator.signature.names
         for operand in contents.changed():
@@ -60,7 +61,9 @@ class Writes(CaseProperty):
                 check = (f"assert np.array_equal({name}, kept, equal_nan=True), {name}",) if before else check
                 why = f"it writes to {operand.name}, and its declaration does not say so"
                 return Problem("undeclared-write", why, check, before)
-        for operand, bytes_before in zip(call.operands, around, strict=True):
+        for operand, bytes_before, shape in zip(call.operands, around, shapes, strict=True):
+            if operand.position in subject.operator.signature.written and operand.tensor.shape != shape:
+                continue  # (it was resized, and may be in other memory)
             after = _base_bytes(operand)
             if operand.position not in subject.operator.signature.written:
                 is_wrong = after != bytes_before
@@ -90,8 +93,6 @@ def _gaps(operand: checking.Operand, whole: bytes) -> bytes:
     at = np.full(array.shape, array.ctypes.data - base.ctypes.data, np.int64)
     for dim, (size, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
         at += (np.arange(size) * stride).reshape([-1 if each == dim else 1 for each in range(array.ndim)])
-    if at.size and int(at.max()) + array.itemsize > len(whole):
-        return b""  # (it was resized)
     keep = np.ones(len(whole), bool)
     for byte in range(array.itemsize):
         keep[(at + byte).ravel()] = False
@@ -108,7 +109,9 @@ class DeclaredWrites(Property):
 
     def applies(self, subject: Subject) -> bool | str:
         """Whether something is declared to be written, by values."""
-        return bool(subject.operator.signature.written) and Tag.inplace_view not in subject.operator.tags
+        if subject.returns_what_memory_held or Tag.inplace_view in subject.operator.tags:
+            return False
+        return bool(subject.operator.signature.written)
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for each argument that nothing changes."""
@@ -129,11 +132,13 @@ class DeclaredWrites(Property):
 
 
 def _flipped(samples: Samples) -> Iterator[Case]:
-    """Yield calls with each bool the other way: some operators write in training alone."""
+    """Yield calls with each bool, and each mask of results, the other way: some operators write in training alone."""
     for case in samples.some[:1]:
         for position, value in enumerate(case.values):
             if isinstance(value, bool):
                 yield case.with_value(position, not value)
+            elif isinstance(value, list) and value and all(isinstance(each, bool) for each in value):
+                yield case.with_value(position, [not each for each in value])
 
 
 class Aliases(CaseProperty):
@@ -230,7 +235,7 @@ class Defaults(Property):
                     found = parameters[position]
                 if default is REQUIRED or found is None or found.default is inspect.Parameter.empty:
                     continue
-                if _differ(found.default, default):
+                if differ(found.default, default):
                     why = f"{function.__name__} has {name}={found.default!r}, and the declaration {name}={default!r}"
                     yield self.broken(subject, samples.first, Problem("default-differs", why))
                     return
@@ -284,7 +289,8 @@ def _functions(subject: Subject) -> Iterator[Any]:
                 kernel = inner
 
 
-def _differ(one: Any, other: Any) -> bool:
+def differ(one: Any, other: Any) -> bool:
+    """Whether two defaults are surely not the same."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return list(one) != list(other)
     if isinstance(one, list | tuple) or isinstance(other, list | tuple):

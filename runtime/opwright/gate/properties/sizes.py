@@ -39,7 +39,7 @@ class Sizes(Property):
 
     def applies(self, subject: Subject) -> bool | str:
         """Whether the operator's meaning is no layout."""
-        return "what it means is a layout" if "as_strided" in subject.name else True
+        return "what it means is a layout" if subject.means_a_layout else True
 
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for the first law that breaks, and for the first size that is refused."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,9 @@ from opwright.gate.properties.property import Problem, Property
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import variations
 from opwright.gate.verdicts import Verdict
+from opwright.tags import Tag
 from opwright.testing import checking
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -44,7 +47,7 @@ class Derivatives(Property):
         """Whether there is a formula, and what it needs."""
         if subject.origin != "opwright":
             return "gradients of PyTorch's operators are `torch.autograd.gradcheck`'s to say"
-        if subject.operator.signature.written or subject.draws_random_numbers:
+        if subject.operator.signature.written:
             return False
         return any(subject.operator.has_kernel_for_dispatch_key(key) for key in _KEYS)
 
@@ -77,7 +80,7 @@ class Derivatives(Property):
 
     def _cases(self, subject: Subject, samples: Samples) -> Iterator[Case]:
         """Yield calls of float64 and complex128: as drawn, small, and positive."""
-        if samples.why_unstable:
+        if samples.why_unstable and not subject.draws_random_numbers:
             return
         for dtype in (float64, complex128):
             base = samples.bases.get(dtype)
@@ -90,6 +93,8 @@ class Derivatives(Property):
                 yield case.converted(lambda a, place: _moved(samples, a, place, lambda v: np.abs(v) + 1.1), "positive")
             if dtype is float64:
                 yield from samples.more
+                if subject.draws_random_numbers:
+                    yield from variations(subject.operator, base)
 
 
 def _moved(samples: Samples, value: Array, place: int, move: Callable[[Any], Any]) -> Array:
@@ -285,7 +290,8 @@ def _call(subject: Subject, case: Case, places: Sequence[int], given: Iterable[T
 
 def _outputs(call: checking.Call) -> list[Tensor]:
     """Return the results that derivatives may be of."""
-    found = [each.tensor for each in checking.results_of(call.operator, call())]
+    with checking.drawing_again(call) if Tag.nondeterministic_seeded in call.operator.tags else nullcontext():
+        found = [each.tensor for each in checking.results_of(call.operator, call())]
     return [each for each in found if each.is_floating_point() or each.is_complex()]
 
 

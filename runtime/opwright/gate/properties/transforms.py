@@ -14,10 +14,18 @@ from opwright.func import vmap
 from opwright.gate.cases import Case
 from opwright.gate.comparing import close, shown_error
 from opwright.gate.properties.batches import batch_problem
-from opwright.gate.properties.gradient_calls import has_formula, leaves
+from opwright.gate.properties.gradient_calls import (
+    gradients_of,
+    has_formula,
+    incoming_for,
+    inputs_of,
+    leaves,
+    results_of,
+)
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import DIMS
 from opwright.gate.verdicts import Verdict
 from opwright.testing import checking
 from opwright_core.arrays.dtypes import bfloat16, float16, float32
@@ -85,7 +93,11 @@ class Batches(OfOurs):
 
     def _by_family(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict where the rule of a family, which a schema file names, is another than a loop."""
-        for case in () if samples.why_unstable else [*samples.some, *samples.more]:
+        if samples.why_unstable or samples.first is None:
+            return
+        places = [place for place, name in enumerate(subject.operator.signature.names) if name in DIMS]
+        turned = [samples.first.with_value(place, number) for place in places for number in (0, 1, -1)]
+        for case in [*samples.some, *samples.more, *turned]:
             text = batch_problem(subject, case)
             if text is not None:
                 yield self.broken(subject, case, Problem("vmap-wrong", text))
@@ -171,9 +183,20 @@ class Autocast(OfOurs):
 
 
 def _call(subject: Subject, case: Case) -> checking.Call:
-    """Return the call, with a backward pass if there is a formula."""
+    """Return the call, with a backward pass if there is a formula, which takes what the operator does."""
     is_recorded = not subject.operator.signature.written and has_formula(subject, case)
-    return leaves(subject, case) if is_recorded else case.call(subject.operator)
+    return leaves(subject, case) if is_recorded and _goes_back(subject, case) else case.call(subject.operator)
+
+
+def _goes_back(subject: Subject, case: Case) -> bool:
+    """Whether a backward pass that nobody traces raises nothing: what it raises is said elsewhere."""
+    call = leaves(subject, case)
+    try:
+        results = results_of(call)
+        gradients_of(results, inputs_of(call), incoming_for(results))
+    except Exception:
+        return False
+    return True
 
 
 class Traced(OfOurs):

@@ -13,11 +13,13 @@ import numpy as np
 from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import first_difference, shown_error
 from opwright.gate.properties.fakes import broadcast
+from opwright.gate.properties.looks import refusals_that_differ, shows, unlike
 from opwright.gate.properties.property import SECONDS, CaseProperty, Problem, Property
 from opwright.gate.references import given_by_reference
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import variations
 from opwright.gate.verdicts import Verdict
 from opwright.testing import closeness
 from opwright_core.arrays.dtypes import bfloat16, float16, float32, float64
@@ -29,6 +31,7 @@ _CAUSES: Final = {
     "offset": "unstable-formula", "extremes": "integer-overflow", "one is 1": "broadcast-wrong", "long": "size-limit",
 }  # fmt: skip
 _FACTOR: Final = 10.0
+_MOST: Final = 1 << 20  # elements of a result
 
 
 class Values(CaseProperty):
@@ -42,23 +45,41 @@ class Values(CaseProperty):
     def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
         """Yield a verdict for each cause, "undecided" where nothing says what values mean."""
         if subject.reference is None:
-            why = "unproved: nothing says what its values mean (`opwright.gate.reference`, `--against`)"
+            why = "unproved: nothing says what its values mean (`opwright.gate.reference`, `reference:`, `--against`)"
             yield self.undecided(subject, why, "unproved")
             return
-        if subject.draws_random_numbers:
-            yield self.undecided(subject, "it draws random numbers", "not-comparable")
+        if subject.draws_random_numbers or samples.why_unstable.startswith(("it", "its")):
+            yield from self._looks_alone(subject, samples)
             return
-        for case in [*samples.bases.values(), *samples.more]:
+        known = [*samples.bases.values(), *samples.more]
+        if known and all(expected(subject, case) is None for case in known):
+            yield self.undecided(subject, f"unproved: {subject.reference.said} refuses all drawn calls", "unproved")
+            return
+        for case in known:
             problem = self.problem(subject, case)
             if problem is not None and problem.cause in ("wrong-values", "wrong-shape"):
                 yield self.smallest(subject, case, problem)
                 return  # (whatever else is wrong follows from that)
         yield from super().check(subject, samples)
+        for case, problem in refusals_that_differ(subject, samples):
+            yield self.broken(subject, case, problem)
+
+    def _looks_alone(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
+        """Yield what results look like, and should not, where nobody can compare values."""
+        known = subject.reference
+        for case in [*samples.bases.values(), *samples.more]:
+            answer = subject.run(case)
+            if known is not None and answer.error is None and (problem := unlike(known, case, answer)) is not None:
+                yield self.broken(subject, case, problem)
+                return
+        yield self.undecided(subject, samples.why_unstable, "not-comparable")
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield calls of each dtype, with special values, of other sizes, with sizes of 1 in one array."""
         yield from samples.bases.values()
         yield from samples.more
+        if subject.reference is not None and subject.reference.looks is not None and samples.first is not None:
+            yield from variations(subject.operator, samples.first)
         for case in [*samples.some, *[each for dtype, each in samples.floats.items() if dtype is not float64][:2]]:
             yield from samples.special(case)
             yield from _more_special(subject, samples, case)
@@ -81,33 +102,33 @@ class Values(CaseProperty):
                         yield case.converted(lambda a, _: Array(np.abs(a.values)), "half")
         for size in first.sizes:
             yield first.resized({size: 0})
+        if subject.reference is not None and subject.reference.looks is not None:
+            yield from (first.laid(layout, subject.operator.signature.written) for layout in ("transposed", "sliced"))
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return how the result differs from the reference's."""
-        wanted = expected(subject, case)
-        if wanted is None:
+        wanted, known = expected(subject, case), subject.reference
+        if wanted is None or known is None or any(each.size > _MOST for each in wanted):
             return None
+        if known.looks is not None and case.note == "extremes" and any(each.dtype.kind == "f" for each in wanted):
+            return None  # (integers in float32: no more exact there)
         answer = subject.run(case)
         if answer.error is not None:
             if says_what_is_demanded(answer.error, subject.operator.signature.names):
                 return None
-            return Problem("refuses", f"it refuses what the reference takes: {shown_error(answer.error)}")
+            return Problem("refuses", f"it refuses what {known.said} takes: {shown_error(answer.error)}")
         count = _operations(case, answer.outputs)
         for (name, found), want in zip(_results(subject, answer.outputs), wanted, strict=False):
             text = _wrong(found, want, case, count)
             if text is not None:
                 cause, why = text
-                return Problem(cause or self._cause(case, found), f"{name} {why}", _shows(subject))
-        return None
+                return Problem(cause or self._cause(case, found), f"{name} {why.format(known.said)}", shows(known))
+        return unlike(known, case, answer)
 
     def _cause(self, case: Case, found: np.ndarray[Any, Any]) -> str:
         if case.note == "half":
             return "half-accumulation"
         return _CAUSES.get(case.note, "wrong-values")
-
-
-def _shows(subject: Subject) -> tuple[str, ...]:
-    return ("print(result)  # not what the reference gives",)
 
 
 def _results(subject: Subject, outputs: Any) -> Any:
@@ -133,9 +154,9 @@ def _operations(case: Case, outputs: Any) -> int:
 
 
 def _wrong(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case: Case, count: int) -> tuple[str, str] | None:
-    """Return a cause, "" where the values say it, and how a result differs."""
+    """Return a cause, "" where the values say it, and how a result differs: `{}` is the reference."""
     if found.shape != want.shape:
-        return "wrong-shape", f"has shape {found.shape}, and the reference {want.shape}"
+        return "wrong-shape", f"has shape {found.shape}, and {{}} gives {want.shape}"
     with np.errstate(all="ignore"):
         if found.dtype.kind in "biu":
             right = _integers_right(found, want)
@@ -145,12 +166,12 @@ def _wrong(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case: Case, 
             if case.note in ("mixed", "zeros") and found.dtype.kind == "f" and _keeps_signs(case, want):
                 signs = zeros & (np.signbit(want)) & ~np.signbit(found)
                 if signs.any() and case.note == "mixed":
-                    return "negative-zero", f"is 0.0 at {first_index(signs)}, and the reference gives -0.0"
+                    return "negative-zero", f"is 0.0 at {first_index(signs)}, and {{}} gives -0.0"
     if right.all():
         return None
     index = tuple(first_index(~right))
     cause = _cause_of_value(found[index], want[index], found.dtype)
-    return cause, f"is {found[index]} at {list(index)}, and the reference gives {want[index]}"
+    return cause, f"is {found[index]} at {list(index)}, and {{}} gives {want[index]}"
 
 
 def _keeps_signs(case: Case, want: np.ndarray[Any, Any]) -> bool:
@@ -194,6 +215,8 @@ def _integers_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> 
 
 def _floats_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case: Case, count: int) -> Any:
     rtol, _ = closeness.TOLERANCES.get(found.dtype, (1e-7, 1e-7))
+    if want.dtype == float16:  # as NumPy gives it for bools
+        rtol = max(rtol, closeness.TOLERANCES[want.dtype][0])
     wide = np.complex128 if found.dtype.kind == "c" else np.float64
     one, other = found.astype(wide), want.astype(wide)
     rounded = want.astype(found.dtype).astype(wide) if want.dtype.kind in "fc" else other
@@ -201,6 +224,8 @@ def _floats_right(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case:
     factor = _FACTOR * (1 if case.note == "half" else math.sqrt(count))
     is_finite = np.isfinite(other)
     largest = float(np.abs(other[is_finite]).max(initial=0.0))
+    if count > 1 and case.note == "large":  # what is left of large numbers depends on the order
+        largest = max([largest, *(float(np.abs(each.values).max(initial=0)) for each in case.arrays)])
     floor = rtol * (largest if count > 1 else min(largest, 1.0))
     if found.dtype == float64:
         rtol, floor = rtol * 1e-3, floor * 1e-3  # 1e-10: what float32 cannot

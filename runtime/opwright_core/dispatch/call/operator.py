@@ -13,7 +13,7 @@ from opwright_core import plugins
 from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.call.keywords import given_by_name, translated
-from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
+from opwright_core.dispatch.call.plain_arrays import NoArray, call_with_arrays, check_tensors, is_all_numpy
 from opwright_core.dispatch.call.signature import Signature, argument_error
 from opwright_core.dispatch.package.declarations import Argument, Declaration, read
 from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
@@ -206,8 +206,14 @@ class Operator(Entries):
     otherwise = call  # (`lookup`)
 
     def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
-        """Call with plain arrays, sequences that are no lists, lists with None; or raise an error."""
-        args = check_tensors(self, args)
+        """Call with plain arrays, sequences that are no lists, lists with None, what is made an array; or raise."""
+        try:
+            checked = check_tensors(self, args)
+        except NoArray:
+            checked = ()  # handled below, so that no error has this one behind it
+        if not checked:
+            return import_late("opwright.other_arrays.calls").call_operator(self, args)
+        args = checked
         if active_modes() is None and is_all_numpy(self.signature, args):
             result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
         else:

@@ -71,7 +71,9 @@ class Packet(Caller):
         """Return the names of the overloads, `default` for the one without."""
         return [name or "default" for name in self.operators]
 
-    def __getattr__(self, name: str) -> Operator:
+    def __getattr__(self, name: str) -> Any:
+        if name == "ufunc":
+            return next(iter(self.operators.values())).ufunc
         overload = "" if name == "default" else name
         if overload not in self.operators:
             plugins.load()
@@ -133,7 +135,9 @@ class Packet(Caller):
             with contextlib.suppress(ArgumentError):  # an int too big, for instance, which another overload may take
                 bound = operator.signature.bind(args, kwargs)
         if operator is None or bound is None:
-            operator, bound = self._choose(args, kwargs, key if operator is None else None, named)
+            if key is None and (others := _other_arrays().found_in((*args, *kwargs.values()))):
+                return others.call_packet(self, args, kwargs, named)
+            operator, bound = self.choose(args, kwargs, key if operator is None else None, named)
         return operator.call(*bound)
 
     def _make_stub(self) -> None:
@@ -157,11 +161,12 @@ class Packet(Caller):
         """Return the first overload that the arguments fit. Raises ArgumentError."""
         key = _types(args, kwargs)
         operator = self._chosen.get(key) if key is not None else None
-        return operator or self._choose(args, kwargs, key)[0]
+        return operator or self.choose(args, kwargs, key)[0]
 
-    def _choose(
+    def choose(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, named: bool = False
     ) -> tuple[Operator, list[Any]]:
+        """Return the first overload that the arguments fit, and its arguments in order. Raises ArgumentError."""
         reasons: list[str] = []  # not the errors: their tracebacks hold this frame, which would hold them
         by_types = key is not None
         operators = tuple(self.operators.values())
@@ -191,7 +196,9 @@ class Packet(Caller):
             if name not in self._shared.names:
                 hint = unknown_name(name, self._shared.names, has_others=named)
                 reasons = [f"{self.name}() {hint}\nDeclarations:\n{described(operators)}"]
-        raise _no_overload(self, reasons)
+        found: tuple[Operator, list[Any]]
+        found = _other_arrays().choose_with_values(self, args, kwargs, _no_overload(self, reasons))
+        return found
 
     def __reduce__(self) -> tuple[Callable[[str], Packet], tuple[str]]:
         return find_packet, (self.name,)
@@ -261,7 +268,7 @@ def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) ->
         if value is None and is_optional:
             continue
         if not is_list:
-            number_fits = takes_scalars and is_number(value) and _takes_numbers(operator, position)
+            number_fits = takes_scalars and is_number(value) and _other_arrays().takes_numbers(operator, position)
             if not _is_tensor(value, takes_scalars) and not number_fits:
                 raise argument_error(operator, position, value)
         elif not isinstance(value, list | tuple):
@@ -272,9 +279,8 @@ def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) ->
                     raise argument_error(operator, position, value, element(index, item))
 
 
-def _takes_numbers(operator: Operator, position: int) -> bool:
-    found: bool = import_late("opwright.backends.wrapped_numbers").takes_numbers(operator, position)
-    return found
+def _other_arrays() -> Any:
+    return import_late("opwright.other_arrays.calls")  # for calls with something else than tensors and plain arrays
 
 
 def _is_tensor(value: Any, takes_scalars: bool) -> bool:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opwright_core.arrays.devices import is_array
-from opwright_core.arrays.sizes import is_number
 from opwright_core.arrays.storage import Extra, PlainArrayError, PlainStorage, storage_of
-from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.signature import Signature, argument_error, element
 from opwright_core.errors import AutogradError
 from opwright_core.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
-from opwright_core.names.late_imports import import_late
 from opwright_core.state import with_modes
 from opwright_core.tensors.given_arrays import check_steps
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -23,52 +20,35 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
 Find = Callable[[int], Callable[..., Any]]  # a kernel by keys
-__all__ = ["call_with_arrays", "check_tensors", "check_with_arrays", "is_all_numpy"]
+__all__ = ["NoArray", "call_with_arrays", "check_tensors", "check_with_arrays", "is_all_numpy"]
 
 
-def _numbers() -> Any:
-    return import_late("opwright.backends.wrapped_numbers")  # for numbers alone
+class NoArray(Exception):
+    """Something else than a tensor or an array, where a tensor is declared: `opwright.other_arrays` handles it."""
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments with sequences of tensors as lists and numbers as tensors, where the operator takes them.
-
-    Raises ArgumentError for what is neither tensor nor array.
-    """
+    """Return the arguments with sequences of tensors as lists. Raises NoArray for what is neither tensor nor array."""
     checked = list(args)
-    signature = operator.signature
-    numbers: list[int] = []
-    for position, is_list, is_optional, has_optional_items in signature.tensors:
+    for position, is_list, is_optional, has_optional_items in operator.signature.tensors:
         value = checked[position]
         if value is None and is_optional:
             continue
-        if not is_list and is_number(value) and _numbers().takes_numbers(operator, position):
-            numbers.append(position)
-        elif not is_list:
-            checked[position] = _checked(operator, position, value, value)
+        if not is_list:
+            checked[position] = _checked(value)
         elif isinstance(value, list | tuple):
-            checked[position] = [
-                None
-                if item is None and has_optional_items
-                else _checked(operator, position, value, item, element(index, item))
-                for index, item in enumerate(value)
-            ]
+            checked[position] = [None if item is None and has_optional_items else _checked(item) for item in value]
         else:
-            raise argument_error(operator, position, value)
-    if numbers:
-        try:
-            _numbers().wrap_numbers(operator, checked)
-        except Mismatch as error:
-            raise argument_error(operator, numbers[0], args[numbers[0]], str(error)) from None
+            raise NoArray
     return tuple(checked)
 
 
-def _checked(operator: Operator, position: int, value: Any, item: Any, reason: str = "") -> Any:
-    if isinstance(item, Tensor | np.ndarray) or is_array(item):
-        return item
-    if isinstance(item, np.generic):  # what NumPy's reductions return: an array of no dimension
-        return np.asarray(item)
-    raise argument_error(operator, position, value, reason)
+def _checked(value: Any) -> Any:
+    if isinstance(value, Tensor | np.ndarray) or is_array(value):
+        return value
+    if isinstance(value, np.generic):  # what NumPy's reductions return: an array of no dimension
+        return np.asarray(value)
+    raise NoArray
 
 
 def is_all_numpy(signature: Signature, args: tuple[Any, ...]) -> bool:

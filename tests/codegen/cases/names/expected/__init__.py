@@ -7,5 +7,5 @@ from . import methods, ops, register, where
 
 __all__ = ["ops"]
 
-install("demo", 6, __package__, register.OPERATORS, where.PLACES, register.BATCHING)
+install("demo", 7, __package__, register.OPERATORS, where.PLACES, register.BATCHING)
 methods.install(Tensor)

@@ -5,8 +5,8 @@ from opwright_core.abi import NativeLibrary
 
 _LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "935062cca163942d")
 
-axpy = _LIBRARY.loop("axpy")
-spread = _LIBRARY.loop("spread")
-bits = _LIBRARY.loop("bits")
-either = _LIBRARY.loop("either")
-truth = _LIBRARY.loop("truth")
+axpy = _LIBRARY.loop("axpy", "demo::axpy", lambda given: (given[2],))
+spread = _LIBRARY.loop("spread", "demo::spread", lambda given: (given[2] * 2, given[3] + 1, given[4]))
+bits = _LIBRARY.loop("bits", "demo::bits")
+either = _LIBRARY.loop("either", "demo::either")
+truth = _LIBRARY.loop("truth", "demo::truth")

@@ -401,12 +401,32 @@ static PyObject *shim_truth(PyObject *module, PyObject *const *args, Py_ssize_t 
     return serve_loop(&loops_of_truth, args, count);
 }
 
+static const struct named_loop named_loops[] = {
+    {"axpy", &loops_of_axpy},
+    {"spread", &loops_of_spread},
+    {"bits", &loops_of_bits},
+    {"either", &loops_of_either},
+    {"truth", &loops_of_truth},
+    {NULL, NULL},
+};
+
+/* Return the ufunc of an expression: its name here, then what `ufunc_of_loop` takes. */
+static PyObject *shim_of_ufuncs(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    for (const struct named_loop *each = named_loops; count == 4 && each->name; each++)
+        if (PyUnicode_CompareWithASCIIString(args[0], each->name) == 0)
+            return ufunc_of_loop(each->loop, args[1], args[2], args[3]);
+    return unserved();
+}
+
 static PyMethodDef methods[] = {
     {"axpy", (PyCFunction)(void (*)(void))shim_axpy, METH_FASTCALL, NULL},
     {"spread", (PyCFunction)(void (*)(void))shim_spread, METH_FASTCALL, NULL},
     {"bits", (PyCFunction)(void (*)(void))shim_bits, METH_FASTCALL, NULL},
     {"either", (PyCFunction)(void (*)(void))shim_either, METH_FASTCALL, NULL},
     {"truth", (PyCFunction)(void (*)(void))shim_truth, METH_FASTCALL, NULL},
+    {"<ufunc>", (PyCFunction)(void (*)(void))shim_of_ufuncs, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

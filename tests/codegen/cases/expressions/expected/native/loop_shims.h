@@ -4,6 +4,10 @@
 #ifndef OPWRIGHT_LOOP_SHIMS_H
 #define OPWRIGHT_LOOP_SHIMS_H
 
+#include <fenv.h>
+#include <numpy/ufuncobject.h>
+#include <stdlib.h>
+
 #include "strided.h"
 
 static int loop_bfloat16 = -1; /* NumPy's number of the dtype that `ml_dtypes` adds */
@@ -246,6 +250,164 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
     const int failed = PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)result);
     Py_DECREF(result);
     return failed ? NULL : Py_NewRef(target);
+}
+
+/* The loop of a ufunc for one dtype: the loop of an operator, with its numbers. Some are operands of the ufunc, behind
+ * the arrays: `places` says which, or -1 for one that is always the same. */
+struct ufunc_loop {
+    const struct loop *loop;
+    enum loop_code code;
+    int inputs;
+    int8_t places[16];
+    union loop_number numbers[16];
+};
+
+struct named_loop {
+    const char *name;
+    const struct loop *loop;
+};
+
+static inline void read_loop_number(enum loop_code code, const char *from, union loop_number *number)
+{
+    union {
+        int8_t i1; uint8_t u1; int16_t i2; uint16_t u2; int32_t i4; uint32_t u4; float f4; float c8[2];
+    } own;
+    memcpy(&own, from, (size_t)(loop_bytes(code) < 8 ? loop_bytes(code) : code == LOOP_C64 ? 8 : 0));
+    number->parts[1] = 0;
+    switch (code) {
+    case LOOP_B8: number->whole = own.u1 != 0; break;
+    case LOOP_I8: number->whole = own.i1; break;
+    case LOOP_U8: number->whole = own.u1; break;
+    case LOOP_I16: number->whole = own.i2; break;
+    case LOOP_U16: number->whole = own.u2; break;
+    case LOOP_I32: number->whole = own.i4; break;
+    case LOOP_U32: number->whole = own.u4; break;
+    case LOOP_F16: number->real = from_f16(own.u2); break;
+    case LOOP_BF16: number->real = from_bf16(own.u2); break;
+    case LOOP_F32: number->real = own.f4; break;
+    case LOOP_C64: number->parts[0] = own.c8[0], number->parts[1] = own.c8[1]; break;
+    default: memcpy(number, from, (size_t)loop_bytes(code)); /* of 64 bits, or two doubles */
+    }
+}
+
+/* Whether the elements of an operand may be read in blocks while those of the result are written: they lie apart, or
+ * each on its own. */
+static inline int may_be_blocked(const char *read, int64_t step, int64_t bytes, const char *written, int64_t out_step,
+                                 int64_t out_bytes, int64_t size)
+{
+    if (read == written && step == out_step && bytes == out_bytes && loop_size(step) >= bytes)
+        return 1;
+    const char *const low = read + (step < 0 ? step * (size - 1) : 0);
+    const char *const high = read + (step > 0 ? step * (size - 1) : 0) + bytes;
+    const char *const out_low = written + (out_step < 0 ? out_step * (size - 1) : 0);
+    const char *const out_high = written + (out_step > 0 ? out_step * (size - 1) : 0) + out_bytes;
+    return high <= out_low || out_high <= low;
+}
+
+/* The inner loop of a ufunc. Where a result is an operand of the next element (`reduce`, `accumulate`), or numbers change,
+ * elements are computed one by one. */
+static void run_ufunc(char **args, const npy_intp *dimensions, const npy_intp *steps, void *given)
+{
+    const struct ufunc_loop *const own = given;
+    const struct loop *const loop = own->loop;
+    const int operands = loop->arrays, out = own->inputs;
+    const int64_t size = dimensions[0], bytes = loop_bytes(own->code), out_bytes = loop->is_truth ? 1 : bytes;
+    union loop_number numbers[16];
+    struct loop_arrays arrays;
+    int is_blocked = 1, refused = 0;
+    memcpy(numbers, own->numbers, sizeof numbers);
+    for (int a = 0; a < operands; a++)
+        is_blocked &= may_be_blocked(args[a], steps[a], bytes, args[out], steps[out], out_bytes, size);
+    for (int a = operands; a < out; a++)
+        is_blocked &= steps[a] == 0;
+    const int64_t some = is_blocked ? size : 1;
+    for (int64_t i = 0; i < size && !refused; i += some) {
+        for (int k = 0; k < loop->numbers; k++)
+            if (own->places[k] >= 0)
+                read_loop_number(own->code, args[own->places[k]] + i * steps[own->places[k]], &numbers[k]);
+        for (int a = 0; a <= operands; a++) {
+            const int at = a < operands ? a : out;
+            arrays.data[a] = args[at] + i * steps[at];
+            arrays.strides[a][0] = steps[at];
+        }
+        arrays.shape[0] = some;
+        arrays.dims = is_blocked;
+        refused = loop_over(loop, own->code, &arrays, numbers);
+    }
+    if (refused) {
+        const PyGILState_STATE state = PyGILState_Ensure();
+        PyErr_SetString(PyExc_ValueError, "Integers to negative integer powers are not allowed.");
+        PyGILState_Release(state);
+    }
+    feclearexcept(FE_ALL_EXCEPT); /* nobody reads the processor's flags behind a loop */
+}
+
+static const int loop_types[LOOP_CODES] = {
+    NPY_BOOL, NPY_INT8, NPY_UINT8, NPY_INT16, NPY_UINT16, NPY_INT32, NPY_UINT32, NPY_INT64, NPY_UINT64,
+    NPY_HALF, -1, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
+};
+
+/* Write the numbers of a ufunc's loop. False where one is none of the dtype. */
+static inline int set_ufunc_numbers(struct ufunc_loop *own, PyObject *constants)
+{
+    own->inputs = own->loop->arrays;
+    for (int k = 0; k < own->loop->numbers; k++) {
+        PyObject *const number = PyTuple_GetItem(constants, k);
+        own->places[k] = -1;
+        if (number == Py_None)
+            own->places[k] = (int8_t)own->inputs++;
+        else if (!to_loop_number(number, own->code, &own->numbers[k]))
+            return 0;
+    }
+    return 1;
+}
+
+/* Return a ufunc of a loop, which is there for ever: its name, what it says, and its numbers, None for an operand. */
+static PyObject *ufunc_of_loop(const struct loop *loop, PyObject *name, PyObject *doc, PyObject *constants)
+{
+    if (PyTuple_Size(constants) != loop->numbers || (!PyUFunc_API && _import_umath() < 0))
+        return PyErr_Occurred() ? NULL : unserved();
+    struct ufunc_loop *const loops = calloc(LOOP_CODES, sizeof *loops);
+    PyUFuncGenericFunction *const run = calloc(LOOP_CODES, sizeof *run);
+    void **const data = calloc(LOOP_CODES, sizeof *data);
+    char *const types = calloc(LOOP_CODES, 2 * LOOP_ARRAYS);
+    const char *const texts[2] = {PyUnicode_AsUTF8AndSize(name, NULL), PyUnicode_AsUTF8AndSize(doc, NULL)};
+    char *const kept = texts[0] && texts[1] ? malloc(strlen(texts[0]) + strlen(texts[1]) + 2) : NULL;
+    if (!loops || !run || !data || !types || !kept)
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    char *const told = kept + strlen(texts[0]) + 1;
+    strcpy(kept, texts[0]);
+    strcpy(told, texts[1]);
+    int count = 0, inputs = loop->arrays;
+    struct ufunc_loop *bfloat16 = NULL;
+    for (int code = 0; code < LOOP_CODES; code++) {
+        struct ufunc_loop *const own = &loops[code];
+        own->loop = loop;
+        own->code = (enum loop_code)code;
+        if (!loop->run[code] || !set_ufunc_numbers(own, constants))
+            continue;
+        inputs = own->inputs;
+        if (code == LOOP_BF16) {
+            bfloat16 = loop_bfloat16 < 0 ? NULL : own;
+            continue;
+        }
+        for (int a = 0; a <= inputs; a++)
+            types[count * (inputs + 1) + a] = (char)(a == inputs && loop->is_truth ? NPY_BOOL : loop_types[code]);
+        run[count] = run_ufunc;
+        data[count++] = own;
+    }
+    PyObject *const made =
+        PyUFunc_FromFuncAndData(run, data, types, count, inputs, 1, PyUFunc_None, kept, told, 0);
+    if (made && bfloat16) {
+        int own[2 * LOOP_ARRAYS + 1];
+        for (int a = 0; a <= inputs; a++)
+            own[a] = a == inputs && loop->is_truth ? NPY_BOOL : loop_bfloat16;
+        if (PyUFunc_RegisterLoopForType((PyUFuncObject *)made, loop_bfloat16, run_ufunc, own, bfloat16) < 0) {
+            Py_DECREF(made);
+            return NULL;
+        }
+    }
+    return made;
 }
 
 #endif

@@ -1,0 +1,71 @@
+"""Gradients and tangents of PyTorch's operators, on Tensors of ours: what those of ours are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd import forward_ad
+
+from opwright.bindings.torch.calls import theirs_of
+from opwright.bindings.torch.values import our_tensor
+from opwright_core.tensors.tensor import Tensor
+
+__all__ = ["TorchDerivatives", "tensors_in"]
+
+Given = dict[int, Tensor]  # by the number of a result, or by the position of an argument
+
+
+class TorchDerivatives:
+    """Derivatives of one operator, which is called with all arguments in order."""
+
+    def __init__(self, overload: torch._ops.OpOverload) -> None:
+        self._overload = overload
+        self._names = [each.name for each in overload._schema.arguments if each.kwarg_only]
+
+    def gradients(self, values: Sequence[Any], places: Sequence[int], weights: Given) -> list[Any]:
+        """Return the gradients of arguments for those of some results; None for one that results do not depend on.
+
+        Raises what PyTorch raises.
+        """
+        given = [theirs_of(each) for each in values]
+        leaves = {place: given[place].clone().requires_grad_() for place in places}
+        with torch.enable_grad():
+            given = [leaves[place].clone() if place in leaves else each for place, each in enumerate(given)]
+            results = self._called(given)
+            pairs = [(results[number], theirs_of(each)) for number, each in weights.items()]
+            pairs = [(result, each) for result, each in pairs if result.requires_grad]
+            if not pairs:
+                return [None] * len(places)
+            outputs, incoming = zip(*pairs, strict=True)
+            found = torch.autograd.grad(outputs, list(leaves.values()), incoming, allow_unused=True)
+        return [None if each is None else _array(each) for each in found]
+
+    def tangents(self, values: Sequence[Any], directions: Given) -> list[Any]:
+        """Return the tangents of results along directions of arguments; None for those that have none.
+
+        Raises what PyTorch raises.
+        """
+        given = [theirs_of(each) for each in values]
+        with forward_ad.dual_level():
+            for place, along in directions.items():
+                given[place] = forward_ad.make_dual(given[place].clone(), theirs_of(along))
+            found = [forward_ad.unpack_dual(each).tangent for each in self._called(given)]
+        return [None if each is None else _array(each) for each in found]
+
+    def _called(self, given: Sequence[Any]) -> list[torch.Tensor]:
+        count = len(given) - len(self._names)
+        return tensors_in(self._overload(*given[:count], **dict(zip(self._names, given[count:], strict=True))))
+
+
+def tensors_in(found: Any) -> list[torch.Tensor]:
+    """Return the tensors of a result, in lists too."""
+    if isinstance(found, torch.Tensor):
+        return [found]
+    return [each for item in found for each in tensors_in(item)] if isinstance(found, list | tuple) else []
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    return np.array(our_tensor(tensor.detach().resolve_conj().resolve_neg()).numpy(force=True))

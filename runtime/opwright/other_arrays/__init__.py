@@ -1,0 +1,1 @@
+"""Calls with arrays of other libraries, lists and numbers where tensors are declared."""
