@@ -179,7 +179,8 @@ def refused_images() -> Iterator[tuple[str, list[Any]]]:
         given = [np.ones(grad), np.ones(grad), np.ones(grid)]
         yield "grid_sampler_2d_backward", [*given, 0, 0, True, [True, True]]
     options = [None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, False, True]]
-    yield "convolution_backward", [np.ones((3, 3, 3, 3)), np.ones((3, 3)), np.ones((3, 3, 3, 3)), *options]
+    for grad, image in (((3, 3, 3, 3), (3, 3)), ((3, 3, 3, 3), (3, 2, 5, 5))):
+        yield "convolution_backward", [np.ones(grad), np.ones(image), np.ones((3, 3, 3, 3)), *options]
     resized = {
         1: ("upsample_nearest1d", "_upsample_nearest_exact1d", "upsample_linear1d"),
         2: ("upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa"),

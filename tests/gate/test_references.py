@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import opwright_aten  # noqa: F401 (which defines ATen)
 from opwright.gate import references
 from opwright.gate.cases import Array, Case
 from opwright.gate.command import main as gate_words
 from opwright.gate.references import given_by_reference, named_reference, reference_of, torch_line
 from opwright.gate.run import gate
 from opwright.gate.subjects import Subject
+from opwright.gate.variations import variations
 from opwright.gate.verdicts import Verdict
 from opwright.library import Library
 from opwright_codegen.cli import main
@@ -142,7 +144,7 @@ def verdicts_by_torch(targets: list[str], *properties: str, **words: Any) -> dic
 @pytest.mark.oracle
 def test_pytorch_says_what_operators_of_its_names_mean() -> None:
     pytest.importorskip("torch")
-    names = ["aten::cosh", "aten::sum.dim_IntList", "aten::logaddexp"]
+    names = ["aten::cosh", "aten::sum.dim_IntList", "aten::mul.Tensor"]
     verdicts = verdicts_by_torch(names, "values-are-right", "declared-as-reference")
     assert {each.verdict for each in verdicts.values()} == {"held"} and len(verdicts) == 6
 
@@ -183,3 +185,64 @@ def test_pytorch_knows_what_results_look_like(tmp_path: Path) -> None:
     causes = {(each.operator, each.cause) for each in report.verdicts if each.verdict == "broken"}
     assert ("refs_looks::sum", "default-differs") in causes
     assert ("refs_looks::sqrt", "wrong-dtype") in causes or ("refs_looks::sqrt", "wrong-values") in causes
+
+
+WRONG_GRADIENTS = """\
+import opwright
+from opwright.gate.references import named_reference, reference
+
+for name, of in (("relu", "aten::relu"), ("half", "aten::sin")):
+    reference(f"refs_slopes::{name}", named_reference(of))
+
+
+@opwright.library.custom_op("refs_slopes::relu", mutates_args=(), schema="(Tensor self) -> Tensor")
+def relu(x):
+    return opwright.relu(x) + 0
+
+
+@opwright.library.custom_op("refs_slopes::half", mutates_args=(), schema="(Tensor self) -> Tensor")
+def half(x):
+    return opwright.sin(x)
+
+
+def keep(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def at_zero(ctx, grad):
+    (x,) = ctx.saved_tensors
+    return grad * (x >= 0)
+
+
+def raising(ctx, grad):
+    raise ValueError("the gradient does not work, it must be mended")
+
+
+for op, backward in ((relu, at_zero), (half, raising)):
+    op.register_fake(lambda x: x.new_empty(x.shape))
+    op.register_autograd(backward, setup_context=keep)
+"""
+
+
+def test_pytorch_knows_gradients(tmp_path: Path) -> None:
+    """That at 0, where differences say nothing, and that there is one where ours raises."""
+    pytest.importorskip("torch")
+    file = tmp_path / "refs_slopes.py"
+    file.write_text(WRONG_GRADIENTS)
+    modules = [torch_line(), "opwright_aten", str(file)]
+    report = gate(["refs_slopes"], modules=modules, properties=["derivatives-as-reference"], jobs=1)
+    found = {each.operator: each for each in report.verdicts if each.verdict == "broken"}
+    assert found["refs_slopes::relu"].cause == "gradient-as-reference"
+    assert found["refs_slopes::half"].cause == "gradient-raises"
+
+
+def test_variations_of_a_call() -> None:
+    operator = find_operator("aten::slice.Tensor")
+    case = Case((Array(np.zeros((2, 3))), 0, None, None, 1))
+    seen = {each.values[1:] for each in variations(operator, case)}
+    assert {(1, None, None, 1), (-1, None, None, 1), (0, 1, 1, 1), (1, 1, 1, 1)} <= seen
+    words = {each.values[4] for each in variations(find_operator("aten::scatter.reduce"), SCATTER)}
+    assert {"add", "multiply"} <= words
+
+
+SCATTER = Case((Array(np.zeros(3)), 0, Array(np.zeros(1, np.int64)), Array(np.zeros(1)), "sum"))

@@ -112,7 +112,7 @@ def _by_variant(operator: Operator, variant: Variant) -> Handler:
         found = variant.operator.call(*variant.arguments(args, out))
         results = [found] if len(variant.results) == 1 else list(found)
         for position, result in zip(variant.results, results, strict=True):
-            if position is not None:
+            if position is not None and result is not None:  # (a mask may leave it out)
                 _write_all(level, writing, args, args[position], result)
         return _answer(operator, args, results)
 

@@ -182,7 +182,7 @@ class Samples:
             case = self._of_dtype(self._bound(args, kwargs), dtype)
             if self._refusal(case, by_fakes) is None:
                 return case
-        random = Random(f"{self.subject.operator.name} {dtype} {seed}")
+        random = Random(f"{self.subject.drawn_as} {dtype} {seed}")
         errors: Counter[str] = Counter()
         of_dtype, found, best, last = 0, None, -1, _TRIES
         for number in range(_TRIES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,6 +59,11 @@ class Subject:
         """Return the layouts that its arrays may have: PyTorch has neither negative strides nor read-only memory."""
         left_out = ("backwards", "read-only", "misaligned") if self.origin == "torch" else ()
         return tuple(each for each in LAYOUTS if each not in left_out)
+
+    @property
+    def drawn_as(self) -> str:
+        """Return the name that arguments are drawn by: one for all mutants of an operator."""
+        return _MUTANT.sub(r"\1", self.operator.name)
 
     @property
     def draws_random_numbers(self) -> bool:
@@ -141,6 +147,7 @@ class Subject:
         return str(error) == str(missing(self.operator, DispatchKey.Meta, 0)) or "fake kernel" in str(error)
 
 
+_MUTANT: Final = re.compile(r"^(mutants::m\d+)_\d+")
 _TORCH: Final = "torch:"
 _NO_META: Final = ("no fake impl registered", "no fake impl or Meta kernel", "'Meta' backend")
 

@@ -22,12 +22,15 @@ def _wrapped(arrays: Sequence[Any]) -> Gradients:
     return of_input, of_weight, of_bias
 
 
-def _check(layout: Layout, input: Operand, weight: Operand | None, mean: Operand | None, rstd: Operand | None) -> None:
+def _check(
+    layout: Layout, grad: Operand, input: Operand, weight: Operand | None, mean: Operand | None, rstd: Operand | None
+) -> None:
     """Raise RuntimeError unless the input has floating-point numbers, all others as many elements as it asks for."""
     if not input.is_floating_point():
         raise RuntimeError(f"input must have a floating-point dtype, but has {input.dtype}")
     for name, each, shape in (
-        ("mean", mean, layout.statistics), ("rstd", rstd, layout.statistics), ("weight", weight, layout.own),
+        ("grad_out", grad, input.shape), ("mean", mean, layout.statistics), ("rstd", rstd, layout.statistics),
+        ("weight", weight, layout.own),
     ):  # fmt: skip
         if each is None and name != "weight":
             raise RuntimeError(f"{name} must be given")
@@ -88,7 +91,7 @@ def native_layer_norm_backward(
             f"normalized_shape must be the last sizes of {list(input.shape)}, but is {list(normalized_shape)}"
         )
     layout = Layout.of_layers(input, normalized_shape)
-    _check(layout, input, weight, mean, rstd)
+    _check(layout, grad_out, input, weight, mean, rstd)
     arrays = dense_arrays(grad_out, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays
@@ -114,7 +117,7 @@ def native_group_norm_backward(
     if not holds(layouts.count(input.shape) == N * C * HxW):
         raise RuntimeError(f"an input of size {list(input.shape)} does not have {N} × {C} × {HxW} elements")
     layout = Layout.of_groups(N, C, HxW, group)
-    _check(layout, input, weight, mean, rstd)
+    _check(layout, grad_out, input, weight, mean, rstd)
     arrays = dense_arrays(grad_out, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays
@@ -144,7 +147,7 @@ def native_batch_norm_backward(
     if not train and running_mean is not None and running_var is not None:
         mean, rstd = running_mean, opwright.ops.aten.rsqrt(running_var + eps)
     layout = Layout.of_batches(input)
-    _check(layout, input, weight, mean, rstd)
+    _check(layout, grad_out, input, weight, mean, rstd)
     arrays = dense_arrays(grad_out, input, weight, mean, rstd)
     if arrays is not None:
         given, x, w, means, rstds = arrays

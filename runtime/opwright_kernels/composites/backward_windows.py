@@ -23,6 +23,7 @@ from opwright_kernels.gradients.windows import (
     upsample_nearest_backward,
     upsample_nearest_exact_backward,
 )
+from opwright_kernels.rules.convolution import convolved_shape
 from opwright_kernels.rules.padding import padded_shape
 
 Operand = Any  # a Tensor
@@ -48,12 +49,10 @@ def convolution_backward(
 ) -> tuple[Operand | None, Operand | None, Operand | None]:
     """Return the gradients of input, weight and bias; the first is the other convolution with the same weight.
 
-    Raises RuntimeError unless all three have as many dimensions, a batch among them."""
-    if not grad_output.ndim == input.ndim == weight.ndim >= 3:
-        shapes = [list(each.shape) for each in (grad_output, input, weight)]
-        raise RuntimeError(
-            f"grad_output, input and weight must have the same number of dimensions, 3 or more: {shapes}"
-        )
+    Raises RuntimeError for sizes that do not fit."""
+    wanted = convolved_shape(input, weight, stride, padding, dilation, transposed, output_padding, groups)
+    if grad_output.ndim != len(wanted) or not _are_equal(grad_output.shape, wanted):
+        raise RuntimeError(f"grad_output must have shape {list(wanted)}, but has {list(grad_output.shape)}")
     aten = opwright.ops.aten
     grad = grad_output
     of_input = of_weight = of_bias = None

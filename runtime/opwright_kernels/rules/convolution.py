@@ -50,6 +50,13 @@ def convolution(
     return Plan(spec, operands)
 
 
+def convolved_shape(input: Any, weight: Any, *options: Any) -> Shape:
+    """Return the shape of a convolution, whose options are stride, padding, dilation, transposed, output_padding and
+    groups. Raises RuntimeError naming what does not fit."""
+    _check_channels(input, weight, None, options[3], options[5])
+    return _convolved_shape(input, weight, *options)
+
+
 def _accepted(transposed: bool, dilation: Sequence[int]) -> str:
     """Return the dtypes accepted: PyTorch's transposed and dilated kernels handle no integers but int64."""
     is_dilated = any(each != 1 for each in dilation)

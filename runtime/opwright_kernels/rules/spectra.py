@@ -18,7 +18,7 @@ from opwright_kernels.rules.dimensions import wrap_dims
 
 def spectrum(self: Along, dim: Dims) -> Plan:
     """Plan the transforms over `dim` of complex numbers: of their shape and dtype. RuntimeError for real ones."""
-    dims = wrap_dims(dim, self.ndim) if dim else ()
+    dims = _wrapped("_fft_c2c", self, dim) if dim else ()
     dtype = _complex("_fft_c2c", self)
     if not dims:
         return _plan(self, self.shape, element_strides(self), dtype)
@@ -73,6 +73,12 @@ def _complex(operator: str, self: Along) -> DType:
 def _given(operator: str, self: Along, dim: Dims) -> Sequence[int]:
     if not dim:
         raise RuntimeError(f"{operator}: expected at least one dimension")
+    return _wrapped(operator, self, dim)
+
+
+def _wrapped(operator: str, self: Along, dim: Dims) -> Sequence[int]:
+    if not self.ndim:
+        raise IndexError(f"{operator}: expected a tensor with dimensions, but got one without and dim={dim}")
     return wrap_dims(dim, self.ndim)
 
 

@@ -496,3 +496,17 @@ def test_a_function_of_autograd() -> None:
     leaf = matrix().requires_grad_()
     functionalize(program)(leaf).backward()
     assert leaf.grad.tolist() == [[8.0, 12.0, 16.0], [10.0, 12.0, 14.0]]
+
+
+def test_what_a_mask_leaves_out_is_not_written() -> None:
+    images, positions = opwright.ones(1, 1, 2, 2), opwright.zeros(1, 2, 2, 2)
+
+    def backward(of_images: Tensor, of_positions: Tensor) -> Any:
+        given, outs = (images, images, positions, 0, 0, False, [True, False]), (of_images, of_positions)
+        opwright.ops.aten.grid_sampler_2d_backward.out(*given, out0=outs[0], out1=outs[1])
+        return outs
+
+    kept = opwright.full((1, 2, 2, 2), 7.0)
+    plain = backward(opwright.zeros(1, 1, 2, 2), kept.clone())
+    found = functionalize(backward)(opwright.zeros(1, 1, 2, 2), kept.clone())
+    assert opwright.equal(found[0], plain[0]) and opwright.equal(found[1], kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from opwright.gate.mutants.outcomes import Measure, Mutant, Result
 from opwright.gate.run import Progress, gate
@@ -15,6 +16,12 @@ Pair = tuple[Mutant, Mutant]  # a control and a mutant of it
 Compare = Callable[[Sequence[Pair]], list[bool]]  # to whether they do the same
 # What changes of these keys say is another promise, whatever the kernel does.
 _PROMISES = ("func", "dtypes")
+# What can notice a change of these keys, with a property that always says whether there were calls to ask with.
+_OF_GRADIENTS: Final = ("gradients", "transforms", "writes-as-declared")
+_ASKED: Final = {"gradient": _OF_GRADIENTS, "tangent": _OF_GRADIENTS, "batch": ("transforms", "writes-as-declared")}
+_OF_ALL: Final = (
+    "schema", "fakes", "layouts", "bounds", "sizes", "values", "determinism", "gradients", "transforms", "state"
+)  # fmt: skip
 
 
 def measure(
@@ -35,24 +42,43 @@ def measure(
     define the others.
     """
     begin = time.perf_counter()
-    names = [each.name for each in mutants if each.name not in refused]
-    judged = gate(names, seed=seed, jobs=jobs, timeout=timeout, report=report, modules=modules) if names else None
-    found = _Judged(judged)
     controls = {each.operator: each for each in mutants if not each.kind}
-    left_out = {each.operator: refused[each.name] for each in controls.values() if each.name in refused}
-    left_out |= {each.operator: found.unsampled(each.name) for each in controls.values() if found.unsampled(each.name)}
+    versions, found, left_out = dict[str, str](), dict[tuple[str, ...], _Judged](), dict[str, str]()
+    left_out |= {each.operator: refused[each.name] for each in controls.values() if each.name in refused}
+    for properties, names in _questions(mutants, controls, refused).items():
+        options = {"seed": seed, "jobs": jobs, "timeout": timeout, "report": report, "modules": modules}
+        judged = gate(names, properties=properties, **options)  # type: ignore[arg-type]
+        known, versions = _Judged(judged), judged.versions
+        found[properties] = known
+        left_out |= {each.operator: why for each in controls.values() if (why := known.unsampled(each.name))}
     counted = [each for each in mutants if each.kind and each.operator in controls and each.operator not in left_out]
-    results = [_result(each, controls[each.operator], refused, found) for each in counted]
+    results = [_result(each, controls[each.operator], refused, found.get(_asked(each))) for each in counted]
     results = _without_equivalent(results, controls, compare)
     seconds = round(time.perf_counter() - begin, 3)
-    return Measure(tuple(results), left_out, target, seconds, seed, judged.versions if judged else {})
+    return Measure(tuple(results), left_out, target, seconds, seed, versions)
+
+
+def _asked(mutant: Mutant) -> tuple[str, ...]:
+    return _ASKED.get(mutant.where, _OF_ALL)
+
+
+def _questions(
+    mutants: Sequence[Mutant], controls: Mapping[str, Mutant], refused: Mapping[str, str]
+) -> dict[tuple[str, ...], list[str]]:
+    """Return the names of the mutants that are asked the same properties, with their controls."""
+    found: dict[tuple[str, ...], dict[str, None]] = {}
+    for each in mutants:
+        control = controls.get(each.operator)
+        if each.kind and control is not None and not {each.name, control.name} & refused.keys():
+            found.setdefault(_asked(each), {}).update({control.name: None, each.name: None})
+    return {properties: list(names) for properties, names in found.items()}
 
 
 class _Judged:
     """The verdicts of a report, by operator."""
 
-    def __init__(self, report: Report | None) -> None:
-        self._verdicts = report.by_operator if report is not None else {}
+    def __init__(self, report: Report) -> None:
+        self._verdicts = report.by_operator
 
     def findings(self, name: str) -> dict[tuple[str, str], Verdict]:
         """Return what is broken, by property and cause."""
@@ -66,8 +92,8 @@ class _Judged:
         return next((each.why for each in verdicts if each.cause == "no-samples"), "")
 
 
-def _result(mutant: Mutant, control: Mutant, refused: Mapping[str, str], found: _Judged) -> Result:
-    if mutant.name in refused:
+def _result(mutant: Mutant, control: Mutant, refused: Mapping[str, str], found: _Judged | None) -> Result:
+    if mutant.name in refused or found is None:
         return Result(mutant, "refused", "opwright check", refused[mutant.name])
     before = found.findings(control.name)
     new = [each for key, each in found.findings(mutant.name).items() if key not in before]

@@ -81,7 +81,9 @@ def _cases(first: Operator, second: Operator, seed: int) -> Iterator[Case]:
         cases = [*samples.bases.values(), *samples.more]
         yield from cases
         for case in samples.some:
-            yield at_bounds(case)
+            for bound in at_bounds(case):
+                yield bound
+                yield from variations(operator, bound)
             yield from variations(operator, case)
             yield from samples.special(case)
             for layout in ("transposed", "sliced", "expanded"):

@@ -78,11 +78,6 @@ class Layouts(CaseProperty):
         return Problem(cause, f"with {layout} arguments {text}", check, before)
 
 
-def _returns_views(subject: Subject) -> bool:
-    signature = subject.operator.signature
-    return any(each is not None and each not in signature.written for each in signature.aliases)
-
-
 def _rounded(value: Array, _: int) -> Array:
     """Return floating-point numbers one unit in the last place beside their own."""
     array = value.values
@@ -90,3 +85,8 @@ def _rounded(value: Array, _: int) -> Array:
         return value
     signs = np.resize(np.array([1, -1, -1]), array.shape)
     return Array(np.asarray(array * (1 + 2 * signs * np.finfo(array.dtype).eps)).astype(array.dtype))
+
+
+def _returns_views(subject: Subject) -> bool:
+    signature = subject.operator.signature
+    return any(each is not None and each not in signature.written for each in signature.aliases)

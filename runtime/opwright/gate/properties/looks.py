@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from opwright.gate.cases import Case
 from opwright.gate.comparing import shown_error
@@ -13,7 +15,7 @@ from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.testing import checking
 
-__all__ = ["refusals_that_differ", "shows", "unlike"]
+__all__ = ["is_cancelled", "refusals_that_differ", "shows", "takes_empty", "unlike"]
 
 _MOST: Final = 60  # refused calls that a reference is asked about
 
@@ -58,6 +60,29 @@ def refusals_that_differ(subject: Subject, samples: Samples) -> Iterator[tuple[C
                 why = f"it takes {dtype}, which {known.said} refuses: {shown_error(refused)}"
                 yield case, Problem("takes-refused-dtype", why)
                 break
+
+
+def is_cancelled(found: np.ndarray[Any, Any], want: np.ndarray[Any, Any], case: Case) -> bool:
+    """Whether two results of large arguments differ by what is left when products of these cancel, in another order."""
+    if (
+        case.note not in ("large", "offset", "steep", "tiny")
+        or found.shape != want.shape
+        or found.dtype.kind not in "fcV"
+    ):
+        return False
+    largest = max((float(np.nanmax(np.abs(each.values), initial=0)) for each in case.arrays), default=0.0)
+    eps = {2: 1e-2, 4: 1e-6, 8: 1e-15}.get(found.dtype.itemsize // (1 + (found.dtype.kind == "c")), 1e-6)
+    wide = np.complex128 if found.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        return bool(np.all(np.abs(found.astype(wide) - want.astype(wide)) <= eps * largest**2))
+
+
+def takes_empty(subject: Subject, known: Reference, case: Case) -> Problem | None:
+    """Return that a call with a size of 0 is taken, which the reference refuses."""
+    error = _refusal(subject, known, case)
+    if error is None or subject.refusal(case) is not None:
+        return None
+    return Problem("takes-empty", f"it takes a size of 0, which {known.said} refuses: {shown_error(error)}")
 
 
 def _refusal(subject: Subject, known: Reference, case: Case) -> Exception | None:

@@ -67,7 +67,9 @@ def _cases(subject: Subject, samples: Samples) -> Iterator[Case]:
     yield from bases
     yield from samples.more
     for case in bases:
-        yield at_bounds(case)
+        for bound in at_bounds(case):
+            yield bound
+            yield from variations(subject.operator, bound)
         yield from variations(subject.operator, case)
         yield from (each for each in samples.special(case) if each.note in ("zeros", "negative", "equal"))
         yield from (case.resized({size: 1}) for size in case.sizes)

@@ -73,18 +73,24 @@ class Derivatives(Property):
             of_tangents = asked.tangent_problem()
             if of_tangents is not None and agree is not False:
                 yield case, of_tangents
-            if not case.note and asked.values[0].dtype.kind == "f":
+            if not samples.why_unstable and not case.note and asked.values[0].dtype.kind == "f":
                 are_usual = agree is not False
             elif of_gradients is not None and of_tangents is None and are_usual:
                 yield case, of_gradients
 
     def _cases(self, subject: Subject, samples: Samples) -> Iterator[Case]:
         """Yield calls of float64 and complex128: as drawn, small, and positive."""
-        if samples.why_unstable and not subject.draws_random_numbers:
+        has_positions = samples.why_unstable.startswith("positions")
+        if samples.why_unstable and not subject.draws_random_numbers and not has_positions:
             return
         for dtype in (float64, complex128):
             base = samples.bases.get(dtype)
             if base is None or not has_formula(subject, base):
+                continue
+            if has_positions:  # that are drawn twice: one alone is not
+                base = _with_one_position(samples, base)
+                yield base
+                yield from variations(subject.operator, base)
                 continue
             small = base.resized(dict(zip(base.sizes, (2, 3, 4), strict=False)))
             for case in [base, small] if subject.refusal(small) is None else [base]:
@@ -95,6 +101,24 @@ class Derivatives(Property):
                 yield from samples.more
                 if subject.draws_random_numbers:
                     yield from variations(subject.operator, base)
+
+
+def _with_one_position(samples: Samples, case: Case) -> Case:
+    """Return the call with one position, and one value where there are as many as positions."""
+    places = [place for place, value in enumerate(case.values) if isinstance(value, Array) and _is_whole(value)]
+    shapes = {case.values[place].values.shape for place in places if samples.is_position(place)}
+
+    def convert(value: Array, place: int) -> Array:
+        is_first = place == samples.subject.operator.signature.tensors[0].position
+        if is_first or value.values.shape not in shapes:
+            return value
+        return Array(value.values[(slice(0, 1),) * value.values.ndim].copy())
+
+    return case.converted(convert)
+
+
+def _is_whole(value: Array) -> bool:
+    return value.values.dtype.kind in "iu"
 
 
 def _moved(samples: Samples, value: Array, place: int, move: Callable[[Any], Any]) -> Array:
@@ -166,9 +190,10 @@ class _Asked:
         except Exception as error:
             if says_what_is_demanded(error, self.subject.operator.signature.names):
                 return None, None
-            return Problem(
-                "backward-raises", f"the backward pass raises: {shown_error(error)}", programs.first_order
-            ), None
+            said = f"the backward pass raises: {shown_error(error)}"
+            return Problem("backward-raises", said, programs.first_order), None
+        if have == 0 and self.subject.draws_random_numbers:
+            return None, None  # what is drawn has no gradient, by convention
         terms = [w.conj() * d for w, d in zip(weights, self.differences, strict=True)]
         want, size = _real_sum(terms), 1.0 + sum(float(np.abs(each).sum()) for each in terms)
         if np.isfinite(have) and abs(want - have) <= _NEAR * size:

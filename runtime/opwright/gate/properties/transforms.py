@@ -25,7 +25,7 @@ from opwright.gate.properties.gradient_calls import (
 from opwright.gate.properties.property import Problem, Property
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
-from opwright.gate.variations import DIMS
+from opwright.gate.variations import DIMS, variations
 from opwright.gate.verdicts import Verdict
 from opwright.testing import checking
 from opwright_core.arrays.dtypes import bfloat16, float16, float32
@@ -95,8 +95,8 @@ class Batches(OfOurs):
         """Yield a verdict where the rule of a family, which a schema file names, is another than a loop."""
         if samples.why_unstable or samples.first is None:
             return
-        places = [place for place, name in enumerate(subject.operator.signature.names) if name in DIMS]
-        turned = [samples.first.with_value(place, number) for place in places for number in (0, 1, -1)]
+        has_dims = any(name in DIMS for name in subject.operator.signature.names)
+        turned = variations(subject.operator, samples.first) if has_dims else ()
         for case in [*samples.some, *samples.more, *turned]:
             text = batch_problem(subject, case)
             if text is not None:
