@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from opwright.gate.cases import Case
-from opwright.gate.properties import PROPERTIES, Problem, Property, expected
-from opwright.gate.properties.property import CaseProperty
+from opwright.gate.properties import PROPERTIES, CaseProperty, Problem, Property, expected
 from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.states import Snapshot

@@ -11,7 +11,7 @@ from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpat
 from opwright.gate.properties.layouts import Layouts
 from opwright.gate.properties.likeness import Likeness
 from opwright.gate.properties.memory_use import Memory
-from opwright.gate.properties.property import Problem, Property
+from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
 from opwright.gate.properties.sizes import Sizes
@@ -20,7 +20,7 @@ from opwright.gate.properties.tangents import Derivatives
 from opwright.gate.properties.transforms import Autocast, Batches, Traced
 from opwright.gate.properties.values import Precision, Values, expected
 
-__all__ = ["PROPERTIES", "Problem", "Property", "expected"]
+__all__ = ["PROPERTIES", "CaseProperty", "Problem", "Property", "expected"]
 
 PROPERTIES: Final[tuple[Property, ...]] = (
     Stateless(),  # first: it asks what the first call gave
