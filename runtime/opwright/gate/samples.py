@@ -18,6 +18,7 @@ from opwright.gate.cases import Array, Case, drawn
 from opwright.gate.comparing import difference
 from opwright.gate.examples import examples_of
 from opwright.gate.memory import poison
+from opwright.gate.patterns import PATTERNS
 from opwright.gate.references import refusal_of_reference
 from opwright.gate.refusing import cause_of
 from opwright.gate.repairing import repaired
@@ -193,8 +194,9 @@ class Samples:
             except ArgumentError as refused:  # an argument that its declared type does not take
                 self.refused[f"ArgumentError: {refused}"] += 1
                 continue
-            if number % 2 and (number // 2) < len(self._patterns):
-                case = self._shaped(case, self._patterns[number // 2], dtype)
+            if number % 2 and number < 4 * len(self._patterns):
+                case = self._shaped(case, self._patterns[number // 2 % len(self._patterns)], dtype)
+                case = case if number < 2 * len(self._patterns) else self._with_positions(case, dtype)
             elif number % 3 == 2:
                 case = self._with_positions(case, dtype)
             if found is not None and not _is_rich(case):
@@ -212,7 +214,7 @@ class Samples:
             self.refused[f"{type(error).__name__}: {text}"] += 1
             errors[text] += 1
             of_dtype = of_dtype + 1 if str(dtype) in text or "dtype" in text else 0
-            is_tried = number >= 2 * len(self._patterns)
+            is_tried = number >= 4 * len(self._patterns)
             is_alone = len(self.subject.operator.signature.tensors) == 1
             if found is None and ((is_tried and errors[text] >= _EQUAL) or of_dtype >= _OF_DTYPE * (2 - is_alone)):
                 return None
@@ -234,7 +236,7 @@ class Samples:
         tensors = [
             each for each in self.subject.operator.signature.tensors if not each.is_list and not each.is_optional
         ]
-        return _PATTERNS.get(len(tensors), ())
+        return PATTERNS.get(len(tensors), ())
 
     def _shaped(self, case: Case, shapes: tuple[tuple[int, ...], ...], dtype: DType) -> Case:
         """Return the call with Tensors of these shapes."""
@@ -242,8 +244,12 @@ class Samples:
         required = dict(zip(tensors, shapes, strict=False))
 
         def convert(value: Array, place: int) -> Array:
-            is_plain = place in required and value.values.dtype == dtype
-            return drawn(required[place], dtype, self.seed + place) if is_plain else value
+            if place not in required:
+                return value
+            if value.values.dtype == dtype:
+                return drawn(required[place], dtype, self.seed + place)
+            is_position = is_called_as_positions(self.subject, place) and value.values.dtype == int64
+            return drawn(required[place], int64, self.seed + place, 2) if is_position else value
 
         return case.converted(convert)
 
@@ -311,20 +317,6 @@ def poisoned(subject: Subject, case: Case, byte: int, sizes: list[int]) -> Any:
         poison(0xFF, [])
 
 
-_PATTERNS: Final[dict[int, tuple[tuple[tuple[int, ...], ...], ...]]] = {
-    1: (((2, 3),), ((4, 2, 3),), ((3, 3),), ((2, 3, 4, 5),)),
-    2: (
-        ((2, 3), (2, 3)), ((2, 3), (3, 4)), ((2, 3), (3,)), ((2, 3, 4), (2, 4, 5)), ((2, 3), (4, 3)), ((3,), (3,)),
-        ((2, 3, 7, 5), (4, 3, 3, 2)), ((2, 3, 8), (4, 3, 3)), ((2, 3), (2,)),
-    ),
-    3: (
-        ((2, 3), (2, 3), (2, 3)), ((2, 3), (3,), (3,)), ((2, 3), (4, 3), (4,)), ((2, 4, 3), (2, 4, 3), (2, 4, 3)),
-        ((2, 4), (2, 3), (3, 4)), ((2, 3, 7, 5), (4, 3, 3, 2), (4,)),
-        ((2, 3, 4), (3, 2), (3, 2)),
-    ),
-    4: (((2, 3), (2, 3), (2, 3), (2, 3)), ((2, 4, 3), (2, 4, 3), (2, 4, 3), (2, 4, 4))),
-    5: (((2, 3), (3,), (3,), (3,), (3,)), ((2, 3), (2, 3), (2, 3), (2, 3), (2, 3))),
-}  # fmt: skip
 _VALUES: Final[dict[str, tuple[float, ...]]] = {
     "zeros": (0.0,),
     "negative": (-1.5, -2.25, -0.5, -3.75, -7.0),

@@ -323,14 +323,15 @@ def _several(subject: Subject, case: Case) -> list[tuple[str, np.ndarray[Any, An
     """Return the outputs of a call: where these are few numbers, those of calls with other values behind them."""
     found: list[tuple[str, np.ndarray[Any, Any]]] = subject.run(case).outputs
     for seed in range(1, 8) if all(array.size < 4 for _, array in found) else ():
-        other = case.converted(
-            lambda a, place, seed=seed: (  # type: ignore[misc]
-                drawn(a.values.shape, a.values.dtype, 100 * seed + place) if a.values.dtype.kind == "f" else a
-            )
-        )
+        other = case.converted(partial(_drawn_again, seed=100 * seed))
         pairs = zip(found, subject.run(other).outputs, strict=False)
         found = [(name, np.append(array, more)) for (name, array), (_, more) in pairs]
     return found
+
+
+def _drawn_again(value: Array, place: int, *, seed: int) -> Array:
+    array = value.values
+    return drawn(array.shape, array.dtype, seed + place) if array.dtype.kind == "f" else value
 
 
 def _cast(value: Array, like: Array, dtype: Any) -> Array:
