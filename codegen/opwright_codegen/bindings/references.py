@@ -1,4 +1,4 @@
-"""What `reference` says the values of an operator mean: a function of NumPy or of the project's, or an operator."""
+"""References of schema files, which say what values mean: a function of NumPy or of the project's, or an operator."""
 
 from __future__ import annotations
 

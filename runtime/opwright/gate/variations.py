@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.gate.cases import Array, Case
-from opwright.testing.arguments import WORDS
+from opwright.testing import arguments
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["DIMS", "at_bounds", "variations"]
@@ -50,7 +50,7 @@ def _others(name: str, base: str, value: Any) -> Sequence[Any]:
     if base == "bool":
         return (True, False)
     if base == "str":
-        return WORDS.get(name, ())
+        return arguments.WORDS.get(name, ())
     if base in ("float", "Scalar"):
         return _NUMBERS
     if base in ("int", "SymInt"):

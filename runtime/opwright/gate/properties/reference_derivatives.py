@@ -49,7 +49,7 @@ class ReferenceDerivatives(Property):
         """Yield a verdict for each cause."""
         known = subject.reference
         assert known is not None and known.derivatives is not None
-        seen, until = set(), time.process_time() + SECONDS
+        seen, until = set(), time.process_time() + 4 * SECONDS  # (the first call of PyTorch's alone takes most of one)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             for case in _cases(subject, samples):
