@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import opwright_aten  # noqa: F401 (which defines ATen)
-from opwright.gate import references
+from opwright.gate import meanings
 from opwright.gate.cases import Array, Case
 from opwright.gate.command import main as gate_words
-from opwright.gate.references import given_by_reference, named_reference, reference_of, torch_line
+from opwright.gate.meanings import named_reference, reference_of, torch_line
+from opwright.gate.references import given_by_reference
 from opwright.gate.run import gate
 from opwright.gate.subjects import Subject
 from opwright.gate.variations import variations
@@ -108,7 +109,7 @@ def test_an_expression_is_its_own_reference_in_numpy(package: str, monkeypatch: 
     module = __import__(f"{package}.kernels_cpu.ops").kernels_cpu.ops
     loops = SimpleNamespace(spread=lambda plan, *operands: np.zeros(2, np.float32))
     monkeypatch.setattr(module, "native", loops)
-    known = reference_of(operator)
+    known = reference_of(operator, operator.name)
     assert known is not None and known.said.startswith("its expression")
     (given,) = given_by_reference(Subject(operator.name, operator), case)
     assert given.dtype == np.float64 and given.tolist() == [2.5, 3.0]
@@ -121,14 +122,16 @@ def test_a_composite_says_what_a_kernel_means() -> None:
     for name in ("f", "g"):
         library.impl(name, lambda x: x * 2 + 1, "CompositeImplicitAutograd")
     library.impl("f", lambda x: x * 2 + 1.5, "CPU")
-    known = reference_of(find_operator("refs_composite::f"))
+    known = reference_of(find_operator("refs_composite::f"), "refs_composite::f")
     assert known is not None and known.said.startswith("its composite")
     assert known(np.array([1.0]))[0].tolist() == [3.0]
-    assert reference_of(find_operator("refs_composite::g")) is None  # there is no kernel to be compared
+    assert (
+        reference_of(find_operator("refs_composite::g"), "refs_composite::g") is None
+    )  # there is no kernel to be compared
 
 
 def test_without_pytorch_there_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(references, "find_spec", lambda name: None)
+    monkeypatch.setattr(meanings, "find_spec", lambda name: None)
     assert gate_words(["aten::cosh", "--reference", "torch", "-q"]) == 2
     assert capsys.readouterr().err == (
         "opwright gate: --reference torch needs PyTorch, which is not installed: pip install torch\n"
@@ -168,7 +171,8 @@ def test_pytorch_knows_what_results_look_like(tmp_path: Path) -> None:
     """A mutant of `sqrt` that keeps integers, and one of `sum` whose default is another."""
     file = tmp_path / "refs_looks.py"
     file.write_text(
-        "import opwright\nfrom opwright.gate.references import named_reference, reference\n"
+        "import opwright\nfrom opwright.gate.meanings import named_reference\n"
+        "from opwright.gate.references import reference\n"
         "library = opwright.library.Library('refs_looks', 'DEF')\n"
         "for name, of in (('sqrt', 'aten::sqrt'), ('sum', 'aten::sum.dim_IntList')):\n"
         "    reference(f'refs_looks::{name}', named_reference(of))\n"
@@ -189,7 +193,8 @@ def test_pytorch_knows_what_results_look_like(tmp_path: Path) -> None:
 
 WRONG_GRADIENTS = """\
 import opwright
-from opwright.gate.references import named_reference, reference
+from opwright.gate.meanings import named_reference
+from opwright.gate.references import reference
 
 for name, of in (("relu", "aten::relu"), ("half", "aten::sin")):
     reference(f"refs_slopes::{name}", named_reference(of))

@@ -1,4 +1,4 @@
-"""References of operators, which say what values mean: a function of NumPy or of the project's, or an operator."""
+"""References of schema files, which say what values mean: a function of NumPy or of the project's, or an operator."""
 
 from __future__ import annotations
 

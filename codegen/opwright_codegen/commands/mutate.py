@@ -109,8 +109,9 @@ def _write_references(folder: Path, mutants: Sequence[Mutant]) -> str:
     """Write a module that declares for mutants what is declared for the operators that they are of: what their values
     mean. Return its name."""
     pairs = "".join(f"    {each.name!r}: {each.operator!r},\n" for each in mutants)
-    lines = "from opwright.gate.references import named_reference, reference\n\nOPERATORS = {\n" + pairs + "}\n"
-    lines += "for mutant, operator in OPERATORS.items():\n    if (found := named_reference(operator)) is not None:\n"
+    lines = "from opwright.gate.meanings import named_reference\nfrom opwright.gate.references import reference\n\n"
+    lines += "OPERATORS = {\n" + pairs + "}\nfor mutant, operator in OPERATORS.items():\n"
+    lines += "    if (found := named_reference(operator)) is not None:\n"
     (folder / f"{_REFERENCES}.py").write_text(lines + "        reference(mutant, found)\n", encoding="utf-8")
     return _REFERENCES
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from opwright.gate.candidates import NAMESPACE, loading_line
+from opwright.gate.meanings import torch_line
 from opwright.gate.properties import PROPERTIES
-from opwright.gate.references import torch_line
 from opwright.gate.reports import FORMATS
 from opwright.gate.reports.baseline import known_from_json
 from opwright.gate.reports.finish import Wanted, finish, keep

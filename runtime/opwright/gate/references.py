@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
 __all__ = [
-    "Reference", "arrays_in", "given_by_reference", "named_reference", "of_tensors", "reference", "reference_of",
-    "refusal_of_reference", "torch_line", "use_torch",
+    "Derivatives", "Look", "Reference", "arrays_in", "declared_in_python", "given_by_reference", "of_tensors",
+    "reference", "refusal_of_reference",
 ]  # fmt: skip
 
 Look = tuple[tuple[int, ...], tuple[int, ...], Any]  # shape, strides in elements, dtype
@@ -54,9 +53,6 @@ class Reference:
 
 
 _REFERENCES: Final[dict[str, Reference]] = {}
-_FOUND: Final[dict[str, Reference | None]] = {}
-_USED: Final[set[str]] = set()
-_TORCH: Final = "torch"
 
 
 def reference(name: str, function: Callable[..., Any] | None = None) -> Any:
@@ -73,60 +69,9 @@ def reference(name: str, function: Callable[..., Any] | None = None) -> Any:
     return function
 
 
-def torch_line() -> str:
-    """Return the line of Python that has PyTorch say what operators of its names mean. Raises ValueError where it is
-    not installed."""
-    if find_spec(_TORCH) is None:
-        raise ValueError("--reference torch needs PyTorch, which is not installed: pip install torch")
-    return "from opwright.gate.references import use_torch; use_torch()"
-
-
-def use_torch() -> None:
-    """Have PyTorch's operator of the same name say what an operator computes that nothing else is declared for."""
-    import torch  # noqa: F401 (processes that are forked have it then)
-
-    _USED.add(_TORCH)
-    _FOUND.clear()
-
-
-def named_reference(name: str) -> Reference | None:
-    """Return what was declared for an operator: in Python, in its schema file, by `use_torch`; None where nothing
-    was."""
-    if name in _REFERENCES:
-        return _REFERENCES[name]
-    if name not in _FOUND:
-        _FOUND[name] = _in_schema_file(name) or (_of_torch(name) if _TORCH in _USED else None)
-    return _FOUND[name]
-
-
-def reference_of(operator: Operator, name: str = "") -> Reference | None:
-    """Return what says the values of an operator: what was declared, or another way in which it computes them."""
-    from opwright.gate.other_ways import other_way
-
-    name = name or operator.name
-    found = named_reference(name)
-    if found is None and name == operator.name:
-        key = f"{name} itself"
-        if key not in _FOUND:
-            _FOUND[key] = other_way(operator)
-        return _FOUND[key]
-    return found
-
-
-def _in_schema_file(name: str) -> Reference | None:
-    from opwright.gate.other_ways import declared_in_package
-
-    return declared_in_package(name)
-
-
-def _of_torch(name: str) -> Reference | None:
-    from opwright.bindings.torch.references import torch_reference
-
-    found = torch_reference(name)
-    if found is None:
-        return None
-    function = of_tensors(found.function, sorted(found.declaration.signature.written))
-    return Reference(function, "PyTorch", False, found.declaration, found.looks, found.derivatives)
+def declared_in_python(name: str) -> Reference | None:
+    """Return what `reference` was told of an operator, None where nothing was."""
+    return _REFERENCES.get(name)
 
 
 def given_by_reference(subject: Subject, case: Case) -> Any:

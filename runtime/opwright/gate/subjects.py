@@ -14,7 +14,8 @@ from opwright.autograd import no_grad
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
 from opwright.gate.cases import LAYOUTS, Case
-from opwright.gate.references import Reference, reference_of
+from opwright.gate.meanings import reference_of
+from opwright.gate.references import Reference
 from opwright.gate.watching import note, note_again
 from opwright.inspection.errors import missing
 from opwright.tags import Tag

@@ -1,7 +1,8 @@
-"""Gradients and tangents of PyTorch's operators, on Tensors of ours: what those of ours are compared with."""
+"""Gradients, tangents and looks of results of PyTorch's operators, on Tensors of ours, to be compared with."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +11,10 @@ import torch
 from torch.autograd import forward_ad
 
 from opwright.bindings.torch.calls import theirs_of
-from opwright.bindings.torch.values import our_tensor
+from opwright.bindings.torch.values import our_dtype, our_tensor
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["TorchDerivatives", "tensors_in"]
+__all__ = ["TorchDerivatives", "TorchLooks", "whole_lists"]
 
 Given = dict[int, Tensor]  # by the number of a result, or by the position of an argument
 
@@ -57,14 +58,41 @@ class TorchDerivatives:
 
     def _called(self, given: Sequence[Any]) -> list[torch.Tensor]:
         count = len(given) - len(self._names)
-        return tensors_in(self._overload(*given[:count], **dict(zip(self._names, given[count:], strict=True))))
+        return _tensors_in(self._overload(*given[:count], **dict(zip(self._names, given[count:], strict=True))))
 
 
-def tensors_in(found: Any) -> list[torch.Tensor]:
+def _tensors_in(found: Any) -> list[torch.Tensor]:
     """Return the tensors of a result, in lists too."""
     if isinstance(found, torch.Tensor):
         return [found]
-    return [each for item in found for each in tensors_in(item)] if isinstance(found, list | tuple) else []
+    return [each for item in found for each in _tensors_in(item)] if isinstance(found, list | tuple) else []
+
+
+def whole_lists(types: Sequence[str], values: Sequence[Any]) -> list[Any]:
+    """Return arguments with as many numbers as `int[2]` has, where one stands for all."""
+    counts = [re.search(r"int\[(\d)\]", text, re.IGNORECASE) for text in types]
+    return [
+        value * int(count[1]) if count is not None and isinstance(value, list) and len(value) == 1 else value
+        for count, value in zip(counts, values, strict=True)
+    ]
+
+
+class TorchLooks:
+    """Shape, strides and dtype of the results of one operator, on Tensors of ours."""
+
+    def __init__(self, overload: torch._ops.OpOverload, types: Sequence[str]) -> None:
+        self._overload = overload
+        self._types = types
+        self._positional = sum(not each.kwarg_only for each in overload._schema.arguments)
+
+    def __call__(self, *values: Any) -> list[tuple[Any, ...]]:
+        """Return what PyTorch's results look like. Raises what it raises."""
+        given = [theirs_of(each) for each in whole_lists(self._types, values)]
+        names = [each.name for each in self._overload._schema.arguments[self._positional :]]
+        with torch.no_grad():
+            keywords = dict(zip(names, given[self._positional :], strict=True))
+            found = self._overload(*given[: self._positional], **keywords)
+        return [(tuple(each.shape), tuple(each.stride()), our_dtype(each.dtype)) for each in _tensors_in(found)]
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.gate.loading import load_modules
+from opwright.gate.meanings import torch_line
 from opwright.gate.mutants.outcomes import Measure, Mutant, percent
 from opwright.gate.mutants.results import report_of, write_measure
 from opwright.gate.mutants.running import Compare, measure
-from opwright.gate.references import torch_line
 from opwright.gate.reports.finish import Wanted, finish
 from opwright.gate.reports.progress import ProgressLine
 

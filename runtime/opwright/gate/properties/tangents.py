@@ -88,9 +88,8 @@ class Derivatives(Property):
             if base is None or not has_formula(subject, base):
                 continue
             if has_positions:  # that are drawn twice: one alone is not
-                base = _with_one_position(samples, base)
-                yield base
-                yield from variations(subject.operator, base)
+                cases = [base, *variations(subject.operator, base)]
+                yield from filter(_has_one_position, (_with_one_position(samples, each) for each in cases))
                 continue
             small = base.resized(dict(zip(base.sizes, (2, 3, 4), strict=False)))
             for case in [base, small] if subject.refusal(small) is None else [base]:
@@ -115,6 +114,10 @@ def _with_one_position(samples: Samples, case: Case) -> Case:
         return Array(value.values[(slice(0, 1),) * value.values.ndim].copy())
 
     return case.converted(convert)
+
+
+def _has_one_position(case: Case) -> bool:
+    return all(each.values.size <= 1 for each in case.arrays if _is_whole(each))
 
 
 def _is_whole(value: Array) -> bool:
