@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help generate check test newest bench array-api demo clean
+.PHONY: help generate check test newest bench wheels array-api demo clean
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
@@ -65,6 +65,10 @@ bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three t
 newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; ORACLE=1 as above
 	@rm -f $(VENV)-newest/.installed $(VENV)-newest-oracle/.installed
 	$(MAKE) check test NEWEST=1 VENV=$(VENV)-newest
+
+wheels: $(INSTALLED)  ## the wheels of every Python that is here, into dist/: without containers, which [tool.cibuildwheel] is for
+	@$(VENV)/bin/python -m pip install --quiet --group wheels
+	$(VENV)/bin/python tests/build_wheels.py dist
 
 array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours; STANDARD=2024.12: those of that version
 	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }

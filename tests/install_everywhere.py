@@ -1,7 +1,8 @@
 """A program that installs this project as its users do, into a fresh environment of each Python that it finds.
 
 It looks in PATH and among those that pyenv holds, from 3.11 on. Each environment gets the
-newest of everything, NumPy too, and has to have the compiled core; there the core's tests run.
+newest of everything, NumPy too, and has to have the compiled core; there the core's tests run. Packages that earlier
+generators made, with the C libraries that were built then, run there with the newest NumPy and with the oldest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests/runtime/core/test_fast_core.py", "tests/runtime/autograd/test_compiled_passes.py")
+FORMER = "tests/compat"
 OLDEST = (3, 11)
+OLDEST_NUMPY = {11: "numpy==2.0.*", 12: "numpy==2.0.*", 13: "numpy==2.1.*", 14: "numpy==2.3.*"}  # by the minor version
 ASKED = """
 import sys, numpy, opwright, opwright_codegen
 core = opwright.dispatch.core()
@@ -46,7 +49,7 @@ def _runs(command: str) -> bool:
     return subprocess.run([command, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
 
 
-def installed(command: str) -> tuple[bool, str]:
+def installed(command: str, oldest_numpy: str) -> tuple[bool, str]:
     """Install into an environment of this Python and try it; return whether all went well, and what was said.
 
     From a copy: setuptools writes `opwright.egg-info` into the folder, and two of them at once meet there.
@@ -56,11 +59,16 @@ def installed(command: str) -> tuple[bool, str]:
         shutil.copytree(
             ROOT, project, ignore=shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
         )
+        pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pytest: list[str | Path] = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         steps: list[list[str | Path]] = [
             [command, "-m", "venv", folder],
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", project, "pytest", "hypothesis"],
+            [*pip, project, "pytest", "hypothesis"],
             [python, "-c", ASKED],
-            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS],
+            [*pytest, *TESTS, FORMER],
+            [*pip, "--only-binary", "numpy", oldest_numpy],
+            [python, "-c", ASKED],
+            [*pytest, FORMER],
         ]
         said = ""
         for step in steps:
@@ -77,7 +85,8 @@ def main() -> int:
     """Try all of them, two at a time."""
     found = pythons()
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(installed, found.values()))
+        numpys = [OLDEST_NUMPY.get(minor, "numpy") for _, minor in found]
+        results = list(pool.map(installed, found.values(), numpys))
     for version, (is_well, said) in zip(found, results, strict=True):
         print(f"Python {version[0]}.{version[1]}: {'well' if is_well else 'FAILED'}\n{said}")
     return int(not found or not all(is_well for is_well, _ in results))

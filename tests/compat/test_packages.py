@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once  # both modes are tried
 HERE = Path(__file__).parent
 VERSIONS = ("4", "5", "6")
 IS_BUILT_FOR = (

@@ -32,8 +32,8 @@ __all__ = [
 ]
 
 JAX_HEADER: Final = "xla/ffi/api/c_api.h"
-# Of libraries: those of the limited API serve every Python; one without the GIL has none, and libraries of its own.
-SUFFIX: Final = ".abi3.so" if ".abi3.so" in EXTENSION_SUFFIXES else EXTENSION_SUFFIXES[0]
+# Of libraries: those of the limited API serve every Python; one without the GIL ("t") has its own.
+SUFFIX: Final = EXTENSION_SUFFIXES[0] if "t" in sys.abiflags else ".abi3.so"
 
 _NAMES = ("cc", "gcc", "clang")
 _INSTALL = "install gcc or clang (Debian: apt install gcc; macOS: xcode-select --install), or name one in CC"

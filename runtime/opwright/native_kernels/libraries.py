@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -20,8 +21,8 @@ from opwright_core.plans.plan import Plan
 
 __all__ = ["SUFFIX", "NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
 
-# Of the limited API, which a Python without the GIL does not have.
-SUFFIX: Final = ".abi3.so" if ".abi3.so" in EXTENSION_SUFFIXES else EXTENSION_SUFFIXES[0]
+# Of the limited API, which a Python without the GIL ("t") does not have.
+SUFFIX: Final = EXTENSION_SUFFIXES[0] if "t" in sys.abiflags else ".abi3.so"
 Numbers = Callable[[Sequence[Any]], tuple[Any, ...]]  # computes the numbers of an expression from its arguments
 
 
