@@ -25,11 +25,11 @@ struct SignatureKey {
                                             for a list; or None */
     Py_ssize_t results_count;            /* of the fields of that class */
     int is_of_arrays;
-    const ExchangeAPI *exchange;         /* of the arrays of KIND_EXCHANGED; NULL: there are none */
     int may_copy;                        /* whether the kernel may get lists that are made for a call */
     int64_t cached_keys;                  /* the keys looked up last … */
     PyObject *cached;                     /* … and the int that they are; NULL at first */
     int is_own_key;                      /* whether that was looked for among the table's */
+    const ExchangeAPI *exchange;         /* of the arrays of KIND_EXCHANGED; NULL: there are none */
 };
 
 /* Whether a kernel gets a copy of a value, where it is a default or given: a list of its own. */
@@ -405,7 +405,7 @@ static PyObject *given_back(const SignatureKey *signature, PyObject *const *args
 
 /* Call the kernel with arrays on the memory of those of another library. Returns what it returns, for that library; NULL
  * with `is_handled` 0 if Python has to take them. */
-static PyObject *call_exchanged(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
+__attribute__((noinline)) static PyObject *call_exchanged(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
     PyObject *taken[MOST_ARGUMENTS], *result = NULL;
     Py_ssize_t count = 0;
     while (count < signature->given) {
@@ -435,8 +435,9 @@ PyObject *signature_key_call(SignatureKey *signature, PyObject *const *args, int
         *is_handled = PyErr_Occurred() != NULL;
         return NULL;
     }
-    PyObject *result = signature->exchange != NULL ? call_exchanged(signature, kernel, args, is_handled)
-                                                   : named(signature, call_kernel(signature, kernel, args));
+    PyObject *result = __builtin_expect(signature->exchange == NULL, 1)
+                           ? named(signature, call_kernel(signature, kernel, args))
+                           : call_exchanged(signature, kernel, args, is_handled);
     Py_DECREF(kernel);
     return result;
 }
