@@ -70,7 +70,7 @@ def vmap_problem(name: str, values: Sequence[Any]) -> str | None:
         samples = [tensor.clone(), tensor * 0.5, tensor + 1]
 
         def one(given: torch.Tensor, place: int = place) -> Any:
-            return overload(*theirs[:place], given, *theirs[place + 1 :])
+            return _called(overload, [*theirs[:place], given, *theirs[place + 1 :]])
 
         wanted = [_several(one(each)) for each in samples]
         for dim in range(tensor.dim() + 1):
@@ -89,8 +89,8 @@ def fakes_agree(name: str, values: Sequence[Any]) -> bool:
     overload, theirs = overload_named(name.removeprefix("torch:")), [theirs_of(each) for each in values]
     try:
         with FakeTensorMode() as mode:
-            fake = _several(overload(*torch.utils._pytree.tree_map_only(torch.Tensor, mode.from_tensor, theirs)))
-        real = _several(overload(*theirs))
+            fake = _called(overload, torch.utils._pytree.tree_map_only(torch.Tensor, mode.from_tensor, theirs))
+        real = _called(overload, theirs)
         return [*map(_look, fake)] == [*map(_look, real)]
     except Exception:
         return False
@@ -98,6 +98,13 @@ def fakes_agree(name: str, values: Sequence[Any]) -> bool:
 
 def _look(tensor: torch.Tensor) -> Any:
     return tuple(tensor.shape), tensor.dtype, tensor.stride()
+
+
+def _called(overload: torch._ops.OpOverload, values: Sequence[Any]) -> Sequence[torch.Tensor]:
+    """Return the results of a call with all arguments in order."""
+    names = [each.name for each in overload._schema.arguments if each.kwarg_only]
+    count = len(values) - len(names)
+    return _several(overload(*values[:count], **dict(zip(names, values[count:], strict=True))))
 
 
 def _several(results: Any) -> Sequence[torch.Tensor]:
@@ -109,10 +116,10 @@ def autocast_problem(name: str, values: Sequence[Any]) -> str | None:
     overload, theirs = overload_named(name.removeprefix("torch:")), [theirs_of(each) for each in values]
     for dtype in (torch.bfloat16, torch.float16):
         with torch.no_grad(), torch.autocast("cpu", dtype):
-            real = _several(overload(*theirs))
+            real = _called(overload, theirs)
             with FakeTensorMode() as mode:
                 given = [mode.from_tensor(each) if isinstance(each, torch.Tensor) else each for each in theirs]
-                fake = _several(overload(*given))
+                fake = _called(overload, given)
         for one, other in zip(real, fake, strict=True):
             if one.dtype != other.dtype:
                 return f"in autocast to {dtype} the fake kernel says {other.dtype}, the operator returned {one.dtype}"

@@ -29,6 +29,7 @@ __all__ = ["Precision", "Values", "expected"]
 _CAUSES: Final = {
     "NaN": "nan-lost", "mixed": "infinity-or-zero", "large": "overflow", "tiny": "unstable-formula",
     "offset": "unstable-formula", "extremes": "integer-overflow", "one is 1": "broadcast-wrong", "long": "size-limit",
+    "half": "half-accumulation",
 }  # fmt: skip
 _FACTOR: Final = 10.0
 _MOST: Final = 1 << 20  # elements of a result
@@ -125,13 +126,10 @@ class Values(CaseProperty):
             text = _wrong(found, want, case, count)
             if text is not None and not (known.looks is not None and is_cancelled(found, want, case)):
                 cause, why = text
-                return Problem(cause or self._cause(case, found), f"{name} {why.format(known.said)}", shows(known))
+                return Problem(
+                    cause or _CAUSES.get(case.note, "wrong-values"), f"{name} {why.format(known.said)}", shows(known)
+                )
         return unlike(known, case, answer)
-
-    def _cause(self, case: Case, found: np.ndarray[Any, Any]) -> str:
-        if case.note == "half":
-            return "half-accumulation"
-        return _CAUSES.get(case.note, "wrong-values")
 
 
 def _results(subject: Subject, outputs: Any) -> Any:
@@ -323,9 +321,8 @@ def _several(subject: Subject, case: Case) -> list[tuple[str, np.ndarray[Any, An
     """Return the outputs of a call: where these are few numbers, those of calls with other values behind them."""
     found: list[tuple[str, np.ndarray[Any, Any]]] = subject.run(case).outputs
     for seed in range(1, 8) if all(array.size < 4 for _, array in found) else ():
-        other = case.converted(partial(_drawn_again, seed=100 * seed))
-        pairs = zip(found, subject.run(other).outputs, strict=False)
-        found = [(name, np.append(array, more)) for (name, array), (_, more) in pairs]
+        other = subject.run(case.converted(partial(_drawn_again, seed=100 * seed)))
+        found = [(name, np.append(one, two)) for (name, one), (_, two) in zip(found, other.outputs, strict=False)]
     return found
 
 
