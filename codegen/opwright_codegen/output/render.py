@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
@@ -83,14 +84,12 @@ def render(
     recordings, skipped, rules_found = _recorded(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
     modules = schema_modules(view, bindings, recordings, rules_found, found_families)
-    said = said_references(operators, namespace, kernels, used)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
     known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
-        *_of_package(view, modules, skipped, call_types),
-        (references.FILE, references.TEMPLATE, view, lambda: references.context(said)),
+        *chain(_of_references(view, operators, kernels, used), _of_package(view, modules, skipped, call_types)),
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
@@ -178,6 +177,14 @@ def _of_package(
     yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
     yield "register.py", register.TEMPLATE, view, lambda: register.context(modules, skipped)
+
+
+def _of_references(
+    view: NamespaceView, operators: OperatorSet, kernels: KernelModules, used: Sequence[UsedPackage]
+) -> Iterator[_File]:
+    """Yield the file that lists references."""
+    said = said_references(operators, view.namespace, kernels, used)
+    yield references.FILE, references.TEMPLATE, view, lambda: references.context(said)
 
 
 def _of_modules(
