@@ -112,7 +112,7 @@ def with_operators(folder: Path) -> Path:
         "import mylib.ops\n\ndef test_scale():\n    assert mylib.ops.scale\n", encoding="utf-8"
     )
     (folder / "ops.yaml").write_text(
-        "- func: fromfile::twice(Tensor self) -> Tensor\n  meta: pointwise(self)\n  dispatch:\n    CPU: self * 2\n",
+        "- func: fromfile::twice(Tensor self) -> Tensor\n  meta: pointwise(self)\n  dispatch:\n    CPU: self + self\n",
         encoding="utf-8",
     )
     (folder / "pyproject.toml").write_text(

@@ -11,6 +11,7 @@ from opwright.gate.properties.honesty import Finished, NothingHidden, Own, Unpat
 from opwright.gate.properties.layouts import Layouts
 from opwright.gate.properties.likeness import Likeness
 from opwright.gate.properties.memory_use import Memory
+from opwright.gate.properties.precision import Precision
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
@@ -18,7 +19,7 @@ from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
 from opwright.gate.properties.tangents import Derivatives
 from opwright.gate.properties.transforms import Autocast, Batches, Traced
-from opwright.gate.properties.values import Precision, Values, expected
+from opwright.gate.properties.values import Values, expected
 
 __all__ = ["PROPERTIES", "CaseProperty", "Problem", "Property", "expected"]
 
