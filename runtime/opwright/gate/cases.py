@@ -19,10 +19,10 @@ from opwright_core.tensors.tensor import wrap
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["LAYOUTS", "ROW_MAJOR", "WRITABLE", "Array", "Case", "drawn", "lay"]
+__all__ = ["LAYOUTS", "MOST", "ROW_MAJOR", "WRITABLE", "Array", "Case", "drawn", "lay"]
 
 ROW_MAJOR: Final = "row-major"
-_MOST: Final = 30_000  # elements of an array
+MOST: Final = 30_000  # elements of an array
 WRITABLE: Final = ("transposed", "sliced", "backwards", "offset 1", "offset 4", "misaligned")
 LAYOUTS: Final = (*WRITABLE, "expanded", "read-only")
 _FROM: Final = "from opwright.gate.memory import "
@@ -77,7 +77,7 @@ class Case:
         moved = self.converted(convert)
         return Case(tuple(_sizes_in(value, sizes) for value in moved.values), self.note)
 
-    def grown(self, sizes: Mapping[int, int], most: int = _MOST) -> Iterator[Case]:
+    def grown(self, sizes: Mapping[int, int], most: int = MOST) -> Iterator[Case]:
         """Yield the resized call, if none of its arrays has more elements than `most`."""
         lists = [value for value in self.values if isinstance(value, list) and all(type(each) is int for each in value)]
         shapes = [*(each.values.shape for each in self.arrays), *lists]

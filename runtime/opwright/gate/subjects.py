@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from opwright.autograd import no_grad
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
-from opwright.gate.cases import LAYOUTS, Case
+from opwright.gate.cases import LAYOUTS, MOST, Case
 from opwright.gate.meanings import reference_of
 from opwright.gate.references import Reference
 from opwright.gate.watching import note, note_again
@@ -97,6 +97,14 @@ class Subject:
         keys = (DispatchKey.Meta, DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd)
         return any(self.operator.registrations.get(key) for key in keys)
 
+    def grown(self, case: Case, sizes: Mapping[int, int], most: int = MOST) -> Iterator[Case]:
+        """Yield the resized call, if none of its arrays has more elements than `most`, nor its results many more."""
+        for found in case.grown(sizes, most):
+            fake = self.fake(found)
+            results = checking.results_of(self.operator, fake.result) if fake.error is None else []
+            if sum(each.tensor.numel() for each in results) <= _MOST_OF_RESULTS:
+                yield found
+
     def run(self, case: Case) -> Answer:
         """Return what one call gives, in new memory, with the same random numbers each time."""
         note(case)
@@ -149,6 +157,7 @@ class Subject:
 
 
 _MUTANT: Final = re.compile(r"^(mutants::m\d+)_\d+")
+_MOST_OF_RESULTS: Final = 1 << 18  # elements, where sizes are large
 _TORCH: Final = "torch:"
 _NO_META: Final = ("no fake impl registered", "no fake impl or Meta kernel", "'Meta' backend")
 

@@ -46,7 +46,7 @@ class GuardedArguments(CaseProperty):
             return
         for number in _SIZES:
             for size in first.sizes:
-                for grown in first.grown({size: number}):
+                for grown in subject.grown(first, {size: number}):
                     yield from _guarded(grown, samples)
         for number in range(1, len(first.arrays)):
             for short in _shortened(first, number):
@@ -170,7 +170,7 @@ class WholeResults(CaseProperty):
         if first is not None:
             for number in (1, 5, 67, 300):
                 for size in first.sizes:
-                    yield from first.grown({size: number})
+                    yield from subject.grown(first, {size: number})
             yield first.laid("transposed")
             yield from samples.special(first)
 

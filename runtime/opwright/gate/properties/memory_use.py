@@ -51,7 +51,7 @@ class Memory(Property):
                 why = f"{calls} calls with other numbers each time leave {grown[what]:,} {what}"
                 yield self.broken(subject, case, Problem("memory-grows", why))
                 return
-        for large in _large(case):
+        for large in _large(subject, case):
             size = sum(each.values.nbytes for each in large.arrays)
             grown, calls = _growth(subject, large, _LARGE_CALLS)
             if grown[_PAGES] > max(calls * size // 4, 1 << 20):
@@ -60,10 +60,10 @@ class Memory(Property):
                 return
 
 
-def _large(case: Case) -> Iterator[Case]:
+def _large(subject: Subject, case: Case) -> Iterator[Case]:
     for size in reversed(case.sizes):
         for number in (4096, 1024):
-            grown = list(case.grown({size: number}, 30_000))
+            grown = list(subject.grown(case, {size: number}, 30_000))
             if grown:
                 yield grown[0]
                 return
@@ -91,7 +91,9 @@ def _growth(subject: Subject, case: Case, calls: int) -> tuple[dict[str, int], i
 
     begin = time.perf_counter()
     run()
-    calls = max(min(calls, int(_SECONDS / (time.perf_counter() - begin + 1e-9))), _FEWEST)
+    calls = min(calls, int(_SECONDS / (time.perf_counter() - begin + 1e-9)))
+    if calls < _FEWEST:
+        return dict.fromkeys(_MEASURES, 0), 0
     rounds: list[dict[str, int]] = []
     while len(rounds) < 3 and not (len(rounds) > 1 and max(rounds[-1].values()) <= 0):
         gc.collect()

@@ -60,7 +60,7 @@ class Precision(Property):
 
     def _in_low(self, subject: Subject, wide: Case, dtype: Any, until: float) -> Iterator[Verdict]:
         for size in wide.sizes:
-            for grown in wide.grown({size: 4097}) if time.process_time() < until else ():
+            for grown in subject.grown(wide, {size: 4097}) if time.process_time() < until else ():
                 low = grown.converted(lambda a, p: _cast(drawn(a.values.shape, np.float64, p + 1), a, dtype))
                 high = low.converted(lambda a, _: _cast(a, a, float64))
                 found, wanted = subject.run(low), subject.run(high)

@@ -63,7 +63,9 @@ class Sizes(Property):
                     if text:
                         said.add(number)
                         why = f"{_LAWS[law.__name__]} at sizes of {small}, and not at {number}: {text}"
-                        yield self.broken(subject, next(first.grown({size: number}, _MOST)), Problem("size-limit", why))
+                        yield self.broken(
+                            subject, next(subject.grown(first, {size: number}, _MOST)), Problem("size-limit", why)
+                        )
         yield from self._refused(subject, first, until)
 
     def _refused(self, subject: Subject, first: Case, until: float) -> Iterator[Verdict]:
@@ -75,7 +77,7 @@ class Sizes(Property):
                     return
                 if number == 1:  # (positions may fit the sizes that were drawn)
                     continue
-                for case in first.grown({size: number}, _MOST):
+                for case in subject.grown(first, {size: number}, _MOST):
                     error = subject.refusal(case)
                     if error is None or says_what_is_demanded(error, subject.operator.signature.names):
                         continue
@@ -104,7 +106,7 @@ class _NoLawError(Exception):
 
 def _answer(law: Law, subject: Subject, first: Case, size: int, number: int) -> str | None:
     """Return how a law is broken at a size, "" where it holds, None where it says nothing."""
-    for case in first.grown({size: number}, _MOST):
+    for case in subject.grown(first, {size: number}, _MOST):
         try:
             return law(subject, case, number) or ""
         except _NoLawError:

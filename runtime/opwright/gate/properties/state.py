@@ -31,6 +31,7 @@ _REPEATS = 12
 _LARGE = 1 << 22  # bytes of results, which are not compared again and again
 _THREADS, _TIMES, _ROUNDS = 4, 25, 8
 _SECONDS = 0.03  # of rounds of calls in threads
+_SECONDS_OF_REPEATS = 0.1
 _UNUSED = (11, 19, 23, 29, 31)
 _LATER = Problem("counts-calls", "it gives something else after some calls")
 
@@ -58,11 +59,11 @@ class Deterministic(_OfValues, CaseProperty):
         yield from samples.some
         first = samples.first
         if first is not None:
-            yield from first.grown(dict.fromkeys(first.sizes, 37))
+            yield from subject.grown(first, dict.fromkeys(first.sizes, 37))
             yield first.converted(_cancelling)
             use_threads(4)
             for size in first.sizes:
-                for grown in first.grown({size: 2048}):
+                for grown in subject.grown(first, {size: 2048}):
                     yield grown
                     yield grown.converted(_cancelling)
 
@@ -79,7 +80,10 @@ class Deterministic(_OfValues, CaseProperty):
         wanted = subject.run(case)
         sizes = [array.nbytes for _, array in wanted.outputs]
         repeats = 0 if wanted.error is not None or sum(sizes) > _LARGE else _REPEATS
+        until = time.process_time() + _SECONDS_OF_REPEATS
         for number in range(repeats):
+            if number > 1 and time.process_time() > until:
+                break
             note(case)
             call = case.call(subject.operator)
             poison(0x5B, sizes)
@@ -120,7 +124,9 @@ class Stateless(_OfValues):
                 yield self.undecided(subject, samples.why_unstable, "not-comparable")
             return
         for base in samples.some[:1]:
-            case = next(base.grown(dict(zip(base.sizes, _UNUSED, strict=False))), base)  # sizes that no other has
+            case = next(
+                subject.grown(base, dict(zip(base.sizes, _UNUSED, strict=False))), base
+            )  # sizes that no other has
             case = base if subject.refusal_of_fake(case) is not None else case
             other = case.converted(_other_values)
             wanted_other = _first_answer(subject, other)
@@ -223,10 +229,10 @@ def _rewritten(subject: Subject, case: Case, arrays: list[np.ndarray[Any, Any]],
     return checking.Call(subject.operator, [convert(value) for value in case.values])
 
 
-def _long(case: Case) -> Iterator[Case]:
+def _long(subject: Subject, case: Case) -> Iterator[Case]:
     """Yield a call that lasts longer, if there is one: threads meet in it."""
     for size in reversed(case.sizes):
-        for grown in case.grown({size: 4096}):
+        for grown in subject.grown(case, {size: 4096}):
             yield grown
             return
 
@@ -301,7 +307,7 @@ class Threads(_OfValues):
         """Yield a verdict where a thread got something else."""
         if samples.first is None or samples.why_unstable:
             return
-        for case in (samples.first, *_long(samples.first)):
+        for case in (samples.first, *_long(subject, samples.first)):
             until = time.process_time() + _SECONDS
             for _ in range(_ROUNDS):
                 found = list(self._at_once(subject, case))

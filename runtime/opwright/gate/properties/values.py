@@ -93,12 +93,12 @@ class Values(CaseProperty):
             yield Case(case.values, "one is 1")
         for number in (1, 7, 8, 9, 127, 1025, 4097):
             for size in first.sizes:
-                for case in first.grown({size: number}):
+                for case in subject.grown(first, {size: number}):
                     yield Case(case.values, "long" if number > 64 else "")
         for low in (float16, bfloat16):
             if low in samples.floats:
                 for size in samples.floats[low].sizes:
-                    for case in samples.floats[low].grown({size: 4097}):
+                    for case in subject.grown(samples.floats[low], {size: 4097}):
                         yield case.converted(lambda a, _: Array(np.abs(a.values)), "half")
         for size in first.sizes:
             yield Case(first.resized({size: 0}).values, "empty")
