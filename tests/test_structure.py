@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -239,6 +240,12 @@ def test_the_readme_names_every_file(folder: str) -> None:
     files = [path for path in (ROOT / folder).iterdir() if not UNLISTED.match(path.name)]
     names = [path.stem if path.suffix in (".py", ".pyi") else path.name for path in files]
     assert [name for name in names if not re.search(rf"[`(]{re.escape(name)}[`./)]", readme)] == []
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """Pytest imports them by their names alone, all in one process."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def _is_marked(statement: ast.stmt, text: str) -> bool:

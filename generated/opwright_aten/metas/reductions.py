@@ -191,12 +191,12 @@ def std_mean_correction(self: Any, dim: list[int] | None, keepdim: bool) -> Any:
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Any, dim: int, dtype: DType | None) -> Any:
-    return rules.scan(self, dim, compute_dtype=dtype)
+    return rules.scan(self, dim, compute_dtype=dtype, accepts="integer floating complex")
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Any, dim: int, dtype: DType | None) -> Any:
-    return rules.scan(self, dim, compute_dtype=dtype)
+    return rules.scan(self, dim, compute_dtype=dtype, accepts="integer floating complex")
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)

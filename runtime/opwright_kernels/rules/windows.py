@@ -149,7 +149,7 @@ def adaptive_pool(
     self: Images, ndim: Spatial, output_size: Sequence[int], *, name: str, positions: bool = False
 ) -> Plan:
     """Plan as many windows of about equal size as asked for, over the last `ndim` dimensions."""
-    wanted = per_dimension("output_size", output_size, ndim) if name.startswith("_") else tuple(output_size)
+    wanted = tuple(output_size)
     if len(wanted) != ndim:
         raise RuntimeError(f"{name}(): output_size must be {ndim} ints, but got {list(output_size)}")
     check_image(self, ndim, name, any_channels="avg_pool2d" in name)
