@@ -57,6 +57,7 @@ rrelu_with_noise_functional = cuda_kernel(
     activations_kernels.rrelu_with_slopes,
     (-1, 0, 1, 2, 3, 4, 5),
     metas.rrelu_with_noise_functional,
+    operands=(0,),
     results=2,
 )
 

@@ -41,7 +41,7 @@ def _prelu_kernel(self: Any, weight: Any) -> Any:
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
 def rrelu_with_noise_functional(self: Any, noise: Any, lower: Any, upper: Any) -> Any:
-    plan0 = rules.rrelu(self, lower, upper, noise)
+    plan0 = rules.rrelu(self, lower, upper)
     plan1 = rules.like(noise)
     return plan0, plan1
 

@@ -95,7 +95,9 @@ def rrelu_with_slopes(
     generator: Generator | None,
 ) -> tuple[Array, Array]:
     """Return `leaky_relu` with a slope drawn anew for each element that is not positive, and the slopes, 1 elsewhere;
-    the mean slope, and the noise as it was, unless `training`."""
+    the mean slope, and the noise as it was, unless `training`. Raises RuntimeError for noise of another shape."""
+    if noise.shape != self.shape:
+        raise RuntimeError(f"rrelu: noise must be of shape {list(self.shape)}, got {list(noise.shape)}")
     low, high = _real(lower), _real(upper)
     if not training:
         return leaky_relu(xp, self, (low + high) / 2), noise

@@ -58,17 +58,12 @@ def hardtanh(self: Elementwise, min_val: complex, max_val: complex) -> Plan:
     return plan
 
 
-def rrelu(self: Any, lower: complex, upper: complex, noise: Any = None) -> Plan:
-    """Plan as `pointwise` does, for floats. Raises RuntimeError where the slopes' bounds are in the wrong order, and
-    where `noise`, which the slopes are written to, is of another shape."""
+def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
+    """Plan as `pointwise` does, for floats. Raises RuntimeError where the slopes' bounds are in the wrong order."""
     plan = pointwise(self, accepts="floating")
     if lower.real > upper.real:
         raise RuntimeError(f"rrelu: lower bound ({lower}) must not be greater than the upper one ({upper})")
-    if noise is None:
-        return plan
-    if not layouts.same_shape(noise.shape, self.shape):
-        raise RuntimeError(f"rrelu: noise must be of shape {list(self.shape)}, got {list(noise.shape)}")
-    return Plan(plan.spec, (self, noise))
+    return plan
 
 
 def glu(self: Along, dim: Dim) -> Plan:
