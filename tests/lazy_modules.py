@@ -7,9 +7,12 @@ import pkgutil
 
 import numpy as np
 
-__all__ = ["load_what_is_lazy"]
+__all__ = ["LEFT_OUT", "load_what_is_lazy"]
 
-LEFT_OUT = ("opwright.bindings", "opwright.__main__", "opwright.facade_stub", "opwright_aten.kernels_cuda")
+LEFT_OUT = (
+    "opwright.bindings", "opwright.gate.torch_references", "opwright.__main__", "opwright.facade_stub",
+    "opwright_aten.kernels_cuda",
+)  # fmt: skip
 
 
 def load_what_is_lazy() -> None:

@@ -18,7 +18,7 @@ REASONS = {
         "empty empty_like empty_permuted empty_strided new_empty new_empty_strided"
     ),
     "writes nothing where no element lies on the other side of the diagonal": "tril_ triu_",
-    "statistics are written and not declared to be, as in PyTorch": "instance_norm",
+    "statistics are written and not declared to be, as in PyTorch": "batch_norm instance_norm",
     "resized to what data tells, which a symbolic out argument does not follow": (
         "masked_select _unique2 unique_dim unique_consecutive unique_dim_consecutive"
     ),

@@ -45,6 +45,7 @@ give(
     True,
     out=some(2, 4, 7, 4),
 )
+give("convolution", some(2, 3, 7, 5), some(4, 3, 3, 2), some(4), *CONV)
 give("convolution.out", some(2, 3, 7, 5), some(4, 3, 3, 2), some(4), *CONV, out=some(2, 4, 7, 4))
 BACKWARD = (some(2, 4, 7, 4), some(2, 3, 7, 5), some(4, 3, 3, 2), [4], *CONV, [True, True, True])
 give("convolution_backward", *BACKWARD)

@@ -52,6 +52,8 @@ def real_of_spectrum(self: Along, dim: Dims, last_dim_size: int) -> Plan:
     *others, last = _given("_fft_c2r", self, dim)
     if not holds(last_dim_size >= 1):
         raise RuntimeError(f"_fft_c2r: expected at least one element, but got last_dim_size={last_dim_size}")
+    if not holds(self.shape[last] >= 1):
+        raise RuntimeError(f"_fft_c2r: dimension {last} must have at least one element, but the shape is {self.shape}")
     strides = element_strides(self)
     if others:
         strides = _transformed(self.shape, strides, _slowest_first(others, strides))

@@ -44,6 +44,7 @@ TAKEN = {"opwright.autocast": "opwright.amp"}
 PICKLES: dict[str, bytes] = pickle.loads((BEFORE / "pickles.bin").read_bytes())
 
 
+@pytest.mark.filterwarnings("ignore:test_former_names uses .* of opwright_core.abi:DeprecationWarning")
 @pytest.mark.parametrize("module", NAMES)
 def test_every_public_name_of_before_is_there(module: str) -> None:
     found = importlib.import_module(TAKEN.get(module, module))

@@ -16,8 +16,9 @@ from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
 from opwright.gate.properties.sizes import Sizes
-from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless, Threads
+from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless
 from opwright.gate.properties.tangents import Derivatives
+from opwright.gate.properties.threads import Threads
 from opwright.gate.properties.transforms import Autocast, Batches, Traced
 from opwright.gate.properties.values import Values, expected
 

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from opwright.autograd import no_grad
 from opwright.gate.cases import Array, Case, lay
 from opwright.gate.comparing import difference
 from opwright.gate.memory import poison, use_threads
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.samples import Samples, poisoned
 from opwright.gate.states import CAUSES, Snapshot, unusual
-from opwright.gate.subjects import Answer, Subject
+from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
 from opwright.gate.watching import note
 from opwright.testing import checking
 from opwright_core.tensors.tensor import wrap
 
-__all__ = ["Deterministic", "LeavesNothing", "Stateless", "Threads"]
+__all__ = ["LARGE", "Deterministic", "LeavesNothing", "OfValues", "Stateless", "other_values", "safe"]
 
 _REPEATS = 12
-_LARGE = 1 << 22  # bytes of results, which are not compared again and again
-_THREADS, _TIMES, _ROUNDS = 4, 25, 8
-_SECONDS = 0.03  # of rounds of calls in threads
-_SECONDS_OF_REPEATS = 0.1
+LARGE = 1 << 22  # bytes of results, which are not compared again and again
+_SECONDS = 0.1
 _UNUSED = (11, 19, 23, 29, 31)
 _LATER = Problem("counts-calls", "it gives something else after some calls")
 
 
-class _OfValues(Property):
+class OfValues(Property):
     """A question that compares values of calls: not asked of what draws random numbers."""
 
     def applies(self, subject: Subject) -> bool | str:
@@ -46,7 +41,7 @@ class _OfValues(Property):
         return "it draws random numbers" if subject.draws_random_numbers else True
 
 
-class Deterministic(_OfValues, CaseProperty):
+class Deterministic(OfValues, CaseProperty):
     """Results of one call, made many times, bit by bit."""
 
     name, title, group = "deterministic", "Gives the same bits each time", "determinism"
@@ -79,8 +74,8 @@ class Deterministic(_OfValues, CaseProperty):
         """Return what is another among twelve calls."""
         wanted = subject.run(case)
         sizes = [array.nbytes for _, array in wanted.outputs]
-        repeats = 0 if wanted.error is not None or sum(sizes) > _LARGE else _REPEATS
-        until = time.process_time() + _SECONDS_OF_REPEATS
+        repeats = 0 if wanted.error is not None or sum(sizes) > LARGE else _REPEATS
+        until = time.process_time() + _SECONDS
         for number in range(repeats):
             if number > 1 and time.process_time() > until:
                 break
@@ -105,7 +100,7 @@ def _cancelling(value: Array, _: int) -> Array:
         return Array(sign.astype(value.values.dtype))
 
 
-class Stateless(_OfValues):
+class Stateless(OfValues):
     """Calls between others, on the same memory with other values, and on other memory."""
 
     name, title, group = "without-memory", "Remembers nothing of other calls", "state"
@@ -128,7 +123,7 @@ class Stateless(_OfValues):
                 subject.grown(base, dict(zip(base.sizes, _UNUSED, strict=False))), base
             )  # sizes that no other has
             case = base if subject.refusal_of_fake(case) is not None else case
-            other = case.converted(_other_values)
+            other = case.converted(other_values)
             wanted_other = _first_answer(subject, other)
             answer = subject.run(case)
             if answer.error is not None:
@@ -164,18 +159,18 @@ class Stateless(_OfValues):
             text = None if found.error is not None else difference(found.outputs, wanted_other)
             if text is not None:
                 by = "shape" if _by_shape(subject, case, other, wanted_other) else "address"
-                answer = _safe(subject, case)
+                answer = safe(subject, case)
                 is_kept = answer is not None and difference(answer, wanted) is None  # (then nothing counts calls)
                 cause = f"cache-by-{by}" if is_kept else "counts-calls"
                 yield Problem(cause, f"with other values in the same memory {text}", _again())
-            fresh = _safe(subject, other)
+            fresh = safe(subject, other)
             text = None if fresh is None else difference(fresh, wanted_other)
             if text is not None:
                 yield Problem("cache-by-shape", f"after a call of the same shapes {text}", _again())
         for later in [*samples.more, *samples.some, case, other]:
             subject.run(later)
         for number in range(30):
-            outputs = _safe(subject, case)
+            outputs = safe(subject, case)
             if outputs is None:
                 yield Problem("counts-calls", f"it raises at call {number + 2} of the same arguments")
                 return
@@ -192,11 +187,11 @@ def _again() -> tuple[str, ...]:
 def _by_shape(subject: Subject, case: Case, other: Case, wanted: Any) -> bool:
     held, _ = _held(subject, case)  # (its memory is not used again)
     subject.run_call(held)
-    found = _safe(subject, other)
+    found = safe(subject, other)
     return found is not None and difference(found, wanted) is not None and bool(held.arguments)
 
 
-def _safe(subject: Subject, case: Case) -> Any:
+def safe(subject: Subject, case: Case) -> Any:
     answer = subject.run(case)
     return None if answer.error is not None else answer.outputs
 
@@ -229,15 +224,7 @@ def _rewritten(subject: Subject, case: Case, arrays: list[np.ndarray[Any, Any]],
     return checking.Call(subject.operator, [convert(value) for value in case.values])
 
 
-def _long(subject: Subject, case: Case) -> Iterator[Case]:
-    """Yield a call that lasts longer, if there is one: threads meet in it."""
-    for size in reversed(case.sizes):
-        for grown in subject.grown(case, {size: 4096}):
-            yield grown
-            return
-
-
-def _other_values(value: Array, _: int) -> Array:
+def other_values(value: Array, _: int) -> Array:
     array = value.values
     turned = array[..., ::-1] if array.ndim else array
     if array.dtype.kind in "fc":
@@ -285,71 +272,3 @@ def _bare(subject: Subject, case: Case) -> None:
     call = case.call(subject.operator)
     with contextlib.suppress(Exception):
         call()
-
-
-class Threads(_OfValues):
-    """Calls in several threads at once."""
-
-    name, title, group = "safe-in-threads", "Gives the same in threads", "determinism"
-    finds = "A buffer or a global that calls in several threads share."
-    example = (
-        "buffer = np.empty(9)\n"
-        "\n"
-        "\n"
-        "def kernel(x):\n"
-        "    buffer[: x.size] = x\n"
-        "    time.sleep(0)\n"
-        "    return buffer[: x.size] * 2"
-    )
-    mend = "Allocate what a call needs in the call."
-
-    def check(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
-        """Yield a verdict where a thread got something else."""
-        if samples.first is None or samples.why_unstable:
-            return
-        for case in (samples.first, *_long(subject, samples.first)):
-            until = time.process_time() + _SECONDS
-            for _ in range(_ROUNDS):
-                found = list(self._at_once(subject, case))
-                yield from found
-                if found or time.process_time() > until:
-                    break
-
-    def _at_once(self, subject: Subject, case: Case) -> Iterator[Verdict]:
-        cases = [case, case.converted(_other_values)]
-        wanted = [_safe(subject, each) for each in cases]
-        if any(each is None for each in wanted):
-            return
-        if sum(array.nbytes for outputs in wanted for _, array in outputs) > _LARGE:
-            return
-        calls = [[cases[number % 2].call(subject.operator) for _ in range(_TIMES)] for number in range(_THREADS)]
-        answers: list[list[Answer]] = [[] for _ in calls]
-        barrier = threading.Barrier(_THREADS)
-
-        def work(number: int) -> None:
-            with no_grad(), np.errstate(all="ignore"):
-                with contextlib.suppress(threading.BrokenBarrierError):
-                    barrier.wait()
-                for call in calls[number]:  # (nothing else, so that calls meet)
-                    try:
-                        answers[number].append(Answer(call, call(), None))
-                    except Exception as error:
-                        answers[number].append(Answer(call, None, error))
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            workers = [threading.Thread(target=work, args=(number,)) for number in range(_THREADS)]
-            begun = []
-            with contextlib.suppress(RuntimeError):  # "can't start new thread": those that wait for it end
-                for each in workers:
-                    each.start()
-                    begun.append(each)
-            if len(begun) < _THREADS:
-                barrier.abort()
-            for each in begun:
-                each.join()
-        pairs = [(answer, wanted[number % 2]) for number in range(_THREADS) for answer in answers[number]]
-        texts = ("it raises" if one.error is not None else difference(one.outputs, other) for one, other in pairs)
-        text = next((each for each in texts if each is not None), None)
-        if text is not None:
-            yield self.broken(subject, case, Problem("not-thread-safe", f"in four threads {text}"))
