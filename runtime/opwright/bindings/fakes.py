@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.backends.wrapped_numbers import takes_numbers
 from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import FakeTensorMode
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.arrays.layouts import contiguous_strides
+from opwright_core.arrays.sizes import is_number
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.call.signature import argument_error
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["fake"]
+__all__ = ["check_arrays", "fake"]
 
 
 def fake(shape: Sequence[int], dtype: Any, mode: FakeTensorMode) -> Tensor:
     """Return a tensor without data."""
     sizes = tuple(shape)
     return wrap_meta(meta_array(sizes, contiguous_strides(sizes), as_dtype(dtype), mode.place(Device("cpu"))))
+
+
+def check_arrays(operator: Operator, values: Sequence[Any]) -> None:
+    """Raise ArgumentError for a number or a list where an array is declared: a graph has arrays alone."""
+    for position, is_list, _, _ in operator.signature.tensors:
+        value = values[position]
+        is_wrong = isinstance(value, list | tuple) or (is_number(value) and not takes_numbers(operator, position))
+        if is_wrong and not is_list:
+            raise argument_error(operator, position, value)

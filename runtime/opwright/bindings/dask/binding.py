@@ -15,7 +15,7 @@ from opwright.bindings.dask.graphs import Cut, backward, blocks
 from opwright.bindings.dask.layouts import results, without_labels
 from opwright.bindings.dask.spans import Windows
 from opwright.bindings.dask.tasks import Call
-from opwright.bindings.fakes import fake
+from opwright.bindings.fakes import check_arrays, fake
 from opwright.fake.modes import FakeTensorMode
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
@@ -105,6 +105,7 @@ class Function:
             named = {name: fakes.get(id(value), value) for name, value in kwargs.items()}
             operator = self._packet.resolve(shown, named)
             values = list(operator.signature.bind(shown, named))
+            check_arrays(operator, values)
         overload = operator.name.partition("::")[2].partition(".")[2] or "default"
         family = self._overloads.get(overload)
         if family is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.bindings.fakes import fake
+from opwright.bindings.fakes import check_arrays, fake
 from opwright.bindings.jax.native import Kernel, Library, Loop, offer
 from opwright.bindings.jax.primitive import bind
 from opwright.bindings.jax.programs import Call, Slot, refuse_derivatives, tensors_of
@@ -126,6 +126,7 @@ class Function:
             message = "takes a number where an array was given; numbers are known while JAX traces"
             hint = "pass Python's, and name the argument in static_argnums of jax.jit"
             raise TypeError(f"{self._packet.name} {message}: {hint}") from None
+        check_arrays(operator, bound)
         overload = operator.name.partition("::")[2].partition(".")[2] or "default"
         if overload not in self.overloads:
             raise TypeError(f"{operator.name} is not given to JAX: the generated module says why")
