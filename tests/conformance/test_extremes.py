@@ -51,7 +51,6 @@ EXPECTED = Table(
         r"inf|1e[+]308|1180591620717411303424",
         "PyTorch's backward kernel takes other places than its own",
     ),
-    Known("grid_sampler_.d_backward", "values", "an interpolation mode that there is not is another one's"),
     Known("pow.Scalar|float_power.Scalar", "nan[+]infj", "NaN to the power of 0 is 1, as of real numbers"),
     Known("(special_)?polygamma", "values", "its order becomes a float in PyTorch, which knows not if it is odd"),
     Known("_?cdist.*", r"1e[+]308", "a power that underflows, in PyTorch's kernel, to another value"),
