@@ -160,7 +160,7 @@ def _parts(subject: Subject, case: Case, size: int, parts: Sequence[list[int]]) 
         raise _NoLawError
     for index in parts:
         part = _outputs(subject, _taken(case, size, index))
-        if part is None:
+        if part is None or len(part) != len(whole):
             raise _NoLawError
         wanted = [(name, np.take(array, index, each[0])) for (name, array), each in zip(whole, dims, strict=True)]
         if [array.shape for _, array in part] != [array.shape for _, array in wanted]:
@@ -218,7 +218,7 @@ def _same(subject: Subject, one: Case, other: Case) -> str | None:
     if any(each.values.dtype.kind == "b" for each in one.arrays):
         raise _NoLawError
     first, second = _outputs(subject, one), _outputs(subject, other)
-    if first is None or second is None:
+    if first is None or second is None or len(first) != len(second):
         raise _NoLawError
     pairs = [(a, b) for a, b in zip(second, first, strict=True) if a[1].dtype.kind in "fcV"]  # positions have ties
     if not pairs or any(a[1].shape != b[1].shape for a, b in pairs):
