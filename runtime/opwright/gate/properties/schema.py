@@ -19,6 +19,7 @@ from opwright.tags import Tag
 from opwright.testing import checking
 from opwright.view_layouts import share_memory
 from opwright_core.dispatch.package.declarations import REQUIRED
+from opwright_core.keys import DispatchKey
 
 __all__ = ["Aliases", "DeclaredWrites", "Defaults", "Writes", "differ"]
 
@@ -249,7 +250,7 @@ class Defaults(Property):
         defaults = [(place, each) for place, each in enumerate(signature.defaults) if each is not REQUIRED]
         for place, default in defaults if case is not None else ():
             case = case.with_value(place, default)  # type: ignore[union-attr]
-        for function in _functions(subject) if case is not None and defaults else ():
+        for function in _functions(subject, of_fakes=False) if case is not None and defaults else ():
             kinds = {each.kind for each in inspect.signature(function).parameters.values()}
             left_out, call = subject.run(case), case.call(subject.operator)  # type: ignore[arg-type, union-attr]
             if inspect.Parameter.VAR_POSITIONAL not in kinds or left_out.error is not None:
@@ -267,8 +268,8 @@ class Defaults(Property):
                 return
 
 
-def _functions(subject: Subject) -> Iterator[Any]:
-    """Yield the functions of Python that are registered, and what they stand for."""
+def _functions(subject: Subject, *, of_fakes: bool = True) -> Iterator[Any]:
+    """Yield the functions of Python that are registered, and what they stand for; those of fake kernels, too."""
     if subject.origin == "torch":
         from opwright.bindings.torch.judged_customs import function_behind
 
@@ -276,8 +277,8 @@ def _functions(subject: Subject) -> Iterator[Any]:
         if function is not None:
             yield function
         return
-    for registered in subject.operator.registrations.values():
-        for each in registered[-1:]:
+    for key, registered in subject.operator.registrations.items():
+        for each in registered[-1:] if of_fakes or key is not DispatchKey.Meta else ():
             kernel = each.kernel
             for _ in range(4):
                 if inspect.isfunction(kernel):
