@@ -248,12 +248,16 @@ class Defaults(Property):
         the defaults: a call leaves them out."""
         signature, case = subject.operator.signature, samples.first
         defaults = [(place, each) for place, each in enumerate(signature.defaults) if each is not REQUIRED]
-        for place, default in defaults if case is not None else ():
-            case = case.with_value(place, default)  # type: ignore[union-attr]
-        for function in _functions(subject, of_fakes=False) if case is not None and defaults else ():
+        if case is None or not defaults:
+            return
+        for place, default in defaults:
+            case = case.with_value(place, default)
+        for function in _functions(subject, of_fakes=False):
             kinds = {each.kind for each in inspect.signature(function).parameters.values()}
-            left_out, call = subject.run(case), case.call(subject.operator)  # type: ignore[arg-type, union-attr]
-            if inspect.Parameter.VAR_POSITIONAL not in kinds or left_out.error is not None:
+            if inspect.Parameter.VAR_POSITIONAL not in kinds:
+                continue
+            left_out, call = subject.run(case), case.call(subject.operator)
+            if left_out.error is not None:
                 continue
             count = signature.positional
             named = dict(zip(signature.names[count:], call.arguments[count:], strict=True))

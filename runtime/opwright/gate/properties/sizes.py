@@ -63,9 +63,8 @@ class Sizes(Property):
                     if text:
                         said.add(number)
                         why = f"{_LAWS[law.__name__]} at sizes of {small}, and not at {number}: {text}"
-                        yield self.broken(
-                            subject, next(subject.grown(first, {size: number}, _MOST)), Problem("size-limit", why)
-                        )
+                        case = next(subject.grown(first, {size: number}, _MOST))
+                        yield self.broken(subject, case, Problem("size-limit", why))
         yield from self._refused(subject, first, until)
 
     def _refused(self, subject: Subject, first: Case, until: float) -> Iterator[Verdict]:

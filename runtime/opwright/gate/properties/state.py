@@ -26,7 +26,7 @@ __all__ = ["LARGE", "Deterministic", "LeavesNothing", "OfValues", "Stateless", "
 
 _REPEATS = 12
 LARGE = 1 << 22  # bytes of results, which are not compared again and again
-_SECONDS = 0.1
+_SECONDS = 0.1  # of repeats of one call
 _UNUSED = (11, 19, 23, 29, 31)
 _LATER = Problem("counts-calls", "it gives something else after some calls")
 
@@ -119,9 +119,8 @@ class Stateless(OfValues):
                 yield self.undecided(subject, samples.why_unstable, "not-comparable")
             return
         for base in samples.some[:1]:
-            case = next(
-                subject.grown(base, dict(zip(base.sizes, _UNUSED, strict=False))), base
-            )  # sizes that no other has
+            unused = dict(zip(base.sizes, _UNUSED, strict=False))  # sizes that no other has
+            case = next(subject.grown(base, unused), base)
             case = base if subject.refusal_of_fake(case) is not None else case
             other = case.converted(other_values)
             wanted_other = _first_answer(subject, other)
