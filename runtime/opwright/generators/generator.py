@@ -246,8 +246,9 @@ def _restore(device: Device, state: Values) -> Generator:
 
 
 _CPU: Final = as_device("cpu")
+_OF_CPU: Final = ("cpu", None)
 _lock = RegistryLock()
-_generators: dict[Device, Generator] = {}  # made when first asked for: NumPy's own take 6 MB
+_generators: dict[tuple[str, int | None], Generator] = {}  # made when first asked for: NumPy's own take 6 MB
 _last_seed: int | None = None
 
 
@@ -255,9 +256,9 @@ def generator_of(device: object) -> Generator:
     """Return the default generator of a device, seeded as the last `manual_seed` said."""
     wanted = as_device(device)
     with _lock:
-        known = _generators.get(wanted)
+        known = _generators.get((wanted.type, wanted.index))
         if known is None:
-            known = _generators[wanted] = Generator(wanted)
+            known = _generators[wanted.type, wanted.index] = Generator(wanted)
             if _last_seed is not None:
                 known.manual_seed(_last_seed)
     return known
@@ -270,7 +271,7 @@ def source_for(array: Array, generator: Generator | None) -> Generator:
     """
     if generator is None:
         if type(array) is np.ndarray:
-            return _generators.get(_CPU) or generator_of(_CPU)
+            return _generators.get(_OF_CPU) or generator_of(_CPU)
         return generator_of(backend_of(array).device(array))
     kind = backend_of(array).name
     if generator.device.type != kind:

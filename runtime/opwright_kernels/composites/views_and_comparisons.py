@@ -239,5 +239,7 @@ def contiguous(self: Operand, memory_format: Any) -> Operand:
 def lies_in(self: Operand, memory_format: Any) -> bool:
     """Whether the elements lie in the order that a memory format says."""
     is_channels_last = getattr(memory_format, "name", "").startswith("channels_last")
+    if not is_channels_last and type(self.array) is np.ndarray:
+        return self.array.flags.c_contiguous
     in_order = layouts.is_channels_last if is_channels_last else layouts.is_contiguous
     return in_order(tuple(self.shape), _strides(self))
