@@ -7,6 +7,7 @@ Other devices have generators of their own that draw in the same way; kernels mo
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Iterable
 from types import TracebackType
@@ -208,11 +209,11 @@ class Generator:
         if self._next_normal is not None:
             cached, self._next_normal = self._next_normal, None
             return cached
-        first, second = self.uniform(2, float64)
-        radius = np.sqrt(-2.0 * np.log1p(-second))
-        angle = 2.0 * np.pi * first
-        self._next_normal = float(radius * np.sin(angle))
-        return float(radius * np.cos(angle))
+        first, second = self.uniform(2, float64).tolist()
+        radius = math.sqrt(-2.0 * math.log1p(-second))
+        angle = 2.0 * math.pi * first
+        self._next_normal = radius * math.sin(angle)
+        return radius * math.cos(angle)
 
     def integers(self, count: int, low: int, high: int) -> Values:
         """Draw integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
