@@ -188,7 +188,7 @@ def as_strided_scatter(
     """Return a copy of the tensor with `src` instead of what `as_strided` shows of its storage."""
     arrays = arrays_of(self, src) if storage_offset is None else None
     if arrays is not None:
-        found = _scattered(*arrays, size, stride)
+        found = _scattered(arrays[0], arrays[1], size, stride)
         if found is not None:
             return wrap(found)
     shape, strides, offset = self.shape, self.stride(), self.storage_offset()

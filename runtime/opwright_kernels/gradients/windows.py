@@ -220,9 +220,9 @@ def _matrix(
 
 
 @lru_cache(256)
-def _matrix_array(*call: Any) -> Any:
+def _matrix_array(along: Callable[..., Tensor], size: int, count: int, options: tuple[Any, ...], dtype: Any) -> Any:
     """Return the array of a matrix on the fast path. Nobody writes to it."""
-    return aten.contiguous(_matrix(*call, None)).array
+    return aten.contiguous(_matrix(along, size, count, options, dtype, None)).array
 
 
 def _repeated_gradient(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor | None:

@@ -268,7 +268,7 @@ def _log_ndtr(xp: ModuleType, x: Array) -> Array:
 
 
 @compiled
-@np.errstate(divide="ignore", invalid="ignore")
+@np.errstate(all="ignore")
 def erfinv(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return the inverse of erf: infinite at -1 and 1, NaN beyond, of which NumPy, which has no such function, warns of
     none."""

@@ -11,6 +11,7 @@ import numpy as np
 
 import opwright_kernels
 from opwright_core.core import fast
+from opwright_kernels.layers.alignments import alignment_losses
 from opwright_kernels.linalg.decompositions import lu_and_info
 
 Array = np.ndarray[Any, Any]
@@ -66,6 +67,25 @@ def _factored(A: Array) -> tuple[Array, Array]:
     return factors, pivots
 
 
+# Targets, lengths of inputs and of targets: a row each, and one behind the other.
+_ALIGNED = (
+    (np.array([[1, 2, 2], [3, 1, 0]]), [6, 5], [3, 2]),
+    (np.array([1, 2, 2, 3]), [6, 0], [3, 1]),
+    (np.array([[1], [2]]), [4, 6], [0, 0]),
+)
+
+
+def _aligned_back(log_probs: Array, targets: Array, input_lengths: list[int], target_lengths: list[int]) -> Any:
+    """Return a call of the gradient, with what the losses returned."""
+    given = (log_probs, targets, input_lengths, target_lengths)
+    losses, sums = alignment_losses.python(np, *given, 0, False)
+    return (np, np.ones_like(losses), *given, losses, sums, 0, True)
+
+
+def _chances(x: Callable[..., Array], *shape: int) -> Array:
+    return np.random.default_rng(0).random(shape).astype(x(1).dtype)
+
+
 # What is given to each kernel: `x()` is an operand.
 ELEMENTWISE: dict[str, list[Make]] = {
     **dict.fromkeys(("erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu", "mish"), _one()),
@@ -89,7 +109,11 @@ ELEMENTWISE: dict[str, list[Make]] = {
     "softplus": _one(1, 20) + _one(2.5, 10.0),
     "gelu": _one("none") + _one("tanh"),
     "nan_to_num": _one(None, None, None) + _one(1.5, np.inf, -3),
-    "lerp": _two(0.25) + _two(0.75) + _two(1) + _two(-3.0),
+    "lerp": _two(0.25) + _two(0.75) + _two(1) + _two(-3.0) + [lambda x: (np, x(), x(), x())],
+    "entr": _one(),
+    "heaviside": _two(),
+    "threshold": _one(0, 1) + _one(0.5, -2.5),
+    **dict.fromkeys(("hardshrink", "softshrink"), _one(0.5) + _one(0)),
     **dict.fromkeys(("xlogy", "fmod", "remainder"), _two()),
     "hardtanh": _one(-1.0, 1.0) + _one(0, 6) + _one(2, 1.5),
     "clamp": _one(0.2, 0.8) + _one(None, 0.5) + _one(-1, None) + _one(2, 1.5),
@@ -513,6 +537,28 @@ SHAPED: dict[str, list[Make]] = {
                 lambda A, upper=upper, unit=unit: (np, A / (8 * len(A)), A[..., :2, :], upper, False, unit), False
             ),
         )
+    ],
+    **{
+        name: [lambda x, pad=pad: (np, x(2, 3, 4, 5), pad) for pad in ([1, 2], [2, 0, -1, 3], [0, 1, 2, -2, 1, 1])]
+        for name in ("reflection_pad", "replication_pad")
+    },
+    "fractional_max_pool2d": [lambda x: (np, x(2, 3, 6, 7), [2, 3], [3, 2], _chances(x, 2, 3, 2))],
+    "fractional_max_pool3d": [lambda x: (np, x(2, 3, 6, 7, 5), [2, 3, 2], [3, 2, 1], _chances(x, 2, 3, 3))],
+    "mode": [lambda x, dim=dim: (np, np.round(x(4, 9, 3)), dim, dim == 1) for dim in (0, 1, -1)],
+    "avg_pool_gradient": [
+        lambda x, end=end: (x(2, 3, 3, 3), [2, 3, 6, 7], [2, 3], [2, 2], [1, 1], *end)
+        for end in ((True, None), (False, None), (False, 5))
+    ],
+    "alignment_losses": [lambda x, each=each: (np, -np.abs(x(6, 2, 4)), *each, 0, False) for each in _ALIGNED],
+    "alignment_gradients": [lambda x, each=each: _aligned_back(-np.abs(x(6, 2, 4)), *each) for each in _ALIGNED],
+    "multi_margin_loss": [
+        lambda x, p=p, reduction=reduction: (np, x(4, 3), np.array([0, 2, 1, 1]), p, 1.5, None, reduction)
+        for p in (1, 2)
+        for reduction in (0, 1, 2)
+    ],
+    "multilabel_margin_loss": [
+        lambda x, reduction=reduction: (np, x(2, 4), np.array([[3, 0, -1, 1], [-1, 2, 0, 3]]), reduction)
+        for reduction in (0, 1, 2)
     ],
     "max_pool_gradient": [lambda x: (x(2, 3, 4, 5), [2, 3, 8, 9], np.arange(120).reshape(2, 3, 4, 5) % 72, 2)],
 }
