@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import opwright
 from opwright_core.arrays.dtypes import int64
+from opwright_core.tensors.tensor import wrap
 from opwright_kernels.gradients.decompositions import distance_backward
 from opwright_kernels.gradients.forward import distance_forward
+from opwright_kernels.layers.bags import pairs_of
+from opwright_kernels.plain import arrays_of
 
 Tensor = Any
 aten: Any = opwright.ops.aten
@@ -139,6 +144,9 @@ def embedding_bag_forward(
 
 def _pairs(self: Tensor) -> tuple[Tensor, Tensor]:
     count = self.shape[0]
+    if arrays_of(self) is not None:
+        first, second = pairs_of(np, count)
+        return wrap(first), wrap(second)
     both = aten.triu_indices(count, count, 1, device=self.device)
     return aten.select(both, 0, 0), aten.select(both, 0, 1)
 

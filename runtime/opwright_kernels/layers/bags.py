@@ -74,7 +74,8 @@ def _maxima(xp: ModuleType, rows: Array, indices: Array, bag_of: Array, sizes: A
 
 
 @lru_cache(16)
-def _pairs(xp: ModuleType, count: int) -> tuple[Array, Array]:
+def pairs_of(xp: ModuleType, count: int) -> tuple[Array, Array]:
+    """Return the numbers of the first and the second row of each pair. Nobody writes to them."""
     found: tuple[Array, Array] = xp.triu_indices(count, 1)
     return found
 
@@ -83,5 +84,5 @@ def pair_distances(xp: ModuleType, self: Array, p: float) -> Array:
     """Return the p-norm of the difference of each pair of rows, the first row's pairs first."""
     if abs(p) > xp.finfo(self.dtype).max:  # infinite in this dtype; PyTorch does not look at the sign
         p = float("inf")
-    first, second = _pairs(xp, self.shape[0])
+    first, second = pairs_of(xp, self.shape[0])
     return row_norms(xp, self[first] - self[second], p).astype(self.dtype)
