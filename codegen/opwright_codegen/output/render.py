@@ -39,7 +39,18 @@ from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.native import jax as native_jax
 from opwright_codegen.targets.native import loops as native_loops
 from opwright_codegen.targets.native import shims as native_shims
-from opwright_codegen.targets.ops import batching, calls, custom_op, methods, references, register, stubs, typing, where
+from opwright_codegen.targets.ops import (
+    batching,
+    calls,
+    custom_op,
+    docs,
+    methods,
+    references,
+    register,
+    stubs,
+    typing,
+    where,
+)
 from opwright_codegen.targets.ops.schema_module import SchemaModule, schema_modules
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
@@ -172,6 +183,7 @@ def _of_package(
     yield f"{stubs.FOLDER}/__init__.pyi", typing.INDEX, view, lambda: typing.index_context(view)
     yield calls.FILE, calls.TEMPLATE, view, lambda: call_types().context()
     yield where.FILE, where.TEMPLATE, view, lambda: where.context(view)
+    yield docs.FILE, docs.TEMPLATE, view, lambda: docs.context(view)
     yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
     yield "register.py", register.TEMPLATE, view, lambda: register.context(modules, skipped)

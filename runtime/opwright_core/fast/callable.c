@@ -215,10 +215,18 @@ static PyObject *callable_class(PyObject *self, void *closure) {
     return Py_NewRef((PyObject *)&PyFunction_Type);
 }
 
-/* Return the function's docstring. */
+/* Return the function's docstring, or that of the operators that it is `of`. */
 PyObject *callable_doc(PyObject *self, void *closure) {
+    PyObject *function = ((Callable *)self)->function;
     (void)closure;
-    return PyObject_GetAttrString(((Callable *)self)->function, "__doc__");
+    PyObject *doc = PyObject_GetAttrString(function, "__doc__");
+    PyObject *operators = doc == Py_None ? PyObject_GetAttrString(function, "of") : NULL;
+    if (operators != NULL)
+        Py_SETREF(doc, PyObject_GetAttrString(operators, "__doc__"));
+    else if (doc != NULL)
+        PyErr_Clear();
+    Py_XDECREF(operators);
+    return doc;
 }
 
 /* Return the name of the function's module. */
