@@ -51,6 +51,7 @@ static int execute(PyObject *module) {
         add_type(module, "NodeBase", make_node_base(module)) < 0 ||
         add_type(module, "SizeBase", make_size_base(module)) < 0 ||
         add_type(module, "Caller", make_caller_type(module)) < 0 ||
+        add_type(module, "OperatorBase", make_operator_base(module)) < 0 ||
         add_type(module, "WritingPlan", make_writing_type(module)) < 0 ||
         add_type(module, "ViewSpec", make_view_spec_type(module)) < 0 ||
         add_type(module, "Gradients", make_gradients_type(module)) < 0) {
