@@ -300,6 +300,26 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* Compute by a loop over dense arrays alike, into the first, which nobody else has. Returns 1; 0 where nothing was
+ * written, since the loop takes or gives other arrays. Floating-point errors are not told of, since an operand is gone. */
+int loops_run_into(const Loops *loops, const Operand *operands) {
+    Call call;
+    for (int i = 1; i < loops->operands; i++) {
+        if (operands[i].array == NULL || !are_alike((PyArrayObject *)operands[i].array, (PyArrayObject *)operands[0].array)) {
+            return 0;
+        }
+    }
+    if (!prepare(loops, operands, &call) || loops->results[call.type] != call.type) {
+        return 0;
+    }
+    call.data[loops->operands] = call.data[0];
+    call.steps[loops->operands] = call.steps[0];
+    if (!run(loops, &call, PyArray_MultiplyList(call.shape, call.ndim))) {
+        feclearexcept(FP_ERRORS);
+    }
+    return 1;
+}
+
 /* What is computed in float32 for half or bfloat16, a block at a time that stays in the cache. */
 typedef struct {
     const Loops *loops;

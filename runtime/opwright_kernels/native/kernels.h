@@ -21,6 +21,9 @@ KERNEL_TABLES(DECLARED)
 int products_ready(void);
 PyObject *product_of_arrays(PyObject *first, PyObject *second);
 
+/* copy_turned.c */
+void copy_turned(const float *from, float *to, npy_intp rows, npy_intp columns);
+
 /* reductions.c */
 PyObject *sum_over_first(PyObject *object, int kept);
 
