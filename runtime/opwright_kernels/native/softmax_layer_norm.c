@@ -24,6 +24,11 @@ typedef struct {
     double eps;
 } NormJob;
 
+/* Return how many strips of BESIDE rows beside each other there are, the last of fewer; rows of neighbours are one each. */
+static npy_intp strips_of(npy_intp inner) {
+    return (inner + BESIDE - 1) / BESIDE;
+}
+
 FUSED
 
 #define REAL float
@@ -62,7 +67,8 @@ static PyObject *handle_softmax(const CompiledKernel *kernel, const KernelCall *
             job.outer *= i < axis ? shape[i] : 1;
             job.inner *= i > axis ? shape[i] : 1;
         }
-        do_work(PyArray_TYPE(self) == NPY_DOUBLE ? softmax_f64 : softmax_f32, &job, count_of(self));
+        do_ranges(PyArray_TYPE(self) == NPY_DOUBLE ? softmax_f64 : softmax_f32, &job, job.outer * strips_of(job.inner),
+                  count_of(self));
     }
     Py_DECREF(self);
     return (PyObject *)result;
@@ -99,7 +105,7 @@ static PyObject *normalized(Array *self, PyObject *weights, PyObject *biases, np
         job->to = PyArray_BYTES(result);
         job->mean = PyArray_BYTES(mean);
         job->rstd = PyArray_BYTES(rstd);
-        do_work(type == NPY_DOUBLE ? normalize_rows_f64 : normalize_rows_f32, job, job->rows * job->count);
+        do_ranges(type == NPY_DOUBLE ? normalize_rows_f64 : normalize_rows_f32, job, job->rows, job->rows * job->count);
         results = PyTuple_Pack(3, result, mean, rstd);
     }
     Py_XDECREF(weight);
