@@ -97,6 +97,12 @@ static PyObject *set_num_threads(PyObject *module, PyObject *count) {
     Py_RETURN_NONE;
 }
 
+/* count_splits(). Returns a new int. */
+static PyObject *count_splits(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(count_of_regions());
+}
+
 static PyMethodDef methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
      "Take what the core goes by, each by its name."},
@@ -115,6 +121,7 @@ static PyMethodDef methods[] = {
     {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},
     {"track_nodes", track_nodes, METH_NOARGS, "Show the garbage collector all nodes that there are."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "Return over how many threads long loops are split."},
+    {"count_splits", count_splits, METH_NOARGS, "Return how many loops were split over threads."},
     {"set_num_threads", set_num_threads, METH_O, "Have long loops be split over that many threads."},
     {"next_sequence", next_sequence, METH_NOARGS, "Return the next number of a node."},
     {NULL, NULL, 0, NULL},

@@ -46,6 +46,7 @@ static struct {
     int inside;      /* how many have, and not left */
     int started;     /* how many workers there are */
     int is_ending;   /* whether they have to end */
+    long regions;    /* how many were opened */
     pthread_t workers[MOST_WORKERS];
     atomic_int threads; /* what loops are split over, with the one who calls */
     atomic_flag is_busy; /* whether somebody has a region */
@@ -122,6 +123,7 @@ static void run_region(Region *region, int most) {
     pthread_mutex_lock(&pool.lock);
     const int workers = start_workers(most < MOST_WORKERS ? most : MOST_WORKERS);
     pool.region = region;
+    pool.regions++;
     pool.vacant = workers < most ? workers : most;
     for (int i = 0; i < pool.vacant; i++) {
         pthread_cond_signal(&pool.opened);
@@ -152,6 +154,14 @@ void run_ranges(RangeWork work, void *job, int64_t count, int64_t grain) {
     run_region(&region, others < threads - 1 ? (int)others : threads - 1);
     atomic_flag_clear_explicit(&pool.is_busy, memory_order_release);
     feraiseexcept(atomic_load_explicit(&region.errors, memory_order_relaxed));
+}
+
+/* Return how many loops were split. */
+long count_of_regions(void) {
+    pthread_mutex_lock(&pool.lock);
+    const long found = pool.regions;
+    pthread_mutex_unlock(&pool.lock);
+    return found;
 }
 
 /* Before a fork: end the workers, unless a loop runs, so that what is forked has one thread. */

@@ -11,6 +11,7 @@ typedef void (*RangeWork)(void *job, int64_t from, int64_t to);
 
 void run_ranges(RangeWork work, void *job, int64_t count, int64_t grain);
 void threads_ready(void);
+long count_of_regions(void);
 int opwright_get_num_threads(void);
 void opwright_set_num_threads(int threads);
 

@@ -7,7 +7,6 @@
 typedef struct {
     const LongRows *rows;
     PartKind kind;
-    npy_intp pieces; /* of each row */
     const double *by;
     double *parts;
 } PartsJob;
@@ -45,8 +44,8 @@ static double joined(PartKind kind, int type, double before, double part) {
 /* Write what each row gives, in the threads of the pool where there is work for several; `by` is subtracted from the
  * elements of a row, NULL is 0. Returns 0 without an exception if memory ran out. */
 int reduce_parts(const LongRows *rows, PartKind kind, const double *by, double *found) {
-    const npy_intp pieces = (rows->count + LONG_ROW - 1) / LONG_ROW;
-    PartsJob job = {rows, kind, pieces, by, PyMem_New(double, (size_t)(rows->rows * pieces))};
+    const npy_intp pieces = pieces_of(rows->count);
+    PartsJob job = {rows, kind, by, PyMem_New(double, (size_t)(rows->rows * pieces))};
     if (job.parts == NULL) {
         return 0;
     }

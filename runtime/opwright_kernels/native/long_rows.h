@@ -20,6 +20,23 @@ typedef struct {
     npy_intp rows, count;
 } LongRows;
 
+/* A piece: the number of its row, the first element, counted from the first of all rows, how many it has. */
+typedef struct {
+    npy_intp row, start, count;
+} Piece;
+
+/* Return how many pieces a row has. */
+static inline npy_intp pieces_of(npy_intp count) {
+    return (count + LONG_ROW - 1) / LONG_ROW;
+}
+
+/* Return the piece of a number, of all rows' pieces one behind the other. */
+static inline Piece piece_of(const LongRows *rows, npy_intp at) {
+    const npy_intp pieces = pieces_of(rows->count), row = at / pieces, start = at % pieces * LONG_ROW;
+    const npy_intp left = rows->count - start;
+    return (Piece){row, row * rows->count + start, left < LONG_ROW ? left : LONG_ROW};
+}
+
 /* long_rows.c */
 int reduce_parts(const LongRows *rows, PartKind kind, const double *by, double *found);
 double log_of(int type, double value);

@@ -36,9 +36,8 @@ ELEMENT double OF(part)(PartKind kind, const REAL *x, npy_intp count, REAL by) {
 CLONES static void OF(parts)(void *given, int64_t from, int64_t to) {
     const PartsJob *job = given;
     for (npy_intp at = from; at < to; at++) {
-        const npy_intp row = at / job->pieces, start = at % job->pieces * LONG_ROW, left = job->rows->count - start;
-        const REAL *x = (const REAL *)job->rows->from + row * job->rows->count + start;
-        const REAL by = job->by == NULL ? 0 : (REAL)job->by[row];
-        job->parts[at] = OF(part)(job->kind, x, left < LONG_ROW ? left : LONG_ROW, by);
+        const Piece piece = piece_of(job->rows, at);
+        const REAL by = job->by == NULL ? 0 : (REAL)job->by[piece.row];
+        job->parts[at] = OF(part)(job->kind, (const REAL *)job->rows->from + piece.start, piece.count, by);
     }
 }

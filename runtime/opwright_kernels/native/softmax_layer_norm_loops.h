@@ -85,6 +85,48 @@ static void OF(softmax)(void *given, int64_t from, int64_t to) {
     }
 }
 
+/* One step of softmax or log_softmax over some pieces of long rows: `most` and `total` have a number for each row. */
+
+/* Write exp(x - most). Needs no GIL, as the others. */
+CLONES static void OF(powers_of_pieces)(void *given, int64_t from, int64_t to) {
+    const LongSoftmaxJob *job = given;
+    for (npy_intp at = from; at < to; at++) {
+        const Piece piece = piece_of(&job->rows, at);
+        const REAL *x = (const REAL *)job->rows.from + piece.start, most = (REAL)job->most[piece.row];
+        REAL *out = (REAL *)job->to + piece.start;
+        EACH_ALONE for (npy_intp i = 0; i < piece.count; i++) {
+            out[i] = OF(exp)(x[i] - most);
+        }
+    }
+}
+
+/* Divide what was written by the total. */
+CLONES static void OF(shares_of_pieces)(void *given, int64_t from, int64_t to) {
+    const LongSoftmaxJob *job = given;
+    for (npy_intp at = from; at < to; at++) {
+        const Piece piece = piece_of(&job->rows, at);
+        const REAL total = (REAL)job->total[piece.row];
+        REAL *out = (REAL *)job->to + piece.start;
+        EACH_ALONE for (npy_intp i = 0; i < piece.count; i++) {
+            out[i] /= total;
+        }
+    }
+}
+
+/* Write x - most - total. */
+CLONES static void OF(logs_of_pieces)(void *given, int64_t from, int64_t to) {
+    const LongSoftmaxJob *job = given;
+    for (npy_intp at = from; at < to; at++) {
+        const Piece piece = piece_of(&job->rows, at);
+        const REAL *x = (const REAL *)job->rows.from + piece.start, most = (REAL)job->most[piece.row];
+        const REAL total = (REAL)job->total[piece.row];
+        REAL *out = (REAL *)job->to + piece.start;
+        EACH_ALONE for (npy_intp i = 0; i < piece.count; i++) {
+            out[i] = (x[i] - most) - total;
+        }
+    }
+}
+
 /* Write (x - mean) * rstd * weight + bias for one row; weight, bias or both may be NULL. */
 ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const REAL *weight, const REAL *bias, npy_intp count) {
     if (weight != NULL && bias != NULL) {

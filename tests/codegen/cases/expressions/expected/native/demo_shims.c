@@ -24,7 +24,7 @@
 #define PyList_GetItemRef(list, at) Py_XNewRef(PyList_GetItem(list, at))
 #endif
 
-static const struct opwright_runtime *runtime; /* NULL: there is no core, or one of other functions */
+static struct opwright_runtime runtime; /* NULLs: there is no core, or one that has less, or other functions */
 
 static PyObject *take_runtime(PyObject *module, PyObject *capsule)
 {
@@ -32,14 +32,23 @@ static PyObject *take_runtime(PyObject *module, PyObject *capsule)
     const struct opwright_runtime *const given = PyCapsule_GetPointer(capsule, RUNTIME_NAME);
     if (!given)
         return NULL;
-    if (given->version == RUNTIME_VERSION && given->size >= sizeof(*given))
-        runtime = given;
+    if (given->version == RUNTIME_VERSION)
+        memcpy(&runtime, given, given->size < sizeof(runtime) ? given->size : sizeof(runtime));
     return Py_NewRef(Py_None);
 }
 
 HELPER PyObject *new_array(int type, int dims, npy_intp *shape)
 {
-    return runtime ? runtime->new_array(type, dims, shape) : PyArray_SimpleNew(dims, shape, type);
+    return runtime.new_array ? runtime.new_array(type, dims, shape) : PyArray_SimpleNew(dims, shape, type);
+}
+
+/* Have `work` compute `count` units of a job, in several threads where that is worth it. */
+HELPER void run_ranges(void (*work)(void *job, int64_t from, int64_t to), void *job, int64_t count, int64_t grain)
+{
+    if (runtime.run_ranges)
+        runtime.run_ranges(work, job, count, grain);
+    else
+        work(job, 0, count);
 }
 
 /* Why a kernel failed: what the thread of its call said, or else what any other of its threads said last. */
