@@ -381,6 +381,27 @@ HELPER void raise_status(const char *name, int status)
     }
 }
 
+/* Have `work` compute all units of a call of so many elements: ranges of it in several threads, if it is long. */
+HELPER void run_units(void (*work)(void *job, int64_t from, int64_t to), void *job, int64_t units, int64_t size)
+{
+    if (size < LARGE) {
+        work(job, 0, units);
+        return;
+    }
+    const double grain = (double)units / (double)size * LARGE;
+    PyThreadState *const thread = PyEval_SaveThread();
+    run_ranges(work, job, units, grain < 1 ? 1 : (int64_t)grain);
+    PyEval_RestoreThread(thread);
+}
+
+/* Keep the number of an error, of those of several threads the first. */
+HELPER void note_status(int *status, int found)
+{
+    int none = 0;
+    if (found)
+        __atomic_compare_exchange_n(status, &none, found, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 /* The result of a call, or the exception of one that failed. */
 HELPER PyObject *finished(const char *name, int status, PyObject *result)
 {
@@ -899,7 +920,7 @@ static PyMethodDef methods[] = {
 static int set_up(PyObject *module)
 {
     import_array1(-1);
-    return PyModule_AddStringConstant(module, "DIGEST", "c579407d34d86a86");
+    return PyModule_AddStringConstant(module, "DIGEST", "471d7ddd1ada806b");
 }
 
 static PyModuleDef_Slot slots[] = {
