@@ -10,10 +10,10 @@ from typing import Any
 
 import kernel_calls
 import numpy as np
-import opwright_aten
 import pytest
 
 import opwright
+import opwright_aten
 from opwright.nn import functional
 from opwright_core.core import fast
 
@@ -210,4 +210,3 @@ def test_threads_of_python_do_not_multiply_those_of_the_pool() -> None:
     for each in running:
         each.join()
     assert not wrong
-

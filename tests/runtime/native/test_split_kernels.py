@@ -6,7 +6,6 @@ import importlib
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,7 +125,9 @@ def test_expressions(ops: Any) -> None:
     assert np.allclose(same_bits(lambda: ops.fused(X, X[0], out=out)), np.maximum((X - X[0]) * 2, 0) + X)
     wide = X.reshape(2, -1)[:, ::2]
     assert np.allclose(same_bits(lambda: ops.fused(wide, wide * 2)), np.maximum(-wide * 2, 0) + wide)
-    same_bits(lambda: opwright.ops.split_demo.fused(opwright.from_numpy(X).to(opwright.bfloat16), 0.5 * opwright.ones(130)))
+    same_bits(
+        lambda: opwright.ops.split_demo.fused(opwright.from_numpy(X).to(opwright.bfloat16), 0.5 * opwright.ones(130))
+    )
 
 
 def test_an_element_that_is_refused_anywhere_is_refused(ops: Any) -> None:

@@ -230,7 +230,9 @@ class _ShimWriter:
                     yield f"size = more_of(size, {array.name});"
         if self._native.is_parallel:
             first = self._outs[0] if self._outs else self._shaped
-            units = "size" if self._native.convention == "elementwise" else f"ndim{first.place} ? shape{first.place}[0] : 1"
+            units = (
+                "size" if self._native.convention == "elementwise" else f"ndim{first.place} ? shape{first.place}[0] : 1"
+            )
             values = ["0", *(name for _, name in self._kept())]
             yield f"struct range_{self._native.name} call = {{{', '.join(values)}}};"
             yield f"const int64_t units = {units};"
@@ -247,7 +249,9 @@ class _ShimWriter:
         """Return what the template shows of a kernel that is called on ranges: what a call keeps for its threads, and
         what each does."""
         kept = self._kept()
-        found = [f"{f'{kind}const ' if kind.endswith('*') else f'const {kind}'}{name} = call->{name};" for kind, name in kept]
+        found = [
+            f"{f'{kind}const ' if kind.endswith('*') else f'const {kind}'}{name} = call->{name};" for kind, name in kept
+        ]
         found += ["(void)args;", "int status = 0;", *self._choice()]
         return {"fields": [f"{kind}{name};" for kind, name in kept], "statements": found}
 
