@@ -10,7 +10,10 @@
 #include "node.h"
 #include "tensor.h"
 #include "fast_path.h"
+#include "threads.h"
 #include "write_plan.h"
+
+#include <limits.h>
 
 /* The types of callables; those of which there are most instances last, where they are found first. */
 static CallableType *const callable_types[] = {
@@ -44,6 +47,7 @@ static int execute(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
+    threads_ready();
     if (interned_ready() < 0 || compiled_ready() < 0) {
         return -1;
     }
@@ -77,6 +81,29 @@ static int execute(PyObject *module) {
     return PyModule_AddIntConstant(module, "VERSION", CORE_VERSION);
 }
 
+/* get_num_threads(). Returns a new int. */
+static PyObject *get_num_threads(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(opwright_get_num_threads());
+}
+
+/* set_num_threads(count). Returns None; NULL with an exception for what is no int from 1 on. */
+static PyObject *set_num_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    const long threads = PyLong_AsLong(count);
+    if (threads == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    opwright_set_num_threads(threads > INT_MAX ? INT_MAX : (int)threads);
+    Py_RETURN_NONE;
+}
+
+/* count_splits(). Returns a new int. */
+static PyObject *count_splits(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(count_of_regions());
+}
+
 static PyMethodDef methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
      "Take what the core goes by, each by its name."},
@@ -94,6 +121,9 @@ static PyMethodDef methods[] = {
     {"adopt_node", adopt_node, METH_O, "Take a new class of nodes, whose instances are then made in C."},
     {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},
     {"track_nodes", track_nodes, METH_NOARGS, "Show the garbage collector all nodes that there are."},
+    {"get_num_threads", get_num_threads, METH_NOARGS, "Return over how many threads long loops are split."},
+    {"count_splits", count_splits, METH_NOARGS, "Return how many loops were split over threads."},
+    {"set_num_threads", set_num_threads, METH_O, "Have long loops be split over that many threads."},
     {"next_sequence", next_sequence, METH_NOARGS, "Return the next number of a node."},
     {NULL, NULL, 0, NULL},
 };

@@ -31,5 +31,6 @@ PyObject *sum_over_first(PyObject *object, int kept);
 PyObject *array_new(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 int fast_path_arrays(PyObject *const *tensors, Py_ssize_t count, PyObject *indices, PyObject **arrays);
 PyObject *wrap(PyObject *module, PyObject *array);
+void run_ranges(RangeWork work, void *job, int64_t count, int64_t grain);
 
 #endif
