@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from opwright.cuda_kernels.loops import CudaLoop
     from opwright.cuda_kernels.sources import CudaSource
     from opwright.cuda_kernels.writers import CudaHostWriter, CudaWriter
+    from opwright.elsewhere.numba_kernels import NumbaArrays, NumbaFunction
+    from opwright.elsewhere.triton_kernels import TritonKernel, TritonWriter
+    from opwright.elsewhere.tvm_kernels import TvmFunction
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
@@ -51,8 +54,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Along", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter", "Edge",
-    "Elementwise", "Everything", "Family", "Folded", "Generator", "LaunchRule", "Leading", "NativeLibrary", "Product",
-    "Recorded", "RecordedSeveral", "Reducing", "SymBool", "SymFloat", "SymInt", "adjoint_of", "array_module",
+    "Elementwise", "Everything", "Family", "Folded", "Generator", "LaunchRule", "Leading", "NativeLibrary", "NumbaArrays",
+    "NumbaFunction", "Product",
+    "Recorded", "RecordedSeveral", "Reducing", "SymBool", "SymFloat", "SymInt", "TritonKernel", "TritonWriter",
+    "TvmFunction", "adjoint_of", "array_module",
     "as_tuple", "autocast_wrapper", "conjugate_of", "copy_written", "cuda_kernel", "expanded", "fake", "fake_kernel",
     "gradients_of", "inplace_recorder", "install_methods", "kept_argument", "kept_counts", "kept_numel",
     "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "native_kernel", "new_fake",
@@ -85,6 +90,9 @@ _CURRENT: Final = {
     "opwright.cuda_kernels.loops": ("CudaLoop",),
     "opwright.cuda_kernels.sources": ("CudaSource",),
     "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
+    "opwright.elsewhere.numba_kernels": ("NumbaArrays", "NumbaFunction"),
+    "opwright.elsewhere.triton_kernels": ("TritonKernel", "TritonWriter"),
+    "opwright.elsewhere.tvm_kernels": ("TvmFunction",),
     "opwright.fake": ("array_module",),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),

@@ -34,6 +34,7 @@ from opwright_codegen.targets.cuda import sources as cuda_sources
 from opwright_codegen.targets.gradients import autograd, forward
 from opwright_codegen.targets.kernels import autocast, backend, composites, cpu, cuda, fakes, meta_formula, metas
 from opwright_codegen.targets.native import c as native_c
+from opwright_codegen.targets.native import elsewhere as native_elsewhere
 from opwright_codegen.targets.native import header as native_header
 from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.native import jax as native_jax
@@ -219,11 +220,12 @@ def _of_modules(
 def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the files of a package that has C kernels or expressions."""
     kernels, loops = native_c.c_kernels(bindings), native_loops.loop_kernels(bindings)
+    others = native_elsewhere.elsewhere_lines(bindings)
     on_device = [*cuda_c.cuda_functions(bindings), *cuda_loops.cuda_loops(bindings)]
     header, shims = native_header.file(namespace), native_shims.file(namespace)
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
     yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, loops, namespace)
-    yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, loops, namespace)
+    yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, loops, others, namespace)
     yield (
         native_index.IGNORED,
         native_index.IGNORED_TEMPLATE,
@@ -248,6 +250,7 @@ def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
 def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the files of a package that has CUDA kernels or expressions."""
     kernels, loops = cuda_c.cuda_functions(bindings), cuda_loops.cuda_loops(bindings)
+    others = native_elsewhere.triton_lines(bindings)
     yield (
         cuda_sources.header_file(namespace),
         cuda_sources.HEADER_TEMPLATE,
@@ -258,7 +261,7 @@ def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -
         yield name, cuda_sources.TEMPLATE, view, partial(cuda_sources.context, each, kernels, namespace)
     for name, template, shown in cuda_loops.files(loops):
         yield name, template, view, partial(_same, shown)
-    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, loops, namespace)
+    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, loops, others, namespace)
     yield cuda_shims.file(namespace), cuda_shims.TEMPLATE, view, lambda: cuda_shims.context(kernels, namespace)
     yield (
         cuda_shims.sources_file(namespace),
