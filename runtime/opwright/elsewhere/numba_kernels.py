@@ -71,7 +71,7 @@ class NumbaFunction(Source):
         _pointers.append(made)
         return int(made.address)
 
-    def compute(self, shim: ArrayShim, dtype: DType) -> Compute:
+    def compute(self, shim: ArrayShim, dtype: DType) -> tuple[Compute, tuple[int, int, int]]:
         kinds, code = _slots(shim, dtype)
         entry = self._entry(shim.operator, kinds, dtype)
         call, pack = _Entry(entry.address), struct.Struct(code).pack
@@ -96,9 +96,17 @@ class NumbaFunction(Source):
                     slots += _told(value, told, held)
             status = call(pack(*slots))
             if status:
-                raise _failed(operator, self._path, status)
+                raise self.error(operator, status)
 
-        return compute
+        return compute, (entry.address, 0, 0)
+
+    def error(self, operator: str, status: int) -> Exception:
+        """Return the error that a status of the function stands for."""
+        name = ".".join(self._path)
+        if status == _RAISED:
+            told = "raised an exception: call it from Python, with arrays, to see which"
+            return RuntimeError(f"{operator}: its kernel {name} {told}")
+        return RuntimeError(f"{operator}: its kernel {name} returned {status}")
 
     def _find(self) -> str:
         self._function, problem = _found(*self._path)
@@ -138,14 +146,6 @@ class NumbaFunction(Source):
 
 DTypeName = str | DType
 _pointers: Final[list[Any]] = []  # functions whose addresses were given away
-
-
-def _failed(operator: str, path: tuple[str, str], status: int) -> RuntimeError:
-    name = ".".join(path)
-    if status == _RAISED:
-        told = "raised an exception: call it from Python, with arrays, to see which"
-        return RuntimeError(f"{operator}: its kernel {name} {told}")
-    return RuntimeError(f"{operator}: its kernel {name} returned {status}")
 
 
 def _told(array: Any, told: int, held: list[Any]) -> list[Any]:

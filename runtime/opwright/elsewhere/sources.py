@@ -5,12 +5,16 @@ A shim handles calls that need no plan, as those in C do (Note [C shims] in the 
 dtype, of the form of the convention. For all else it returns NotImplemented. It gets the arguments by position, and
 behind them an array for each result; None has the shim make it, where the result is like an operand. Nothing of a
 stranger is imported before the first call.
+
+Where the compiled core runs, an `AddressKernel` stands before the shim (`fast/address_kernel.c`): it handles the same
+calls by the function's address, which the shim tells it with the first call of a dtype.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -20,28 +24,35 @@ import numpy as np
 from opwright.native_kernels.arguments import NativeArgument, is_in_order
 from opwright.native_kernels.libraries import NativeKernel, NativeWriter
 from opwright_core.arrays.dtypes import DType
+from opwright_core.core import fast
 from opwright_core.errors import DispatchError
 
 __all__ = ["ArrayShim", "Source", "imported"]
 
 Compute = Callable[[Sequence[Any], Sequence[Any]], None]  # of arguments and results, as the convention has them
+_CONVENTIONS = ("elementwise", "contiguous", "strided")
+_LETTERS = {"float": "f", "int": "i", "bool": "b", "scalar": "s"}
 
 
 class Source:
-    """A function that is written elsewhere: found at the first call; where it is not there, `problem` says so."""
+    """A function that is written elsewhere: found at the first call; where it is not there, `problem` says so.
+
+    `how` is the number of the way in which the compiled core calls it.
+    """
 
     language = ""
+    how = 0
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()
         self._problem: str | None = None
-        self._shim: ArrayShim | None = None
+        self._shim: Any = None
 
     @property
     def problem(self) -> str:
         """Return why there is no function, '' where there is one."""
         if self._problem is None:
-            with self._lock:
+            with self.lock:
                 if self._problem is None:
                     self._problem = self._find()
         return self._problem
@@ -52,8 +63,8 @@ class Source:
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return the shim of the kernel that was asked for last."""
-        assert self._shim is not None
-        return self._shim
+        found: Callable[..., Any] = self._shim
+        return found
 
     def kernel(
         self,
@@ -66,18 +77,23 @@ class Source:
     ) -> NativeKernel:
         """Return a kernel that makes results: `results` are the dtypes that each always has, or ''. The only one looks
         like the argument at position `like`, where that is known."""
-        self._shim = ArrayShim(self, operator, convention, dtypes, arguments, results, like)
+        self._shim = ArrayShim(self, operator, convention, dtypes, arguments, results, like).in_core()
         return NativeKernel(self, "", operator, convention, dtypes, arguments, results)
 
     def writer(
         self, operator: str, convention: str, dtypes: Sequence[str], arguments: Sequence[str]
     ) -> NativeWriter:
         """Return a kernel that writes arguments."""
-        self._shim = ArrayShim(self, operator, convention, dtypes, arguments, (), None)
+        self._shim = ArrayShim(self, operator, convention, dtypes, arguments, (), None).in_core()
         return NativeWriter(self, "", operator, convention, dtypes, arguments)
 
-    def compute(self, shim: ArrayShim, dtype: DType) -> Compute:
-        """Return what calls the function for a dtype. Raises DispatchError where it does not compile."""
+    def compute(self, shim: ArrayShim, dtype: DType) -> tuple[Compute, tuple[int, int, int]]:
+        """Return what calls the function for a dtype; and its address, that of what it is called with, and of what
+        frees what it returns. Raises DispatchError where it does not compile."""
+        raise NotImplementedError
+
+    def error(self, operator: str, status: int) -> Exception:
+        """Return the error that a status of the function stands for."""
         raise NotImplementedError
 
     def _find(self) -> str:
@@ -122,6 +138,23 @@ class ArrayShim:
         written = [i for i, each in self._arrays if each.is_written and not each.is_optional]
         self._typed, self._shaped = own[0], (written or own)[0]
         self._computes: dict[int, Compute] = {}
+        self._core: Any = None  # what stands before it in the compiled core
+
+    def in_core(self) -> Callable[..., Any]:
+        """Return what handles calls: in the compiled core, where that can, in front of this one."""
+        letters = [
+            ("w" if each.is_written else "a") if each.is_array else _LETTERS.get(each.sort, "")
+            for each in self.parameters
+        ]
+        is_common = not any(each.dtype or each.is_optional or each.is_list for each in self.parameters)
+        if fast is None or not is_common or "" in letters or len(letters) > fast.MOST_ARGUMENTS:
+            return self
+        like = -1 if self._like is None else self._like
+        convention, how = _CONVENTIONS.index(self.convention), self._source.how
+        failed = partial(self._source.error, self.operator)
+        self._core = fast.AddressKernel(self, "".join(letters), len(self.arguments), like, convention, how, failed)
+        core: Callable[..., Any] = self._core
+        return core
 
     def __call__(self, *given: Any) -> Any:
         """Return the first result, None where the kernel has none; NotImplemented for what it does not take."""
@@ -146,11 +179,20 @@ class ArrayShim:
             values[count] = np.empty(like.shape, self.parameters[count].dtype or dtype)
         if not self._are_taken(values, dtype, count if is_made else len(values)):
             return NotImplemented
-        compute = self._computes.get(dtype.num)
-        if compute is None:
-            compute = self._computes[dtype.num] = self._source.compute(self, dtype)
+        compute = self._computes.get(dtype.num) or self._computed(dtype)
         compute(values[:count], values[count:])
         return values[count] if len(values) > count else None
+
+    def _computed(self, dtype: DType) -> Compute:
+        """Return what calls the function for a dtype, which is compiled once."""
+        with self._source.lock:
+            found = self._computes.get(dtype.num)
+            if found is None:
+                found, addresses = self._source.compute(self, dtype)
+                if self._core is not None:
+                    self._core.set_function(dtype.num, *addresses)
+                self._computes[dtype.num] = found
+        return found
 
     def _are_taken(self, values: Sequence[Any], dtype: DType, end: int) -> bool:
         """Whether all arrays are as the convention has them; those from `end` on are new."""

@@ -28,14 +28,14 @@ class _Launched(DeviceKernel):
     array has room, whose rows the grid has.
     """
 
-    __slots__ = ("_constants", "_launch", "_names", "_path", "_taken", "_triton", "_warps")
+    __slots__ = ("_constants", "_launch", "_names", "_path", "_wanted", "_triton", "_warps")
     _language = "Triton"
 
     def __init__(
         self,
         module: str,
         name: str,
-        taken: Sequence[str],
+        wanted: Sequence[str],
         operator: str,
         convention: str,
         dtypes: Sequence[str],
@@ -50,7 +50,7 @@ class _Launched(DeviceKernel):
         super().__init__(operator, convention, dict.fromkeys(dtypes, ""), arguments, [dtype for _, dtype in named])
         self._names = [*(argument.name for argument in self._arguments), *(name for name, _ in named)]
         self._path = module, name
-        self._taken = tuple(taken)
+        self._wanted = tuple(wanted)
         self._launch = launch
         self._warps = warps
         self._constants = constants or {}
@@ -75,7 +75,7 @@ class _Launched(DeviceKernel):
     def _passed(self, given: Mapping[str, Any], rows: Sequence[int]) -> Iterator[tuple[str, Any]]:
         """Yield what the function gets, by name. Raises DispatchError for the size of a dimension that is not there."""
         words = {"elements": self._launch.elements, "row": 1 << max(0, (rows[-1] if rows else 1) - 1).bit_length()}
-        for name in self._taken:
+        for name in self._wanted:
             if name in self._constants:
                 constant = self._constants[name]
                 yield name, words[constant] if isinstance(constant, str) else constant

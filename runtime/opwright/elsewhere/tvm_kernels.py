@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,6 +25,7 @@ class TvmFunction(Source):
     """
 
     language = "tvm-ffi"
+    how = 1
 
     def __init__(self, folder: str, library: str, name: str) -> None:
         super().__init__()
@@ -31,7 +34,7 @@ class TvmFunction(Source):
         self._name = name
         self._function: Any = None
 
-    def compute(self, shim: ArrayShim, dtype: DType) -> Compute:
+    def compute(self, shim: ArrayShim, dtype: DType) -> tuple[Compute, tuple[int, int, int]]:
         function = self._function
         arrays = [position for position, each in enumerate(shim.arguments) if each.is_array]
 
@@ -43,7 +46,30 @@ class TvmFunction(Source):
                     given[position] = _lent(array)
             function(*given, *results)
 
-        return compute
+        return compute, self._addresses()
+
+    def error(self, operator: str, status: int) -> Exception:
+        """Return the error that the function has raised, which tvm-ffi keeps for the thread."""
+        import tvm_ffi
+
+        handle = ctypes.c_void_p()
+        _library().TVMFFIErrorMoveFromRaised(ctypes.byref(handle))
+        if not handle.value:
+            return RuntimeError(f"{operator}: {self._name} of {self._library} returned {status}")
+        cell = _ErrorCell.from_address(handle.value + _HEADER)
+        kind, message = (ctypes.string_at(each.data, each.size).decode("utf-8", "replace") for each in cell.parts)
+        _library().TVMFFIObjectDecRef(handle)
+        known = tvm_ffi.core.ERROR_NAME_TO_TYPE.get(kind, RuntimeError)
+        made: Exception = known(f"{operator}: {message}")
+        return made
+
+    def _addresses(self) -> tuple[int, int, int]:
+        """Return where the compiled core finds the function; zeros for one of Python."""
+        if not hasattr(self._function, "__chandle__"):
+            return 0, 0, 0
+        handle = self._function.__chandle__()
+        release = ctypes.cast(_library().TVMFFIObjectDecRef, ctypes.c_void_p).value or 0
+        return ctypes.c_void_p.from_address(handle + _HEADER).value or 0, handle, release
 
     def _find(self) -> str:
         if find_spec("tvm_ffi") is None:
@@ -74,6 +100,27 @@ class TvmFunction(Source):
         name = f"{self._library}.{self._name}"
         self._function = getattr(module, self._name, None) or tvm_ffi.get_global_func(name, allow_missing=True)
         return "" if self._function is not None else f"there is no function {name}"
+
+
+_HEADER: Final = 24  # bytes of an object before its own: the count of references, the type, what frees it
+
+
+class _Bytes(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+
+class _ErrorCell(ctypes.Structure):
+    """The kind and the message of an error."""
+
+    _fields_ = (("parts", _Bytes * 2),)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """Return tvm-ffi's library, which is loaded already."""
+    import tvm_ffi
+
+    return ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
 
 
 def _lent(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -30,7 +30,7 @@ axpy_numba = NumbaFunction("kernels_numba", "axpy").kernel(
     0,
 )
 axpy_arrays = NumbaArrays("elsewhere_demo::axpy_arrays", "kernels_numba", "axpy_of_arrays")
-axpy_tvm = TvmFunction(__path__[0], "kernels_tvm", "axpy").kernel(
+axpy_tvm = TvmFunction(__path__[0], "lib/axpy.so", "axpy").kernel(
     "elsewhere_demo::axpy_tvm",
     "elementwise",
     ("float32", "float64"),
