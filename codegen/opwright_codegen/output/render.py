@@ -17,7 +17,7 @@ from opwright_codegen.bindings.references import references as said_references
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.output.frameworks import module_file
+from opwright_codegen.output.frameworks import FRAMEWORKS, module_file
 from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
@@ -40,6 +40,7 @@ from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.native import jax as native_jax
 from opwright_codegen.targets.native import loops as native_loops
 from opwright_codegen.targets.native import shims as native_shims
+from opwright_codegen.targets.native import tvm as native_tvm
 from opwright_codegen.targets.ops import batching, calls, custom_op, methods, references, register, stubs, typing, where
 from opwright_codegen.targets.ops.schema_module import SchemaModule, schema_modules
 from opwright_codegen.views.layout import fill_comment
@@ -86,7 +87,8 @@ def render(
     modules = schema_modules(view, bindings, recordings, rules_found, found_families)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
-    known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
+    modules_for = [framework for framework in frameworks if framework in FRAMEWORKS]
+    known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in modules_for)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, modules, skipped, call_types, said_references(operators, namespace, kernels, used)),
@@ -94,6 +96,7 @@ def render(
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
         *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
+        *(_of_tvm(view, bindings, namespace) if "tvm_ffi" in frameworks else ()),
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
@@ -103,7 +106,7 @@ def render(
             found[name] = environment().get_template(template).render({**shared, **values})
     found = _with_folders(found, _header(view), namespace)
     told = _told(view, operators, bindings, found_families, derivatives)
-    for framework in frameworks:
+    for framework in modules_for:
         name = module_file(package, framework)
         if _is_wanted(name.removeprefix("../"), only):
             found[name] = _module_of(framework, told, [] if left_out is None else left_out)
@@ -241,6 +244,11 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
 def _of_jax(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the file of a package with C functions that JAX calls."""
     yield native_jax.file(namespace), native_jax.TEMPLATE, view, lambda: native_jax.context(bindings, namespace)
+
+
+def _of_tvm(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+    """Yield the file of a package with C functions as a module of tvm-ffi."""
+    yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, lambda: native_tvm.context(bindings, namespace)
 
 
 def _same(shown: dict[str, object] | None) -> dict[str, object] | None:

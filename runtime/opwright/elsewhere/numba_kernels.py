@@ -59,18 +59,6 @@ class NumbaFunction(Source):
         self._path = module, name
         self._function: Any = None
 
-    def address(self, kernel: Any, dtype: DTypeName) -> int:
-        """Return the C function of a kernel for a dtype: its signature is that of the convention, without a status."""
-        import numba
-
-        shim = kernel.fast
-        if self.problem:
-            raise self.refuse(shim.operator)
-        kinds, _ = _slots(shim, np.dtype(dtype))
-        made = numba.cfunc(numba.types.void(*kinds))(self._function.py_func)
-        _pointers.append(made)
-        return int(made.address)
-
     def compute(self, shim: ArrayShim, dtype: DType) -> tuple[Compute, tuple[int, int, int]]:
         kinds, code = _slots(shim, dtype)
         entry = self._entry(shim.operator, kinds, dtype)
@@ -142,10 +130,6 @@ class NumbaFunction(Source):
         except numba.core.errors.NumbaError as error:
             name = ".".join(self._path)
             raise DispatchError(f"{operator}: Numba does not compile {name} for {dtype}\n{error}") from None
-
-
-DTypeName = str | DType
-_pointers: Final[list[Any]] = []  # functions whose addresses were given away
 
 
 def _told(array: Any, told: int, held: list[Any]) -> list[Any]:
