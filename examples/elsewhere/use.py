@@ -1,4 +1,4 @@
-"""The operators of this example called: each beside the C kernel, with arrays, for gradients, without data, in a batch."""
+"""The operators of this example called, each beside the C kernel: arrays, gradients, fakes, batches."""
 
 import numpy as np
 from elsewhere_demo import ops

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from opwright_codegen.bindings.cuda import CudaKernel, DeviceKernel, check_cuda_meta, cuda_kernel
-from opwright_codegen.bindings.elsewhere import Elsewhere, numba_kernel, triton_kernel, tvm_kernel
+from opwright_codegen.bindings.elsewhere import Elsewhere, check_key, numba_kernel, triton_kernel, tvm_kernel
 from opwright_codegen.bindings.kernel_calls import (
     called_kernels,
     check_inline_results,
@@ -45,8 +45,8 @@ from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "CudaKernel", "DeviceKernel", "Elsewhere", "FunctionalOf", "Inline", "Jitted", "Looped", "Named", "Native", "Torch", "Unbound", "VariantOf",
-    "backend_bindings", "bind", "composite_bindings", "result_formulas",
+    "Binding", "CudaKernel", "DeviceKernel", "Elsewhere", "FunctionalOf", "Inline", "Jitted", "Looped", "Named",
+    "Native", "Torch", "Unbound", "VariantOf", "backend_bindings", "bind", "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")
@@ -297,9 +297,7 @@ class _Binder:
                     message = f"{self._native[name]} has the C kernel {name!r}, too"
                     raise SchemaError("native-twice", message, kernel.span, "give each operator a kernel of its own")
             case NumbaKernel(module, name) if base.convention is None:
-                if key != "CPU":
-                    message = f"a kernel for Numba serves CPU, not {key}"
-                    raise SchemaError("numba-key", message, kernel.span, "write 'CPU: numba:…'")
+                check_key("Numba", "CPU", key, kernel.span)
                 function = self._kernels.find_path(module, name, kernel.span)
                 check_kernel_call(function, base, False, kernel.span)
                 bound = Jitted(function, self._loops[base.name])

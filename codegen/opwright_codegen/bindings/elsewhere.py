@@ -16,21 +16,21 @@ from opwright_codegen.kernels.modules import KernelFunction, KernelModules
 from opwright_codegen.read.model import Launch, Operator
 from opwright_codegen.source import Span
 
-__all__ = ["Elsewhere", "TritonLaunch", "numba_kernel", "triton_kernel", "tvm_kernel"]
+__all__ = ["Elsewhere", "TritonLaunch", "check_key", "numba_kernel", "triton_kernel", "tvm_kernel"]
 
 _NUMBA: Final = Language(
-    "numba",
+    "elsewhere",
     "Numba",
     "they take Tensor, float, int, bool and Scalar; and lists of float, int, bool",
     ("text",),
 )
 _TVM: Final = Language(
-    "tvm-ffi",
+    "elsewhere",
     "tvm-ffi",
     "they take Tensor, float, int, bool, Scalar and str, each also with '?'",
 )
 _TRITON: Final = Language(
-    "triton",
+    "elsewhere",
     "Triton",
     "they take Tensor, float, int, bool and Scalar, each also with '?'",
     ("text",),
@@ -60,14 +60,14 @@ class TritonLaunch(DeviceKernel):
 def numba_kernel(
     form: NumbaKernel, name: str, base: Operator, key: str, modules: KernelModules, span: Span
 ) -> Elsewhere:
-    """Return the kernel of a function that Numba compiles by a convention. Raises SchemaError for one that cannot be."""
-    _check_key("numba", "Numba", "CPU", key, span)
+    """Return the kernel of a function that Numba compiles by a convention. Raises SchemaError for one that is wrong."""
+    check_key("Numba", "CPU", key, span)
     function = modules.find_path(form.module, form.name, span)
     arguments, results = signature_of(base, span, _NUMBA)
     for argument in arguments:
         if argument.is_optional:
             message = f"{base.schema.name}: {argument.name!r} may be None, which Numba's pointers cannot tell"
-            raise SchemaError("numba-argument", message, span, "write the kernel in C, or as a function on arrays")
+            raise SchemaError("elsewhere-argument", message, span, "write the kernel in C, or as a function on arrays")
     assert base.convention is not None and base.dtypes  # rules say so
     made = Elsewhere(
         name, base.name, base.convention, base.dtypes, arguments, results, "NumbaFunction", (form.module, form.name)
@@ -78,17 +78,17 @@ def numba_kernel(
 
 def tvm_kernel(form: TvmKernel, name: str, base: Operator, key: str, span: Span) -> Elsewhere:
     """Return the kernel of a function of a tvm-ffi module. Raises SchemaError for one that cannot be."""
-    _check_key("tvm-ffi", "tvm-ffi", "CPU", key, span)
+    check_key("tvm-ffi", "CPU", key, span)
     arguments, results = signature_of(base, span, _TVM)
-    _refuse_lists(base, arguments, "tvm-ffi", _TVM, span)
+    _refuse_lists(base, arguments, _TVM, span)
     assert base.convention is not None and base.dtypes  # rules say so
     is_path = "/" in form.library or form.library.endswith((".so", ".dylib"))
     if is_path and (form.library.startswith("/") or ".." in form.library.split("/")):
         message = f"{form.library[:60]!r} is no path below the package, or below the folder that it stands in"
-        raise SchemaError("tvm-ffi-library", message, span, "write tvm_ffi:lib/my_library.so::my_function")
+        raise SchemaError("elsewhere-library", message, span, "write tvm_ffi:lib/my_library.so::my_function")
     if not is_path and not all(part.isidentifier() for part in form.library.split(".")):
         message = f"{form.library[:60]!r} is neither a path of a library nor the name of a module"
-        raise SchemaError("tvm-ffi-library", message, span, "write tvm_ffi:lib/my_library.so::my_function")
+        raise SchemaError("elsewhere-library", message, span, "write tvm_ffi:lib/my_library.so::my_function")
     found = (form.library, form.name)
     return Elsewhere(name, base.name, base.convention, base.dtypes, arguments, results, "TvmFunction", found)
 
@@ -97,10 +97,10 @@ def triton_kernel(
     form: TritonKernel, name: str, base: Operator, key: str, modules: KernelModules, span: Span
 ) -> TritonLaunch:
     """Return the kernel of a function under `triton.jit`. Raises SchemaError for one that cannot be."""
-    _check_key("triton", "Triton", "CUDA", key, span)
+    check_key("Triton", "CUDA", key, span)
     function = modules.find_path(form.module, form.name, span)
     arguments, results = signature_of(base, span, _TRITON)
-    _refuse_lists(base, arguments, "triton", _TRITON, span)
+    _refuse_lists(base, arguments, _TRITON, span)
     assert base.convention is not None and base.dtypes  # rules say so
     launch = base.launch or Launch()
     made = TritonLaunch(
@@ -113,20 +113,19 @@ def triton_kernel(
     return made
 
 
-def _check_key(code: str, language: str, wanted: str, key: str, span: Span) -> None:
+def check_key(language: str, wanted: str, key: str, span: Span) -> None:
+    """Raise SchemaError unless a kernel is for the key that its language serves."""
     if key != wanted:
-        word = "tvm_ffi" if code == "tvm-ffi" else code
         message = f"a kernel for {language} serves {wanted}, not {key}"
-        raise SchemaError(f"{code}-key", message, span, f"write '{wanted}: {word}:…'")
+        word = language.lower().replace("-", "_")
+        raise SchemaError("elsewhere-key", message, span, f"write '{wanted}: {word}:…'")
 
 
-def _refuse_lists(
-    base: Operator, arguments: Sequence[NativeArgument], code: str, language: Language, span: Span
-) -> None:
+def _refuse_lists(base: Operator, arguments: Sequence[NativeArgument], language: Language, span: Span) -> None:
     for argument in arguments:
         if argument.is_list:
             message = f"{base.schema.name}: {argument.name!r} is a list, which {language.name} kernels do not take"
-            raise SchemaError(f"{code}-argument", message, span, language.takes)
+            raise SchemaError("elsewhere-argument", message, span, language.takes)
 
 
 def _passed(parameters: Sequence[NativeArgument], convention: str) -> Iterator[str]:
@@ -158,7 +157,11 @@ def _check_parameters(function: KernelFunction, passed: Sequence[str], base: Ope
 def _check_launch(launch: Launch, base: Operator) -> None:
     """Raise SchemaError for what is said of a launch and is not Triton's."""
     span = base.span("launch")
-    for word, is_said in (("shared", launch.shared), ("shared_limit", launch.shared_limit), ("options", launch.options)):
+    for word, is_said in (
+        ("shared", launch.shared),
+        ("shared_limit", launch.shared_limit),
+        ("options", launch.options),
+    ):
         if is_said:
             hint = "leave it out: Triton's compiler sees to that"
             raise SchemaError("launch-triton", f"{word!r} is not for kernels of Triton", span, hint)
@@ -175,7 +178,7 @@ def _check_taken(kernel: TritonLaunch, function: KernelFunction, base: Operator,
     constants = [name for name, _ in kernel.launch.constants]
     for parameter in function.signature:
         sized = _SIZE.fullmatch(parameter.name)
-        is_size = bool(sized) and sized[1] in _arrays(kernel) and sized[2] in _SIZES[kernel.convention]
+        is_size = sized is not None and sized[1] in _arrays(kernel) and sized[2] in _SIZES[kernel.convention]
         if is_size or not parameter.is_required or parameter.name in (*known, *constants):
             continue
         sizes = "".join(f", NAME_{word}0" for word in _SIZES[kernel.convention])

@@ -228,7 +228,12 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
     header, shims = native_header.file(namespace), native_shims.file(namespace)
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
     yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, loops, namespace)
-    yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, loops, others, namespace)
+    yield (
+        native_index.FILE,
+        native_index.TEMPLATE,
+        view,
+        lambda: native_index.context(kernels, loops, others, namespace),
+    )
     yield (
         native_index.IGNORED,
         native_index.IGNORED_TEMPLATE,

@@ -100,7 +100,7 @@ def _constants(node: Node, source: Source) -> tuple[tuple[str, str], ...]:
         scalar = read_scalar(value, source)
         if not re.fullmatch(r"-?[0-9]{1,9}|elements|row", scalar.text):
             message = "a constant is a number, 'elements' or 'row'"
-            raise SchemaError("launch-constant", message, text_span(scalar, source), "for example {BLOCK: elements}")
+            raise SchemaError("launch-constants", message, text_span(scalar, source), "for example {BLOCK: elements}")
         found.append((name, scalar.text))
     return tuple(found)
 
@@ -114,7 +114,9 @@ def _has_launched_kernel(operator: Operator, _: Declared) -> Problem | None:
     if any(_LAUNCHED.match(kernel.text) for _, kernel in operator.dispatch):
         return None
     hint = "leave it out, or name a kernel: dispatch: {CUDA: raw:csrc/file.cu::my_kernel}"
-    return Problem("'launch' is about kernels 'raw:…' and 'triton:…', and 'dispatch' names none", operator.span("launch"), hint)
+    return Problem(
+        "'launch' is about kernels 'raw:…' and 'triton:…', and 'dispatch' names none", operator.span("launch"), hint
+    )
 
 
 def _has_constants(operator: Operator, _: Declared) -> Problem | None:

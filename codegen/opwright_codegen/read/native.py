@@ -19,7 +19,9 @@ DTYPES = (
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
     "complex64", "complex128",
 )  # fmt: skip
-_NATIVE = re.compile(r"\s*(?:native|raw|nvcc|numba|triton|tvm_ffi):(?!:)")  # `native::name` is the name of a kernel in C++
+_NATIVE = re.compile(
+    r"\s*(?:native|raw|nvcc|numba|triton|tvm_ffi):(?!:)"
+)  # `native::name` is the name of a kernel in C++
 _NUMBA = re.compile(r"\s*numba:")
 _HALVES = ("float16", "bfloat16")  # for expressions alone: C has no types for them
 

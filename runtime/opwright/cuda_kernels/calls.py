@@ -82,15 +82,15 @@ class DeviceKernel(FunctionKernel):
     def _check_ndim(self, launch: LaunchRule, first: Any, values: Sequence[Any]) -> None:
         """Raise DispatchError for arrays of other dimensions than a launch takes."""
         if launch.ndim not in (None, first.ndim):
-            message = f"its {self._language} kernel takes an array of {launch.ndim} dimensions first, and this has {first.ndim}"
-            raise DispatchError(f"{self._operator}: {message}")
+            taken = f"its {self._language} kernel takes an array of {launch.ndim} dimensions first"
+            raise DispatchError(f"{self._operator}: {taken}, and this has {first.ndim}")
         if launch.dims:
             wanted = dict(launch.dims)
             for argument, value in self._arrays(values):
                 ndim = wanted.get(argument.name, value.ndim)
                 if ndim != value.ndim:
-                    message = f"its {self._language} kernel takes {argument.name!r} of {ndim} dimensions, and this has {value.ndim}"
-                    raise DispatchError(f"{self._operator}: {message}")
+                    taken = f"its {self._language} kernel takes {argument.name!r} of {ndim} dimensions"
+                    raise DispatchError(f"{self._operator}: {taken}, and this has {value.ndim}")
 
     def _paired(self, values: Sequence[Any], results: Sequence[Any]) -> list[tuple[NativeArgument, Any]]:
         """Return all that a function gets, each with its argument."""

@@ -80,9 +80,7 @@ class Source:
         self._shim = ArrayShim(self, operator, convention, dtypes, arguments, results, like).in_core()
         return NativeKernel(self, "", operator, convention, dtypes, arguments, results)
 
-    def writer(
-        self, operator: str, convention: str, dtypes: Sequence[str], arguments: Sequence[str]
-    ) -> NativeWriter:
+    def writer(self, operator: str, convention: str, dtypes: Sequence[str], arguments: Sequence[str]) -> NativeWriter:
         """Return a kernel that writes arguments."""
         self._shim = ArrayShim(self, operator, convention, dtypes, arguments, (), None).in_core()
         return NativeWriter(self, "", operator, convention, dtypes, arguments)

@@ -28,7 +28,7 @@ class _Launched(DeviceKernel):
     array has room, whose rows the grid has.
     """
 
-    __slots__ = ("_constants", "_launch", "_names", "_path", "_wanted", "_triton", "_warps")
+    __slots__ = ("_constants", "_launch", "_names", "_path", "_triton", "_wanted", "_warps")
     _language = "Triton"
 
     def __init__(

@@ -46,8 +46,9 @@ def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
     found = {}
     for binding in bindings:
         native, meta = binding.kernel, binding.meta
-        is_of_c = isinstance(native, Native) and not isinstance(native, Elsewhere)
-        if is_of_c and binding.key == "CPU" and native.name not in found:
+        if isinstance(native, Elsewhere) or not isinstance(native, Native):
+            continue
+        if binding.key == "CPU" and native.name not in found:
             schema = binding.base.schema
             functions = tuple(_function(native, dtype) for dtype in native.dtypes)
             found[native.name] = CKernel(

@@ -102,9 +102,10 @@ class _Writer:
             if convention != "strided" or argument.is_written:
                 told = c_literal(f"{argument.name!r} row by row, without gaps")
                 yield f"if ({there}!is_dense(&t{at}))\n    return refused({self._name}, {told});"
-            if convention == "elementwise" and at != self._typed:
-                told = c_literal(f"{argument.name!r} of the shape of {self._parameters[self._typed].name!r}")
-                yield f"if ({there}!have_same_shape(&t{at}, &t{self._typed}))\n    return refused({self._name}, {told});"
+            first = self._typed
+            if convention == "elementwise" and at != first:
+                told = c_literal(f"{argument.name!r} of the shape of {self._parameters[first].name!r}")
+                yield f"if ({there}!have_same_shape(&t{at}, &t{first}))\n    return refused({self._name}, {told});"
         for at, argument in self._arrays:
             others = [other for other, each in self._arrays if other != at and (other < at or not each.is_written)]
             if argument.is_written and others:
@@ -121,7 +122,9 @@ class _Writer:
             elif argument.sort == "scalar":
                 kind = C_TYPES[dtype][1]
                 cast = f"({kind})v{at}"
-                values.append(f"args[{at}].type_index == ANY_NONE ? NULL : &({kind}){{{cast}}}" if argument.is_optional else cast)
+                values.append(
+                    f"args[{at}].type_index == ANY_NONE ? NULL : &({kind}){{{cast}}}" if argument.is_optional else cast
+                )
             elif argument.is_optional and argument.sort != "text":
                 values.append(f"args[{at}].type_index == ANY_NONE ? NULL : &v{at}")
             else:
