@@ -86,7 +86,7 @@ clean:  ## remove environments and whatever was built
 
 $(INSTALLED): GROUPS := --group dev
 ifeq ($(TORCH),)
-$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group bindings
+$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group bindings --group elsewhere
 else
 $(INSTALLED_ORACLE): GROUPS := --group dev --group beside-oracle torch==$(TORCH)
 endif

@@ -21,6 +21,7 @@ ROOMS = [
     ["generators", "guards", "plans", "symbolic"],
     ["native_kernels", "rules", "tensors"],
     ["cuda_kernels"],
+    ["elsewhere"],
     ["creation", "dispatch"],
     ["registering"],
     ["base", "former", "inspection", "user_kernels"],

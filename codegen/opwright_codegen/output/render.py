@@ -17,7 +17,7 @@ from opwright_codegen.bindings.references import references as said_references
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.output.frameworks import module_file
+from opwright_codegen.output.frameworks import FRAMEWORKS, module_file
 from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
@@ -34,11 +34,13 @@ from opwright_codegen.targets.cuda import sources as cuda_sources
 from opwright_codegen.targets.gradients import autograd, forward
 from opwright_codegen.targets.kernels import autocast, backend, composites, cpu, cuda, fakes, meta_formula, metas
 from opwright_codegen.targets.native import c as native_c
+from opwright_codegen.targets.native import elsewhere as native_elsewhere
 from opwright_codegen.targets.native import header as native_header
 from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.native import jax as native_jax
 from opwright_codegen.targets.native import loops as native_loops
 from opwright_codegen.targets.native import shims as native_shims
+from opwright_codegen.targets.native import tvm as native_tvm
 from opwright_codegen.targets.ops import (
     batching,
     calls,
@@ -96,7 +98,8 @@ def render(
     modules = schema_modules(view, bindings, recordings, rules_found, found_families)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
-    known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
+    modules_for = [framework for framework in frameworks if framework in FRAMEWORKS]
+    known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in modules_for)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, modules, skipped, call_types, said_references(operators, namespace, kernels, used)),
@@ -104,6 +107,7 @@ def render(
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
         *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
+        *(_of_tvm(view, bindings, namespace) if "tvm_ffi" in frameworks else ()),
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
@@ -113,7 +117,7 @@ def render(
             found[name] = environment().get_template(template).render({**shared, **values})
     found = _with_folders(found, _header(view), namespace)
     told = _told(view, operators, bindings, found_families, derivatives)
-    for framework in frameworks:
+    for framework in modules_for:
         name = module_file(package, framework)
         if _is_wanted(name.removeprefix("../"), only):
             found[name] = _module_of(framework, told, [] if left_out is None else left_out)
@@ -231,11 +235,17 @@ def _of_modules(
 def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the files of a package that has C kernels or expressions."""
     kernels, loops = native_c.c_kernels(bindings), native_loops.loop_kernels(bindings)
+    others = native_elsewhere.elsewhere_lines(bindings)
     on_device = [*cuda_c.cuda_functions(bindings), *cuda_loops.cuda_loops(bindings)]
     header, shims = native_header.file(namespace), native_shims.file(namespace)
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
     yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, loops, namespace)
-    yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, loops, namespace)
+    yield (
+        native_index.FILE,
+        native_index.TEMPLATE,
+        view,
+        lambda: native_index.context(kernels, loops, others, namespace),
+    )
     yield (
         native_index.IGNORED,
         native_index.IGNORED_TEMPLATE,
@@ -253,6 +263,11 @@ def _of_jax(view: NamespaceView, bindings: Sequence[Binding], namespace: str) ->
     yield native_jax.file(namespace), native_jax.TEMPLATE, view, lambda: native_jax.context(bindings, namespace)
 
 
+def _of_tvm(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+    """Yield the file of a package with C functions as a module of tvm-ffi."""
+    yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, lambda: native_tvm.context(bindings, namespace)
+
+
 def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
     return shown
 
@@ -260,6 +275,7 @@ def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
 def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the files of a package that has CUDA kernels or expressions."""
     kernels, loops = cuda_c.cuda_functions(bindings), cuda_loops.cuda_loops(bindings)
+    others = native_elsewhere.triton_lines(bindings)
     yield (
         cuda_sources.header_file(namespace),
         cuda_sources.HEADER_TEMPLATE,
@@ -270,7 +286,7 @@ def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -
         yield name, cuda_sources.TEMPLATE, view, partial(cuda_sources.context, each, kernels, namespace)
     for name, template, shown in cuda_loops.files(loops):
         yield name, template, view, partial(_same, shown)
-    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, loops, namespace)
+    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, loops, others, namespace)
     yield cuda_shims.file(namespace), cuda_shims.TEMPLATE, view, lambda: cuda_shims.context(kernels, namespace)
     yield (
         cuda_shims.sources_file(namespace),

@@ -18,7 +18,7 @@
 /* The types of callables; those of which there are most instances last, where they are found first. */
 static CallableType *const callable_types[] = {
     &tensor_property_type, &tensor_method_type, &version_bump_type,     &user_recorder_type, &user_kernel_type,
-    &selector_type,      &factory_type,     &view_recorder_type, &compiled_type,      &view_cache_type,
+    &selector_type,      &factory_type,     &address_kernel_type, &view_recorder_type, &compiled_type,      &view_cache_type,
     &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
 };
 
