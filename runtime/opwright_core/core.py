@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 __all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
 
-VERSION: Final = 15  # of what Python code and the extensions agree on: the build tells it C
+VERSION: Final = 16  # of what Python code and the extensions agree on: the build tells it C
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
