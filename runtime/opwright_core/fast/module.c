@@ -4,6 +4,7 @@
 #include "backward.h"
 #include "callable.h"
 #include "configure.h"
+#include "exchange.h"
 #include "history.h"
 #include "interned.h"
 #include "kernel_sets.h"
@@ -29,6 +30,13 @@ static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
     }
     int result = PyModule_AddObjectRef(module, name, (PyObject *)type);
     Py_DECREF(type); /* the module has it, and the module is never gone */
+    return result;
+}
+
+/* Add a capsule to the module, which is taken. Returns -1 with an exception. */
+static int add_capsule(PyObject *module, const char *name, PyObject *capsule) {
+    int result = capsule == NULL ? -1 : PyModule_AddObjectRef(module, name, capsule);
+    Py_XDECREF(capsule);
     return result;
 }
 
@@ -67,12 +75,10 @@ static int execute(PyObject *module) {
             return -1;
         }
     }
-    PyObject *runtime = make_runtime();
-    if (runtime == NULL || PyModule_AddObjectRef(module, "runtime", runtime) < 0) {
-        Py_XDECREF(runtime);
+    if (add_capsule(module, "runtime", make_runtime()) < 0 ||
+        add_capsule(module, "tensor_exchange", make_tensor_exchange()) < 0) {
         return -1;
     }
-    Py_DECREF(runtime);
     if (PyModule_AddIntConstant(module, "MOST_ARGUMENTS", MOST_ARGUMENTS) < 0 ||
         PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
         PyModule_AddIntConstant(module, "MOST_VALUES", MOST_VALUES) < 0) {
