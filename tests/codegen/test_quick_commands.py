@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from opwright_codegen.output import templates
+
 pytestmark = pytest.mark.once  # the runtime is not loaded
 
 OPS = """
@@ -70,3 +72,30 @@ def test_a_run_that_has_nothing_to_do_reads_nothing(project: Path) -> None:
     assert not found & {"lark", "jinja2", "yaml", "numpy", "opwright", "opwright_codegen.read.files"}
     assert len([name for name in found if name.startswith("opwright_codegen")]) <= 30
     assert len(found) <= 150, len(found)
+
+
+def test_compiled_templates_are_kept_and_those_of_another_text_are_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the templates, where Python keeps its modules; where nobody may write, they are compiled each time."""
+    (tmp_path / "one.j2").write_text("a {{ x }}")
+    monkeypatch.setattr(templates, "files", lambda _: tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+
+    def text() -> str:
+        return templates.environment.__wrapped__().get_template("one.j2").render({"x": 1})
+
+    assert text() == text() == "a 1"
+    (kept,) = (tmp_path / "__pycache__").iterdir()
+    good = kept.read_bytes()
+    kept.write_bytes(good.replace(b"a ", b"b "))
+    assert text() == "b 1"  # it is what is run
+    for bad in (b"", good[:-5], good[:20]):
+        kept.write_bytes(bad)
+        assert text() == "a 1"
+    (tmp_path / "one.j2").write_text("c {{ x }}")
+    assert text() == "c 1"
+    kept.unlink()
+    kept.parent.rmdir()
+    kept.parent.write_text("no folder")
+    assert text() == "c 1"

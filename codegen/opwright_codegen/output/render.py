@@ -18,7 +18,6 @@ from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.output.frameworks import module_file
-from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import folders, package
@@ -95,7 +94,7 @@ def render(
             header = _header(shown)
             is_c = name.endswith((".c", ".h", ".cu"))
             shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
-            found[name] = "" if is_dry else environment().get_template(template).render({**shared, **values})
+            found[name] = "" if is_dry else _text(template, {**shared, **values})
     found = found if is_dry else _with_folders(found, _header(view), namespace)
     told = _told(view, operators, bindings, found_families, derivatives)
     for framework in frameworks:
@@ -103,6 +102,13 @@ def render(
         if _is_wanted(name.removeprefix("../"), only):
             found[name] = _module_of(framework, told, [] if left_out is None else left_out, is_dry)
     return dict(sorted(found.items()))
+
+
+def _text(template: str, values: Mapping[str, object]) -> str:
+    """Return a template with its values. Jinja is loaded for that: `opwright check` goes without."""
+    from opwright_codegen.output.templates import environment
+
+    return environment().get_template(template).render(values)
 
 
 def _recorded(
@@ -148,19 +154,19 @@ def _module_of(framework: str, told: Package, left_out: list[LeftOut], is_dry: b
     left_out += others
     shown = target.context(told, taken, others)
     shared = {"header": _header(told.view), "namespace": told.view.namespace}
-    return "" if is_dry else environment().get_template(target.template).render({**shared, **shown})
+    return "" if is_dry else _text(target.template, {**shared, **shown})
 
 
 def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:
     """Return the functions of one operator that is defined at run time. `arrays` are the positions of the arguments
     that the user's function takes as arrays, `returns_arrays` whether it returns one."""
     context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
-    return environment().get_template(custom_op.TEMPLATE).render(context)
+    return _text(custom_op.TEMPLATE, context)
 
 
 def render_meta(bound: meta_formula.BoundMeta) -> str:
     """Return the function of a formula that is given at run time."""
-    return environment().get_template(meta_formula.TEMPLATE).render(meta_formula.context(bound))
+    return _text(meta_formula.TEMPLATE, meta_formula.context(bound))
 
 
 _Context = Callable[[], Mapping[str, object] | None]
@@ -278,9 +284,9 @@ def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -
 
 def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict[str, str]:
     """Return the files, and the `__init__.py` of folders that have none."""
-    template = environment().get_template(folders.TEMPLATE)
+    shared = {"header": header, "namespace": namespace}
     made = {
-        f"{folder}/__init__.py": template.render({"header": header, "namespace": namespace, **folders.context(folder)})
+        f"{folder}/__init__.py": _text(folders.TEMPLATE, {**shared, **folders.context(folder)})
         for folder in sorted({name.partition("/")[0] for name in found if "/" in name} - _indexed(found))
     }
     return {**found, **made}
