@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import seeds
 from lark import Token as LarkToken
 from lark import Tree
 from lark.exceptions import LarkError
@@ -42,7 +42,7 @@ def _shown(child: Any) -> Any:
 
 def texts(grammar: Grammar) -> Iterator[str]:
     """Yield texts of the schema files, and the same with a character taken out, put in or doubled."""
-    draw = random.Random(1)
+    draw = seeds.generator(1)
     files = [path.read_text("utf-8") for path in sorted((ROOT / "schemas").glob("*.yaml"))]
     if grammar is SCHEMA:
         found = [each for file in files for each in re.findall(r"func: (.+)", file)]
