@@ -10,12 +10,12 @@ import dask.array as da
 import numpy as np
 
 from opwright.bindings.dask.combining import combined, product, reduced_loss
-from opwright.bindings.dask.families import Along, Everything, Family, Labels, Product, Reducing
 from opwright.bindings.dask.graphs import Cut, backward, blocks
-from opwright.bindings.dask.layouts import results, without_labels
-from opwright.bindings.dask.spans import Windows
 from opwright.bindings.dask.tasks import Call
 from opwright.bindings.fakes import check_arrays, fake
+from opwright.dimensions.families import Along, Everything, Family, Labels, Product, Reducing
+from opwright.dimensions.layouts import results, without_labels
+from opwright.dimensions.windows import Windows
 from opwright.fake.modes import FakeTensorMode
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
