@@ -21,16 +21,16 @@ class At:
     place: int
 
 
-Value = int | str | bool | At | tuple["Value", ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A call that makes a family: of its class, with positions of arguments."""
+    """A call that makes a family: of its class, with positions of arguments; of `Dimensions`, with other families."""
 
     name: str
     arguments: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
+
+
+Value = int | str | bool | At | Family | tuple["Value", ...]
 
 
 @dataclass(frozen=True, slots=True)
