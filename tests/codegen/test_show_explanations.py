@@ -29,6 +29,7 @@ MADE = {
     "bindings/signatures.py": {"native-argument", "native-results", "cuda-argument", "cuda-results"},
     "formula/limits.py": {"not-allowed"},
     "bindings/family_calls.py": {"batch-form", "blocks-form"},
+    "bindings/shardings.py": {"sharding-form", "sharding-factor", "sharding-kind"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),
         *("ambiguous-kernel", "ambiguous-rule", "ambiguous-backward-function"),

@@ -59,6 +59,8 @@ def put_together(
     """Return the results of the whole of those of parts. `again` calls the operator on an operand, for what it puts
     together itself. Raises ValueError where results have not the shapes that the rule needs."""
     kind = rule.kind(factor)
+    if {len(results) for results in made} != {len(rule.results)}:
+        raise ValueError(f"parts have {[len(results) for results in made]} results, and not {len(rule.results)} each")
     found = []
     for number, own in enumerate(rule.results):
         each = [results[number] for results in made]

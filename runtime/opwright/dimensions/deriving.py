@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import ascii_lowercase
 from typing import Any
 
 from opwright.dimensions.declared import Declared, declared_of
 from opwright.dimensions.families import Kinds, Labels, Shapes, whole
 from opwright.dimensions.kinds import Kind, whole_since
 from opwright.dimensions.layouts import Result, results
-from opwright.dimensions.rule import ONE, DimensionRule
+from opwright.dimensions.rule import ONE, DimensionRule, Letters
 from opwright.dimensions.windows import Windows
 from opwright.dimensions.written import ByText
 from opwright_core.dispatch.call.operator import Operator
@@ -62,7 +61,7 @@ def tensors_in(values: Sequence[Any]) -> Tensors:
 
 def _uncut(shapes: Shapes, made: Sequence[Result], reason: str) -> DimensionRule:
     """Return the rule by which nothing is cut."""
-    names = _Names()
+    names = Letters()
     operands = tuple([tuple([names.new() for _ in shape]) for shape in shapes.values()])
     kinds = {name: whole_since(reason) for own in operands for name in own}
     return DimensionRule(operands, tuple([(ONE,) * len(one.sizes) for one in made]), kinds, reason)
@@ -87,7 +86,7 @@ def _derived(operator: Operator, declared: Declared, values: Sequence[Any], tens
 def _named(
     shapes: Shapes, labels: Labels, kinds: Kinds, made: Sequence[Result], reason: str, windows: Windows | None
 ) -> DimensionRule:
-    names = _Names()
+    names = Letters()
     sizes: dict[int, int] = {}
     for key, own in labels.items():
         for label, size in zip(own, shapes[key], strict=True):
@@ -122,21 +121,3 @@ def _checked(
     elif kind.word == "again" and (is_kept or len(made) != 1):
         return whole_since("each part goes on from the last element of the part before")
     return kind
-
-
-class _Names:
-    """Names of factors: a letter for each, in the order in which they are asked for."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, str] = {}
-        self._count = 0
-
-    def of(self, label: int) -> str:
-        if label not in self._known:
-            self._known[label] = self.new()
-        return self._known[label]
-
-    def new(self) -> str:
-        turn, letter = divmod(self._count, len(ascii_lowercase))
-        self._count += 1
-        return ascii_lowercase[letter] + (str(turn) if turn else "")

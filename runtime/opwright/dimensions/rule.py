@@ -9,14 +9,15 @@ result that is not cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 from types import MappingProxyType
 from typing import Any, Final
 
 from opwright.dimensions.kinds import PARALLEL, Kind, whole_since, window
 
-__all__ = ["ONE", "DimensionRule", "Names", "parse", "sides_of"]
+__all__ = ["ONE", "DimensionRule", "Letters", "Names", "parse", "sides_of"]
 
 ONE: Final = "1"
 Names = tuple[str, ...]
@@ -58,6 +59,30 @@ class DimensionRule:
         sides = [", ".join(" ".join(own) or "()" for own in side) for side in (self.operands, self.results)]
         said = ", ".join(f"{name} {kind}" for name, kind in self.kinds.items())
         return " -> ".join(sides) + (f"; {said}" if said else "")
+
+
+class Letters:
+    """Names of factors: a letter for each, in the order in which they are asked for; none that is taken."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._known: dict[Hashable, str] = {}
+        self._count = 0
+
+    def of(self, label: Hashable) -> str:
+        """Return the name of a label."""
+        if label not in self._known:
+            self._known[label] = self.new()
+        return self._known[label]
+
+    def new(self) -> str:
+        """Return a name that no other has."""
+        while True:
+            turn, letter = divmod(self._count, len(ascii_lowercase))
+            self._count += 1
+            name = ascii_lowercase[letter] + (str(turn) if turn else "")
+            if name not in self._taken:
+                return name
 
 
 def parse(text: str, numbers: Mapping[str, Any] = MappingProxyType({})) -> DimensionRule:

@@ -13,7 +13,7 @@ from typing import Any
 from opwright.dimensions.declared import Declared
 from opwright.dimensions.families import Kinds, Labels, Leading, Shapes, whole
 from opwright.dimensions.kinds import Kind, whole_since
-from opwright.dimensions.rule import ONE, DimensionRule, Names, parse
+from opwright.dimensions.rule import ONE, DimensionRule, Letters, Names, parse
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["ByText"]
@@ -63,7 +63,7 @@ class ByText:
         present = {name for own in found.values() for name in own}
         kinds = {name: kind for name, kind in kinds.items() if name in present}
         results = tuple([tuple([name if name in present else ONE for name in own]) for own in made])
-        return DimensionRule(_with_ones(list(found.values()), list(shapes.values())), results, kinds)
+        return _lettered(DimensionRule(_with_ones(list(found.values()), list(shapes.values())), results, kinds))
 
     def _fitted(self, shapes: Shapes, values: Sequence[Any]) -> tuple[DimensionRule, int, dict[Any, Names] | None]:
         """Return the rule as it is written, how many dimensions broadcast, and the names of those of each tensor."""
@@ -94,6 +94,14 @@ class ByText:
         module, _, name = said.partition(":")
         made: str = getattr(importlib.import_module(module), name)(shapes, values)
         return made
+
+
+def _lettered(rule: DimensionRule) -> DimensionRule:
+    """Return the rule with letters for what the text does not name."""
+    letters = Letters(rule.factors)
+    names = {name: letters.new() if name.startswith("_") else name for name in rule.factors} | {ONE: ONE}
+    sides = [tuple([tuple([names[name] for name in own]) for own in side]) for side in (rule.operands, rule.results)]
+    return DimensionRule(sides[0], sides[1], {names[name]: kind for name, kind in rule.kinds.items()})
 
 
 def _is_whole(name: str, kinds: Mapping[str, Kind]) -> bool:

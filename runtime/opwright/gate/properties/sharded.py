@@ -18,9 +18,8 @@ from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.testing import checking
-from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["Sharded", "missing_kinds", "rule_for"]
+__all__ = ["Sharded", "missing_kinds", "problem_of", "rule_for"]
 
 _COUNTS: Final = (2, 3)
 _TRIED: Final[tuple[Kind, ...]] = (SUM, MAX, MIN)
@@ -39,9 +38,7 @@ class Sharded(CaseProperty):
     def applies(self, subject: Subject) -> bool | str:
         """Whether the operator has a rule: functional ones have, with tensors."""
         signature = subject.operator.signature
-        if subject.origin == "torch" or signature.written or not signature.tensors:
-            return False
-        return True
+        return not (subject.origin == "torch" or signature.written or not signature.tensors)
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
         """Yield the first call of each kind of dtype, and others of the first dtype."""
@@ -50,14 +47,16 @@ class Sharded(CaseProperty):
     def problem(self, subject: Subject, case: Case) -> Problem | None:
         """Return the first factor by which parts do not give the whole."""
         rule = rule_for(subject, case)
-        if rule is None:
-            return None
-        for factor in rule.factors:
-            if rule.kind(factor).word != "whole":
-                why = _wrong(subject, case, rule, factor)
-                if why:
-                    return Problem(f"sharding-wrong-{rule.kind(factor).word}", f"{rule}: {why}")
-        return None
+        return None if rule is None else problem_of(subject, case, rule)
+
+
+def problem_of(subject: Subject, case: Case, rule: DimensionRule) -> Problem | None:
+    """Return the first factor of a rule by which parts do not give the whole."""
+    for factor in rule.factors:
+        why = "" if rule.kind(factor).word == "whole" else _wrong(subject, case, rule, factor)
+        if why:
+            return Problem(f"sharding-wrong-{rule.kind(factor).word}", f"{rule}: {why}")
+    return None
 
 
 def rule_for(subject: Subject, case: Case) -> DimensionRule | None:
@@ -162,7 +161,3 @@ def _guesses(subject: Subject, case: Case, rule: DimensionRule, factor: str) -> 
                 results = ((*rule.results[0][:dim], factor, *rule.results[0][dim + 1 :]),)
                 text = f"{factor} {PARALLEL}{with_others}, dimension {dim} of the result"
                 yield text, replace(rule, operands=operands, results=results, kinds=kinds)
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor)
