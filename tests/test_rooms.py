@@ -29,7 +29,7 @@ ROOMS = [
     ["other_arrays"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
-    ["levels"],
+    ["dimensions", "levels"],
     ["batching", "functionalize"],
     ["func"],
     ["fx", "library"],
