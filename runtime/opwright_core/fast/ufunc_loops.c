@@ -6,6 +6,7 @@
 #include "array_pool.h"
 #include "casts.h"
 #include "float_errors.h"
+#include "half_loops.h"
 #include "numpy_api.h"
 
 #include <math.h>
@@ -72,6 +73,7 @@ int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) 
         loops->results[type] = (signed char)result;
         loops->own[type] = is_known ? dense_loop(ufunc->name, type) : NULL;
     }
+    loops->halves = half_loop(ufunc->name);
     loops->operands = operands;
     loops->ufunc = Py_NewRef(object);
     return 0;
@@ -351,8 +353,24 @@ static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedC
     return 1;
 }
 
+/* Compute by the loop for halves. Returns its floating-point errors. */
+static int run_halves(ReducedCall *job, npy_intp count) {
+    for (int i = 0; i < job->loops->operands; i++) {
+        job->call.data[i] = PyArray_BYTES(job->call.arrays[i]);
+    }
+    job->call.data[job->loops->operands] = job->to;
+    forget_errors();
+    job->loops->halves(job->call.data, count);
+    const int errors = fetestexcept(FP_ERRORS);
+    forget_errors();
+    return errors;
+}
+
 /* Compute all blocks. Returns the floating-point errors of the loop: those of casts say nothing. */
 static int run_reduced(ReducedCall *job, npy_intp count) {
+    if (job->loops->halves != NULL && PyArray_TYPE(job->call.first) == NPY_HALF) {
+        return run_halves(job, count);
+    }
     float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
     int errors = 0, operands = job->loops->operands;
     for (npy_intp start = 0; start < count; start += REDUCED_BLOCK) {
