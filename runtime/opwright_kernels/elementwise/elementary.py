@@ -60,7 +60,7 @@ def conjugate(xp: ModuleType, self: Array) -> Array:
 
 def sinc(xp: ModuleType, self: Array) -> Array:
     """Return sin(pi self) / (pi self), 1 at 0."""
-    angle = self * self.dtype.type(np.pi)
+    angle = self * np.pi
     if xp is np and np.count_nonzero(angle) == angle.size:
         return np.sin(angle) / angle
     one, zero = self.dtype.type(1), angle == 0
