@@ -16,7 +16,7 @@ from opwright_codegen.kernels.modules import KernelFunction, KernelModules
 from opwright_codegen.read.model import Launch, Operator
 from opwright_codegen.source import Span
 
-__all__ = ["Elsewhere", "TritonLaunch", "check_key", "numba_kernel", "triton_kernel", "tvm_kernel"]
+__all__ = ["Elsewhere", "TritonLaunch", "check_key", "elsewhere_kernel"]
 
 _NUMBA: Final = Language(
     "elsewhere",
@@ -57,7 +57,25 @@ class TritonLaunch(DeviceKernel):
     taken: tuple[str, ...]
 
 
-def numba_kernel(
+def elsewhere_kernel(
+    form: NumbaKernel | TritonKernel | TvmKernel,
+    name: str,
+    base: Operator,
+    key: str,
+    modules: KernelModules,
+    span: Span,
+) -> Elsewhere | TritonLaunch:
+    """Return the kernel of a form, called `name`. Raises SchemaError for one that cannot be, or cannot handle it."""
+    match form:
+        case NumbaKernel():
+            return _numba_kernel(form, name, base, key, modules, span)
+        case TritonKernel():
+            return _triton_kernel(form, name, base, key, modules, span)
+        case TvmKernel():
+            return _tvm_kernel(form, name, base, key, span)
+
+
+def _numba_kernel(
     form: NumbaKernel, name: str, base: Operator, key: str, modules: KernelModules, span: Span
 ) -> Elsewhere:
     """Return the kernel of a function that Numba compiles by a convention. Raises SchemaError for one that is wrong."""
@@ -76,7 +94,7 @@ def numba_kernel(
     return made
 
 
-def tvm_kernel(form: TvmKernel, name: str, base: Operator, key: str, span: Span) -> Elsewhere:
+def _tvm_kernel(form: TvmKernel, name: str, base: Operator, key: str, span: Span) -> Elsewhere:
     """Return the kernel of a function of a tvm-ffi module. Raises SchemaError for one that cannot be."""
     check_key("tvm-ffi", "CPU", key, span)
     arguments, results = signature_of(base, span, _TVM)
@@ -93,7 +111,7 @@ def tvm_kernel(form: TvmKernel, name: str, base: Operator, key: str, span: Span)
     return Elsewhere(name, base.name, base.convention, base.dtypes, arguments, results, "TvmFunction", found)
 
 
-def triton_kernel(
+def _triton_kernel(
     form: TritonKernel, name: str, base: Operator, key: str, modules: KernelModules, span: Span
 ) -> TritonLaunch:
     """Return the kernel of a function under `triton.jit`. Raises SchemaError for one that cannot be."""
