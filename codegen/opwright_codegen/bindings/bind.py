@@ -38,7 +38,8 @@ from opwright_codegen.kernels.forms import (
     TvmKernel,
     kernel_form,
 )
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.keys import EXPRESSION_KEYS
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet
 from opwright_codegen.schema.model import SchemaKind

@@ -13,6 +13,7 @@ from opwright_codegen.kernels.forms import NvccKernel, RawKernel
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.launch import GRANTED
 from opwright_codegen.read.model import Launch, Operator
+from opwright_codegen.read.native import layout_of
 from opwright_codegen.source import Span
 
 __all__ = ["SIZES", "SUFFIXES", "CudaKernel", "DeviceKernel", "check_cuda_meta", "check_names", "cuda_kernel"]
@@ -75,7 +76,8 @@ def cuda_kernel(
     assert base.convention is not None and base.dtypes  # rules say so
     file = modules.cuda_file(form.file, f"{base.namespace}_cuda.h", span)
     launch = base.launch or Launch()
-    made = CudaKernel(form.name, base.name, base.convention, base.dtypes, arguments, results, launch, file, is_raw)
+    layout, _ = layout_of(base.convention)  # a grid has its own ranges
+    made = CudaKernel(form.name, base.name, layout, base.dtypes, arguments, results, launch, file, is_raw)
     file.check_function(form.name, made.functions, span)
     if is_raw:
         _check_launch(made, base, span)

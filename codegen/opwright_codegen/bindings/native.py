@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.metas import Meta, Plans
 from opwright_codegen.bindings.signatures import FunctionKernel, Language, signature_of
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet
+from opwright_codegen.read.native import layout_of
 from opwright_codegen.source import Span
 from opwright_codegen.views.names import Namer
 
@@ -25,10 +27,11 @@ _C: Final = Language(
 )
 
 
+@dataclass(frozen=True, slots=True)
 class Native(FunctionKernel):
-    """A C kernel."""
+    """A C kernel; functions of one that `is_parallel` are called on ranges, in several threads at once."""
 
-    __slots__ = ()
+    is_parallel: bool = False
 
 
 def native_kernel(name: str, base: Operator, key: str, span: Span) -> Native:
@@ -37,7 +40,8 @@ def native_kernel(name: str, base: Operator, key: str, span: Span) -> Native:
         raise SchemaError("native-key", f"a C kernel serves CPU, not {key}", span, "write 'CPU: native:…'")
     arguments, results = signature_of(base, span, _C)
     assert base.convention is not None and base.dtypes  # rules say so
-    return Native(name, base.name, base.convention, base.dtypes, arguments, results)
+    layout, is_parallel = layout_of(base.convention)
+    return Native(name, base.name, layout, base.dtypes, arguments, results, is_parallel)
 
 
 def loop_names(operators: OperatorSet) -> dict[str, str]:

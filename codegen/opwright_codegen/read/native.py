@@ -12,9 +12,12 @@ from opwright_codegen.read.values import node_span, one_of, read_list, read_scal
 from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode
 from opwright_codegen.source import Source, Span, Text
 
-__all__ = ["CONVENTIONS", "NATIVE_RULES", "read_convention", "read_dtype_of", "read_dtypes"]
+__all__ = ["CONVENTIONS", "NATIVE_RULES", "layout_of", "read_convention", "read_dtype_of", "read_dtypes"]
 
-CONVENTIONS = ("elementwise", "contiguous", "strided")
+# How arrays are told of, and of a function that is given a range of what there is to do: `parallel` is elementwise.
+_LAYOUTS = ("elementwise", "contiguous", "strided")
+_PARALLEL = "parallel"
+CONVENTIONS = (*_LAYOUTS, _PARALLEL, *(f"{_PARALLEL} {layout}" for layout in _LAYOUTS[1:]))
 DTYPES = (
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
     "complex64", "complex128",
@@ -26,6 +29,12 @@ _NUMBA = re.compile(r"\s*numba:")
 _HALVES = ("float16", "bfloat16")  # for expressions alone: C has no types for them
 
 read_convention = one_of("convention", CONVENTIONS)
+
+
+def layout_of(convention: str) -> tuple[str, bool]:
+    """Return how a convention tells of arrays, and whether functions are given a range."""
+    first, _, rest = convention.partition(" ")
+    return (rest or _LAYOUTS[0], True) if first == _PARALLEL else (convention, False)
 
 
 def read_dtypes(node: Node, source: Source) -> tuple[str, ...]:

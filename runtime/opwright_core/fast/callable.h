@@ -69,6 +69,7 @@ PyObject *callable_doc(PyObject *self, void *closure);
 
 /* caller.c: the base of Python classes that pass calls on */
 PyTypeObject *make_caller_type(PyObject *module);
+PyTypeObject *make_operator_base(PyObject *module);
 
 /* The types, each in the file of its name. */
 extern CallableType stub_type, factory_type, selector_type, kernel_type, version_bump_type, user_kernel_type,

@@ -74,7 +74,9 @@ def _function(native: Native, dtype: str) -> CFunction:
 
 def _parameters(native: Native, kind: str) -> Iterator[str]:
     namer = c_namer()
-    if native.convention == "elementwise":
+    if native.is_parallel:
+        yield from (f"int64_t {namer.claim(name)}" for name in ("begin", "end"))
+    elif native.convention == "elementwise":
         namer.claim("n")
         yield "int64_t n"
     named = [(argument, c_name(namer, argument.name)) for argument in native.parameters]

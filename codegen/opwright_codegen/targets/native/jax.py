@@ -162,8 +162,12 @@ def _reading(position: int, argument: NativeArgument) -> Iterator[str]:
 def _passed(kernel: CKernel, suffix: str, outs: Sequence[str]) -> Iterator[str]:
     """Yield what a function gets."""
     convention = kernel.native.convention
+    if kernel.native.is_parallel:
+        yield "0"
     if convention == "elementwise":
         yield f"elements_of({outs[0]})"
+    elif kernel.native.is_parallel:
+        yield f"{outs[0]}->rank ? {outs[0]}->dims[0] : 1"
     for position, argument in enumerate(kernel.native.arguments):
         if argument.sort == "array":
             yield from _array(f"a{position}", convention)
