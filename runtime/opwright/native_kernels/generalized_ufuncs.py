@@ -116,5 +116,6 @@ def _whole(operator: Operator, *arrays: Any) -> None:
 
 
 def _one_by_one(operator: Operator, *arrays: Any) -> None:
-    for each in zip(*arrays, strict=True):
-        np.copyto(each[-1], operator(*each[:-1]))
+    for at in range(len(arrays[-1])):
+        *given, result = [each[at, ...] for each in arrays]  # also of no dimension
+        np.copyto(result, operator(*given))
