@@ -32,6 +32,10 @@ RULES: dict[str, Family | Dimensions] = {
     "adaptive_max_pool1d": Dimensions(blocks=Folded(0, core=2)),
     "max_unpool2d": Folded(0, 1, core=3),
     "max_unpool3d": Folded(0, 1, core=4),
-    "fractional_max_pool2d": ByHand("opwright_kernels.batching.windows", "fractional_max_pool2d"),
-    "fractional_max_pool3d": ByHand("opwright_kernels.batching.windows", "fractional_max_pool3d"),
+    "fractional_max_pool2d": Dimensions(
+        ByHand("opwright_kernels.batching.windows", "fractional_max_pool2d"), blocks=Folded(0, 3, core=3)
+    ),
+    "fractional_max_pool3d": Dimensions(
+        ByHand("opwright_kernels.batching.windows", "fractional_max_pool3d"), blocks=Folded(0, 3, core=4)
+    ),
 }

@@ -293,7 +293,7 @@ class ByHand(_Plain):
     """The family of operators with a batching rule of their own, a function that is imported when it is needed."""
 
     __slots__ = ("module", "name")
-    reason = "it is batched by a function of its own, and nothing else is said (sharding)"
+    reason = ""
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module

@@ -74,8 +74,8 @@ def _wrong(subject: Subject, case: Case, rule: DimensionRule, factor: str) -> st
         return ""
     size = rule.size(factor, [array.shape for array in arrays])
     whole = _results(subject, case)
-    if whole is None:
-        return ""
+    if whole is None or [array.ndim for _, array in whole] != [len(own) for own in rule.results]:
+        return ""  # (its results are not those of fakes, which is another fault)
     for count in _COUNTS:
         ends = ends_of(size, count)
         if len(ends) <= 2 or 0 in np.diff(ends):
@@ -147,7 +147,9 @@ def _guesses(subject: Subject, case: Case, rule: DimensionRule, factor: str) -> 
     if size < 2:
         return
     same = [each for each in rule.of_kind("whole") if each != factor and rule.size(each, shapes) == size]
-    whole = _results(subject, case)
+    whole = _results(subject, case) or [("", np.empty(()))]
+    if len(whole[0][1].shape) != len(rule.results[0]):
+        return
     for others in ([], same) if same else ([],):
         operands = tuple([tuple([factor if n in others else n for n in own]) for own in rule.operands])
         if any(own.count(factor) > 1 for own in operands):
@@ -156,7 +158,7 @@ def _guesses(subject: Subject, case: Case, rule: DimensionRule, factor: str) -> 
         kinds = {name: kind for name, kind in rule.kinds.items() if name not in (factor, *others)}
         for kind in _TRIED:
             yield f"{factor} {kind}{with_others}", replace(rule, operands=operands, kinds=kinds | {factor: kind})
-        for dim, (name, length) in enumerate(zip(rule.results[0], whole[0][1].shape, strict=True) if whole else ()):
+        for dim, (name, length) in enumerate(zip(rule.results[0], whole[0][1].shape, strict=True)):
             if name == ONE and length == size and len(rule.results) == 1:
                 results = ((*rule.results[0][:dim], factor, *rule.results[0][dim + 1 :]),)
                 text = f"{factor} {PARALLEL}{with_others}, dimension {dim} of the result"
