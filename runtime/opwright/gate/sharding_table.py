@@ -14,7 +14,7 @@ from typing import Final, TextIO
 
 from opwright.dimensions.declared import declared_of
 from opwright.gate.loading import load_modules
-from opwright.gate.properties.sharded import Sharded, missing_kinds, rule_for
+from opwright.gate.properties import Sharded, missing_kinds, rule_for
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject, subjects_of
 

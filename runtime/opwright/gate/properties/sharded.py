@@ -31,7 +31,7 @@ class Sharded(CaseProperty):
 
     name, title, group = "sharded", "Is cut as its dimension rule says", "sharding"
     finds = "A dimension that is said to be parallel, or to be summed, and is not: blocks and shardings would be wrong."
-    example = "sharding: n d, m d -> n m; d max  # of squared distances, which are sums"
+    example = "return np.sort(x)  # sharding: ... n -> ... n"
     mend = "Say in `sharding` what each dimension is; `whole, since …` where parts cannot be put together."
     compares_values = True
 
@@ -56,7 +56,27 @@ def problem_of(subject: Subject, case: Case, rule: DimensionRule) -> Problem | N
         why = "" if rule.kind(factor).word == "whole" else _wrong(subject, case, rule, factor)
         if why:
             return Problem(f"sharding-wrong-{rule.kind(factor).word}", f"{rule}: {why}")
+    for group in rule.linear:
+        if why := _wrong_sum(subject, case, group):
+            return Problem("sharding-wrong-linear", why)
     return None
+
+
+def _wrong_sum(subject: Subject, case: Case, group: Sequence[int]) -> str:
+    """Return how results for partial sums of operands do not sum to the result, "" where they do."""
+    arrays = [each.values for each in case.arrays]
+    whole = _results(subject, case)
+    if whole is None or any(arrays[place].dtype.kind not in "fc" for place in group):
+        return ""
+    parts = []
+    for share in (0.25, 0.75):  # (of which no bit is lost)
+        given = [array * array.dtype.type(share) if n in group else array for n, array in enumerate(arrays)]
+        parts.append(Part(given, 0, 0))
+    made = [_of_part(subject, case, part.operands) for part in parts]
+    found = [(name, np.asarray(sum(each))) for (name, _), *each in zip(whole, *made, strict=True)]
+    text = difference(found, whole, with_dtypes=False)
+    names = " and ".join(f"tensor {place + 1}" for place in group)
+    return f"it is not linear in {names}: of partial sums {text}" if text else ""
 
 
 def rule_for(subject: Subject, case: Case) -> DimensionRule | None:
