@@ -46,7 +46,6 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     ("bmm", (ROWS, RANDOM.normal(size=(3, 23, 5)))),
     ("linear", (ROWS, RANDOM.normal(size=(7, 23)), RANDOM.normal(size=7))),
     ("linear", (ROWS, RANDOM.normal(size=(7, 23)))),
-    ("embedding", (ROWS[0], np.array([[2, 0, 1], [3, 3, 0]]))),
     ("mse_loss", (ROWS, RANDOM.normal(size=ROWS.shape), 1)),
     ("l1_loss", (ROWS, RANDOM.normal(size=ROWS.shape), 2)),
     ("layer_norm", (ROWS, [23], RANDOM.normal(size=23))),

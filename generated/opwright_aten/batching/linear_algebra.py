@@ -16,7 +16,7 @@ RULES: dict[str, Family | Dimensions] = {
         ByHand("opwright_kernels.batching.matrices", "matmul"), blocks=Product("(...,m,k),(...,k,n)->(...,m,n)", 0, 1)
     ),
     "linalg_matmul": Dimensions(blocks=Product("(...,m,k),(...,k,n)->(...,m,n)", 0, 1)),
-    "linalg_vecdot": Dimensions(blocks=Along(0, 1, dim=2)),
+    "linalg_vecdot": Dimensions(blocks=Along(0, 1, dim=2, combines="sum")),
     "outer": Dimensions(blocks=Product("(n),(m)->(n,m)", 0, 1)),
     "ger": Dimensions(blocks=Product("(n),(m)->(n,m)", 0, 1)),
     "linalg_matrix_power": Dimensions(blocks=Leading((0, 2))),
@@ -94,10 +94,10 @@ RULES: dict[str, Family | Dimensions] = {
     "linalg_norm.ord_str": Dimensions(blocks=Along(0, dim=2)),
     "nuclear_norm.dim": Dimensions(blocks=Along(0, dim=1)),
     "linalg_cond": Dimensions(blocks=Leading((0, 2))),
-    "cdist": Dimensions(blocks=Leading((0, 2), (1, 2))),
-    "_euclidean_dist": Leading((0, 2), (1, 2)),
+    "cdist": Dimensions(blocks=Leading((0, 2), (1, 2)), sharding="... n d, ... m d -> ... n m; d whole"),
+    "_euclidean_dist": Dimensions(Leading((0, 2), (1, 2)), sharding="n d, m d -> n m; d whole"),
     "_pdist_forward": Dimensions(
         ByHand("opwright_kernels.batching.bags", "pair_distances"), whole="since each row is compared with all others"
     ),
-    "_cdist_forward": Leading((0, 2), (1, 2)),
+    "_cdist_forward": Dimensions(Leading((0, 2), (1, 2)), sharding="n d, m d -> n m; d whole"),
 }

@@ -36,10 +36,10 @@ RULES: dict[str, Family | Dimensions] = {
     "constant_pad_nd": Dimensions(
         ByHand("opwright_kernels.batching.filling", "pad"), sharding="opwright_kernels.dimensions.indexing:padded"
     ),
-    "reflection_pad1d": Folded(0, core=2),
-    "reflection_pad2d": Folded(0, core=3),
-    "reflection_pad3d": Folded(0, core=4),
-    "replication_pad1d": Folded(0, core=2),
-    "replication_pad2d": Folded(0, core=3),
-    "replication_pad3d": Folded(0, core=4),
+    "reflection_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
+    "reflection_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "reflection_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
+    "replication_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
+    "replication_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "replication_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
 }

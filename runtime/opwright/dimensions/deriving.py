@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.dimensions.declared import Declared, declared_of
-from opwright.dimensions.families import Kinds, Labels, Shapes, whole
+from opwright.dimensions.families import Kinds, Labels, Shapes, Whole, whole
 from opwright.dimensions.kinds import Kind, whole_since
 from opwright.dimensions.layouts import Result, results
 from opwright.dimensions.rule import ONE, DimensionRule, Letters
@@ -44,7 +44,7 @@ def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
 def cut_of(operator: Operator) -> Any:
     """Return what labels an operator's dimensions: its family, or one that reads what `sharding` says."""
     declared = declared_of(operator)
-    return ByText(operator, declared) if declared.sharding else declared.family
+    return ByText(operator, declared) if declared.sharding else declared.family or Whole()
 
 
 def _shown(operator: Operator, values: Sequence[Any], tensors: Tensors) -> Sequence[Result]:

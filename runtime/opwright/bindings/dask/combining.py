@@ -34,7 +34,7 @@ def combined(operator: Operator, family: Along | Everything, call: Call, array: 
     array = array.rechunk({each: tuple([size for size in array.chunks[each] if size]) for each in axis})
     if len(made[0].sizes) == array.ndim and len(axis) == 1 and made[0].sizes[axis[0]] == array.shape[axis[0]]:
         return _running(call, array, axis[0], labels, made[0])
-    return _tree(operator, call, array, axis, made[0].dtype)
+    return _tree(operator, call, array, axis, made[0].dtype, family.combines)
 
 
 def _running(call: Call, array: da.Array, axis: int, labels: Any, made: Result) -> da.Array:
@@ -55,11 +55,15 @@ def _running(call: Call, array: da.Array, axis: int, labels: Any, made: Result) 
     return da.concatenate(found, axis=axis)
 
 
-def _tree(operator: Operator, call: Call, array: da.Array, axis: tuple[int, ...], dtype: Any) -> da.Array:
-    """Return a reduction as a tree: of blocks, then of their results."""
+def _tree(
+    operator: Operator, call: Call, array: da.Array, axis: tuple[int, ...], dtype: Any, way: bool | str
+) -> da.Array:
+    """Return a reduction as a tree: of blocks, then of their results, by the operator or by a word."""
     keepdim = operator.signature.positions.get("keepdim")
     part = Part(call, axis, keepdim)
     found = _reduced(part, array, dtype)
+    if isinstance(way, str):
+        found = getattr(found, way)(axis, keepdims=True).astype(dtype)
     most = max(2, round(_SPLIT ** (1 / len(axis))))
     while any(found.numblocks[each] > 1 for each in axis):
         found = _reduced(part, found.rechunk(dict.fromkeys(axis, most)), dtype)
