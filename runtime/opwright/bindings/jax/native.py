@@ -14,7 +14,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot
+from opwright.bindings.jax.batches import aligned, split
+from opwright.bindings.jax.gradients import Gradients
+from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
 from opwright.native_kernels.arguments import NativeArgument
 
 __all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "offer"]
@@ -75,6 +77,7 @@ class Loop:
         dtypes: Sequence[str],
         result: str,
         numbers: Callable[[Sequence[Any]], tuple[Any, ...]] = lambda given: (),
+        gradients: Gradients | None = None,
     ) -> None:
         self.symbol = symbol
         self.broadcasts = True
@@ -82,6 +85,12 @@ class Loop:
         self._dtypes = [_dtype(each) for each in dtypes]
         self._result = result
         self._numbers = numbers
+        self._gradients = gradients
+
+    @property
+    def has_derivatives(self) -> bool:
+        """Whether C computes its derivatives, too."""
+        return self._gradients is not None
 
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no loop takes the operands."""
@@ -94,12 +103,35 @@ class Loop:
             return None
         if shape != np.broadcast_shapes(*[each.shape for each in given]) or len(shape) > 64:
             return None
-        words = [_words(number, dtype) for number in self._numbers(call.values)]
+        return self._called(library, self.symbol, given, self._numbers(call.values), (shape, wanted), 1)
+
+    def derived(
+        self, library: Library, program: Any, outer: Sequence[Batch], operands: Sequence[Any], results: Sequence[Form]
+    ) -> list[Any] | None:
+        """Return JAX's arrays of what a derivative gives, in the batches `outer`; None where no loop takes them."""
+        dtype = np.dtype(operands[0].dtype)
+        is_taken = dtype in self._dtypes and all(each.dtype == dtype for each in operands)
+        if self._gradients is None or not is_taken or any(wanted != dtype for _, wanted in results):
+            return None
+        numbers = self._gradients.numbers(split(program.base)[1].values)
+
+        def run(symbol: str, given: Sequence[Any], shape: tuple[int, ...], count: int) -> list[Any] | None:
+            if len(shape) > 64 or shape != np.broadcast_shapes(shape, *[each.shape for each in given]):
+                return None
+            return self._called(library, symbol, given, numbers, (shape, dtype), count)
+
+        return self._gradients.emitted(run, program, outer, self._tensors, operands, results)
+
+    def _called(
+        self, library: Library, symbol: str, given: Sequence[Any], numbers: Sequence[Any], form: Form, count: int
+    ) -> list[Any] | None:
+        """Return the results of a handler, all of one form; None where a number is none of the dtype."""
+        words = [_words(number, np.dtype(given[0].dtype)) for number in numbers]
         if None in words:
             return None
         told = {"numbers": np.array(words, np.int64).reshape(-1)} if words else {}
-        described = jax.ShapeDtypeStruct(shape, wanted)
-        return [jax.ffi.ffi_call(library.target(self.symbol), described)(*given, **told)]
+        described = [jax.ShapeDtypeStruct(*form)] * count
+        return list(jax.ffi.ffi_call(library.target(symbol), described)(*given, **told))
 
 
 class Kernel:
@@ -119,6 +151,8 @@ class Kernel:
         self._arguments = list(zip(positions, map(NativeArgument, arguments), strict=True))
         self._dtypes = [np.dtype(each) for each in dtypes]
         self._results = [np.dtype(each) if each else None for each in results]
+
+    has_derivatives = False
 
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no function takes the operands."""
@@ -163,42 +197,29 @@ def offer(operator: str, native: Loop | Kernel, library: Library) -> None:
 
 
 def is_native(program: Program) -> bool:
-    """Whether C may handle a program."""
-    while isinstance(program, Batch):
-        program = program.base
-    return isinstance(program, Call) and program.operator in _offered
+    """Whether C may handle a program: a call, a derivative of one, and batches of these."""
+    _, sample = split(program)
+    if not isinstance(sample, (Tangents, Transposed)):
+        return isinstance(sample, Call) and sample.operator in _offered
+    _, call = split(sample.base)
+    return isinstance(call, Call) and call.operator in _offered and _offered[call.operator][0].has_derivatives
 
 
 def native_call(program: Program, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
     """Return what C computes, as JAX's arrays; None where it does not take the operands as they are."""
     if not is_native(program):
         return None
-    levels = []
-    while isinstance(program, Batch):
-        levels.append(program.dims)
-        program = program.base
-    assert isinstance(program, Call)
-    native, library = _offered[program.operator]
+    levels, sample = split(program)
+    if isinstance(sample, (Tangents, Transposed)):
+        loop, library = _offered[split(sample.base)[1].operator]
+        return loop.derived(library, sample, levels, operands, results) if isinstance(loop, Loop) else None
+    native, library = _offered[sample.operator]
     if levels and not native.broadcasts:
         return None
     rank = len(results[0][0]) - len(levels)
-    given = [_aligned(each, [dims[position] for dims in levels], rank) for position, each in enumerate(operands)]
-    found: list[Any] | None = native.emitted(library, program, given, results)
+    given = [aligned(each, [level.dims[n] for level in levels], rank) for n, each in enumerate(operands)]
+    found: list[Any] | None = native.emitted(library, sample, given, results)
     return found
-
-
-def _aligned(operand: Any, dims: Sequence[int | None], rank: int) -> Any:
-    """Return an operand with its batches first, and sizes of 1 before those of a sample, so that samples broadcast as
-    they would alone. `dims` are the dimensions of batches, the outermost first; `rank` is that of a sample's result."""
-    sizes: list[int] = []
-    there = 0
-    for dim in dims:
-        sizes.append(1 if dim is None else operand.shape[there + dim])
-        if dim is not None:
-            operand = jax.numpy.moveaxis(operand, there + dim, there)
-            there += 1
-    own = operand.shape[there:]
-    return operand.reshape(*sizes, *[1] * (rank - len(own)), *own) if there else operand
 
 
 def _dtype(name: str) -> np.dtype[Any]:
