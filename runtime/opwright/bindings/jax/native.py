@@ -17,6 +17,7 @@ import numpy as np
 from opwright.bindings.jax.batches import aligned, split
 from opwright.bindings.jax.gradients import Gradients
 from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
+from opwright.bindings.jax.recorded import recorded_call
 from opwright.native_kernels.arguments import NativeArgument
 
 __all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "offer"]
@@ -87,11 +88,6 @@ class Loop:
         self._numbers = numbers
         self._gradients = gradients
 
-    @property
-    def has_derivatives(self) -> bool:
-        """Whether C computes its derivatives, too."""
-        return self._gradients is not None
-
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no loop takes the operands."""
         given = [operands[slot.place] for slot in (call.values[position] for position in self._tensors)]
@@ -152,8 +148,6 @@ class Kernel:
         self._dtypes = [np.dtype(each) for each in dtypes]
         self._results = [np.dtype(each) if each else None for each in results]
 
-    has_derivatives = False
-
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no function takes the operands."""
         arrays = {
@@ -202,7 +196,10 @@ def is_native(program: Program) -> bool:
     if not isinstance(sample, (Tangents, Transposed)):
         return isinstance(sample, Call) and sample.operator in _offered
     _, call = split(sample.base)
-    return isinstance(call, Call) and call.operator in _offered and _offered[call.operator][0].has_derivatives
+    if not isinstance(call, Call) or call.operator not in _offered:
+        return False
+    is_gradient = sample is program and call is sample.base and isinstance(sample, Transposed)
+    return is_gradient or isinstance(_offered[call.operator][0], Loop)
 
 
 def native_call(program: Program, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
@@ -211,14 +208,25 @@ def native_call(program: Program, operands: Sequence[Any], results: Sequence[For
         return None
     levels, sample = split(program)
     if isinstance(sample, (Tangents, Transposed)):
-        loop, library = _offered[split(sample.base)[1].operator]
-        return loop.derived(library, sample, levels, operands, results) if isinstance(loop, Loop) else None
-    native, library = _offered[sample.operator]
+        native, library = _offered[split(sample.base)[1].operator]
+        if isinstance(native, Loop) and (found := native.derived(library, sample, levels, operands, results)):
+            return found
+        if levels or isinstance(sample, Tangents) or not isinstance(sample.base, Call):
+            return None
+        return recorded_call(sample, operands, _emitted)
+    native, _ = _offered[sample.operator]
     if levels and not native.broadcasts:
         return None
     rank = len(results[0][0]) - len(levels)
     given = [aligned(each, [level.dims[n] for level in levels], rank) for n, each in enumerate(operands)]
-    found: list[Any] | None = native.emitted(library, sample, given, results)
+    return _emitted(sample, given, results)
+
+
+def _emitted(call: Call, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
+    if call.operator not in _offered:
+        return None
+    native, library = _offered[call.operator]
+    found: list[Any] | None = native.emitted(library, call, operands, results)
     return found
 
 
