@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 from collections.abc import Iterable
 from importlib.util import find_spec
 
@@ -12,14 +13,17 @@ from opwright_core.places import shown
 
 __all__ = ["described", "text_of"]
 
+_WIDTH = 76  # `help` indents by 4
+
 
 def described(operators: Iterable[Operator]) -> str:
     """Return the docstring of a function that stands for operators: what each `doc:` says, once, declarations, and what
     handles the first of them."""
     operators = tuple(operators)
     docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
+    texts = ["\n".join(map(_filled, text.split("\n"))) for text in docs]
     declared = "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
-    return "\n\n".join((*docs, declared, *map(_served, operators[:1])))
+    return "\n\n".join((*texts, declared, *map(_served, operators[:1])))
 
 
 def _served(operator: Operator) -> str:
@@ -31,6 +35,11 @@ def _served(operator: Operator) -> str:
         lines.append("Written over other operators" if not lines else "written over other operators elsewhere")
     facts = ", ".join(lines) or "No kernel yet"
     return f"{facts}; declared at {shown(operator.where)}"
+
+
+def _filled(line: str) -> str:
+    """Return a line of a text as lines that a terminal shows."""
+    return line if line.startswith((" ", "\t")) else textwrap.fill(line, _WIDTH, break_long_words=False)
 
 
 def text_of(operator: Operator) -> str:

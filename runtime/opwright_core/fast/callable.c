@@ -229,6 +229,16 @@ PyObject *callable_doc(PyObject *self, void *closure) {
     return doc;
 }
 
+/* Return the signature of the operators that the function is `of`. Raises AttributeError where there are none, and
+ * `inspect` looks at the function. */
+static PyObject *callable_signature(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *operators = PyObject_GetAttrString(((Callable *)self)->function, "of");
+    PyObject *signature = operators == NULL ? NULL : PyObject_GetAttrString(operators, "__signature__");
+    Py_XDECREF(operators);
+    return signature;
+}
+
 /* Return the name of the function's module. */
 static PyObject *callable_module(PyObject *self, void *closure) {
     (void)closure;
@@ -251,6 +261,7 @@ static PyGetSetDef callable_getset[] = {
     {"__class__", callable_class, NULL, NULL, NULL},
     {"__doc__", callable_doc, NULL, NULL, NULL},
     {"__module__", callable_module, NULL, NULL, NULL},
+    {"__signature__", callable_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

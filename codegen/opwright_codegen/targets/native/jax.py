@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Looped, Native
+from opwright_codegen.bindings.bind import Binding, Elsewhere, Looped, Native
 from opwright_codegen.bindings.signatures import NativeArgument
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.expressions.c_form import may_refuse
@@ -98,7 +98,7 @@ def native_call(binding: Binding, schema: FunctionSchema, derivatives: Derivativ
     kernel = binding.kernel
     if isinstance(kernel, Looped):
         return _loop(kernel, schema, gradient_loops(loop_kernels([binding]), derivatives).get(kernel.name))
-    if not isinstance(kernel, Native) or kernel.writes:
+    if not isinstance(kernel, Native) or isinstance(kernel, Elsewhere) or kernel.writes:
         return None
     arguments = tuple_text([quoted(str(argument)) for argument in kernel.arguments])
     dtypes = tuple_text([quoted(dtype) for dtype in kernel.dtypes])
@@ -184,8 +184,12 @@ def _reading(position: int, argument: NativeArgument) -> Iterator[str]:
 def _passed(kernel: CKernel, suffix: str, outs: Sequence[str]) -> Iterator[str]:
     """Yield what a function gets."""
     convention = kernel.native.convention
+    if kernel.native.is_parallel:
+        yield "0"
     if convention == "elementwise":
         yield f"elements_of({outs[0]})"
+    elif kernel.native.is_parallel:
+        yield f"{outs[0]}->rank ? {outs[0]}->dims[0] : 1"
     for position, argument in enumerate(kernel.native.arguments):
         if argument.sort == "array":
             yield from _array(f"a{position}", convention)

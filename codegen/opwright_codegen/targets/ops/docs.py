@@ -26,4 +26,4 @@ def _row(name: str, text: str) -> str:
     head, literal = f"    {quoted(name)}: ", quoted(text)
     if len(head) + len(literal) + 1 <= LINE:
         return f"{head}{literal},"
-    return f"{head}(\n        {fill_string(text, 8)}\n    ),"
+    return f"{head}(\n        {literal if len(literal) + 8 <= LINE else fill_string(text, 8)}\n    ),"

@@ -11,6 +11,7 @@ from opwright_core.names.late_imports import import_late
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
     from opwright_core.dispatch.call.packets import Packet
+    from opwright_core.dispatch.registry.tables import Overloads
 
 __all__ = ["ShownDocstring", "ShownSignature"]
 
@@ -21,7 +22,7 @@ class ShownDocstring:
     def __init__(self, own: str | None) -> None:
         self._own = own
 
-    def __get__(self, callee: Operator | Packet | None, owner: type) -> str | None:
+    def __get__(self, callee: Operator | Packet | Overloads | None, owner: type) -> str | None:
         if callee is None:
             return self._own
         overloads = getattr(callee, "operators", None)
@@ -32,7 +33,7 @@ class ShownDocstring:
 class ShownSignature:
     """A `__signature__` of a class: what `inspect.signature` shows of an instance, made when asked for."""
 
-    def __get__(self, callee: Operator | Packet | None, owner: type) -> inspect.Signature | None:
+    def __get__(self, callee: Operator | Packet | Overloads | None, owner: type) -> inspect.Signature | None:
         if callee is None:
             return None  # of the class, Python finds it itself
         found: inspect.Signature = import_late("opwright.inspection.signatures").signature_of(callee)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright_core.core import fast
-from opwright_core.dispatch.call.introspection import ShownDocstring
+from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_kinds import Key, Registration
 from opwright_core.errors import RegistrationError
@@ -31,6 +31,7 @@ class Overloads:
     """
 
     __slots__ = ("__weakref__", "chosen", "current_stub", "generated", "operators", "pass_calls_to")
+    __signature__ = ShownSignature()
 
     def __init__(self) -> None:
         self.pass_calls_to: Callable[..., None] | None = None  # of the packet, where the compiled core calls it
