@@ -104,7 +104,7 @@ typedef struct {
     const char *from, *target;
     char *losses; /* NULL where they are added up */
     npy_intp count;
-    double at, total;
+    double at, *totals; /* of each block */
 } DistanceJob;
 
 #define REAL float
@@ -119,9 +119,29 @@ typedef struct {
 #undef REAL
 #undef OF
 
-static const Work squared_how[] = {squared_f32, squared_f64};
-static const Work smooth_how[] = {smooth_f32, smooth_f64};
-static const Work huber_how[] = {huber_f32, huber_f64};
+static const RangeWork squared_how[] = {squared_f32, squared_f64};
+static const RangeWork smooth_how[] = {smooth_f32, smooth_f64};
+static const RangeWork huber_how[] = {huber_f32, huber_f64};
+
+/* Compute the losses of a job. Returns their total, if it is wanted, added up block by block: it does not depend on the
+ * threads. -1 with an exception if memory runs out. */
+static double total_of_losses(RangeWork work, DistanceJob *job) {
+    double of_one_block = 0, total = 0;
+    const npy_intp blocks = (job->count + SUM_BLOCK - 1) / SUM_BLOCK;
+    job->totals = job->losses != NULL || blocks == 1 ? &of_one_block : PyMem_New(double, (size_t)blocks);
+    if (job->totals == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    do_ranges(work, job, blocks, job->count);
+    for (npy_intp i = 0; job->losses == NULL && i < blocks; i++) {
+        total += job->totals[i];
+    }
+    if (job->totals != &of_one_block) {
+        PyMem_Free(job->totals);
+    }
+    return total;
+}
 
 /* mse_loss(self, target, reduction); with a beta or delta above 0 as a fourth argument smooth_l1_loss and huber_loss.
  * Returns a new array: of self's shape for reduction 0, else zero-dimensional; NULL without an exception unless both
@@ -148,11 +168,11 @@ static PyObject *handle_distance(const CompiledKernel *kernel, const KernelCall 
     job.target = PyArray_BYTES(target);
     job.losses = losses == NULL ? NULL : PyArray_BYTES(losses);
     job.count = count_of(self);
-    do_work(((const Work *)kernel->how)[type == NPY_DOUBLE], &job, job.count);
-    if (losses != NULL) {
+    const double total = total_of_losses(((const RangeWork *)kernel->how)[type == NPY_DOUBLE], &job);
+    if (losses != NULL || PyErr_Occurred()) {
         return (PyObject *)losses;
     }
-    return (PyObject *)new_number(type, reduction == 1 ? job.total / (double)job.count : job.total);
+    return (PyObject *)new_number(type, reduction == 1 ? total / (double)job.count : total);
 }
 
 const CompiledKernel loss_kernels[] = {

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
-_DECLARED: Final = frozenset(("_stub", "declaration", "doc", "dtypes", "result", "straight_stub", "tags"))  # by a part
+_DECLARED: Final = frozenset(("_doc", "_stub", "declaration", "dtypes", "result", "straight_stub", "tags"))  # by a part
 
 _CALLS: Final = 8  # to repay the rendering of a stub
 
@@ -50,7 +50,7 @@ class Operator(Entries):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_shown_schema", "_signature", "_stub", "calls", "declaration", "doc", "dtypes",
+        "__weakref__", "_doc", "_parts", "_shown_schema", "_signature", "_stub", "calls", "declaration", "dtypes",
         "home", "renderer", "result", "rules", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
@@ -91,7 +91,7 @@ class Operator(Entries):
         """Take what a generated module declares. Without the lock: Note [Schema modules and the
         lock] in `schema_modules`."""
         self.tags = tags
-        self.doc = doc
+        self._doc = doc
         self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.straight_stub = None
@@ -112,6 +112,12 @@ class Operator(Entries):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self.load()
         return object.__getattribute__(self, name)
+
+    @property
+    def doc(self) -> str:
+        """Return what it does, as the `doc:` of its entry says; '' where that says nothing."""
+        said: str = self._doc or import_late("opwright.inspection.docstrings").text_of(self)
+        return said
 
     @property
     def parts(self) -> Declaration:
@@ -172,7 +178,7 @@ class Operator(Entries):
     def stub(self, stub: Kernel | None) -> None:
         self._stub = stub
         if stub is not None and (doc := stub.__doc__):
-            self.doc = inspect.cleandoc(doc)
+            self._doc = inspect.cleandoc(doc)
         # The stub, where its parameters are the operator's: one of `*args, **kwargs` comes back to have them bound.
         code = getattr(stub, "__code__", None)
         is_straight = code is not None and (code.co_argcount or not code.co_flags & inspect.CO_VARKEYWORDS)
