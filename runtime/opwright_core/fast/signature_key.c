@@ -29,7 +29,7 @@ struct SignatureKey {
     int64_t cached_keys;                  /* the keys looked up last … */
     PyObject *cached;                     /* … and the int that they are; NULL at first */
     int is_own_key;                      /* whether that was looked for among the table's */
-    const ExchangeAPI *exchange;         /* of the arrays of KIND_EXCHANGED; NULL: there are none */
+    Exchange exchange;                   /* of the arrays of KIND_EXCHANGED; without an API: there are none */
 };
 
 /* Whether a kernel gets a copy of a value, where it is a default or given: a list of its own. */
@@ -44,6 +44,7 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         PyErr_SetString(PyExc_ValueError, "a call of so many arguments is Python's to handle");
         return -1;
     }
+    PyObject *class = NULL; /* of the arrays of another library */
     for (Py_ssize_t i = 0; i < signature->given; i++) {
         long kind = PyLong_AsLong(PyTuple_GET_ITEM(kinds, i));
         long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
@@ -58,12 +59,12 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         signature->positions[i] = (unsigned char)position;
         signature->is_of_arrays |= kind == KIND_ARRAY || kind == KIND_EXCHANGED;
         if (kind == KIND_EXCHANGED) {
-            const ExchangeAPI *api = exchange_api(PyTuple_GET_ITEM(signature->same, i));
-            if (api == NULL || (signature->exchange != NULL && signature->exchange != api)) {
-                PyErr_SetString(PyExc_ValueError, "arrays of one library, which is known, make a call");
+            PyObject *own = PyTuple_GET_ITEM(signature->same, i);
+            if (class == NULL ? !exchange_open(&signature->exchange, own) : class != own) {
+                PyErr_SetString(PyExc_ValueError, "arrays of one class, whose exchange is known, make a call");
                 return -1;
             }
-            signature->exchange = api;
+            class = own;
         }
         signature->may_copy |= kind == KIND_INTS || kind >= KIND_REST || is_copied(PyTuple_GET_ITEM(signature->same, i));
     }
@@ -129,6 +130,7 @@ void signature_key_free(SignatureKey *signature) {
     Py_XDECREF(signature->table);
     Py_XDECREF(signature->result);
     Py_XDECREF(signature->cached);
+    exchange_close(&signature->exchange);
     PyMem_Free(signature);
 }
 
@@ -389,7 +391,7 @@ static PyObject *given_back(const SignatureKey *signature, PyObject *const *args
         }
     }
     if (result == NULL || !(PyTuple_Check(result) || PyList_CheckExact(result)) || Py_REFCNT(result) != 1) {
-        return exchange_give(signature->exchange, like, result);
+        return exchange_give(&signature->exchange, like, result);
     }
     PyObject **items = PySequence_Fast_ITEMS(result); /* a new tuple or list, which nobody else has */
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); i++) {
@@ -410,7 +412,7 @@ __attribute__((noinline)) static PyObject *call_exchanged(const SignatureKey *si
     Py_ssize_t count = 0;
     while (count < signature->given) {
         PyObject *value = args[count];
-        taken[count] = signature->kinds[count] == KIND_EXCHANGED ? exchange_take(signature->exchange, value) : Py_NewRef(value);
+        taken[count] = signature->kinds[count] == KIND_EXCHANGED ? exchange_take(&signature->exchange, value) : Py_NewRef(value);
         if (taken[count] == NULL) {
             *is_handled = PyErr_Occurred() != NULL;
             break;
@@ -435,7 +437,7 @@ PyObject *signature_key_call(SignatureKey *signature, PyObject *const *args, int
         *is_handled = PyErr_Occurred() != NULL;
         return NULL;
     }
-    PyObject *result = __builtin_expect(signature->exchange == NULL, 1)
+    PyObject *result = __builtin_expect(signature->exchange.api == NULL, 1)
                            ? named(signature, call_kernel(signature, kernel, args))
                            : call_exchanged(signature, kernel, args, is_handled);
     Py_DECREF(kernel);

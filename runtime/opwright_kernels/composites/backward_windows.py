@@ -228,7 +228,7 @@ def _check_images(dims: int, grad: Operand, self: Operand) -> None:
 
 
 def _are_equal(one: Sizes, other: Sizes) -> bool:
-    return all(holds(a == b) for a, b in zip(one, other, strict=True))
+    return all([a is b or holds(a == b) for a, b in zip(one, other, strict=True)])
 
 
 # Images of another size, over one, two or three dimensions
@@ -290,7 +290,7 @@ def _check_resized(grad: Operand, output_size: Sizes, input_size: Sizes, dims: i
     wanted = [*input_size[:2], *output_size]
     if grad.ndim != dims + 2 or not _are_equal(grad.shape, wanted):
         raise RuntimeError(f"grad_output must have shape {wanted}, but has {list(grad.shape)}")
-    if not all(holds(size >= 1) for size in (*input_size[2:], *output_size)):
+    if not all([holds(size >= 1) for size in (*input_size[2:], *output_size)]):
         raise RuntimeError(
             f"input and output sizes should be greater than 0, but got {list(input_size[2:])} and {list(output_size)}"
         )

@@ -9,11 +9,11 @@
 
 /* The tables of kernels, each in the file of its subject and ended by a name that is NULL: calls X for each. */
 #define KERNEL_TABLES(X)                                                                                               \
-    X(activation_kernels) X(arithmetic_kernels) X(batch_norm_kernels) X(joining_kernels) X(convolution_kernels)        \
-    X(decomposition_kernels) X(fill_kernels) X(gather_kernels) X(im2col_kernels) X(loss_kernels) X(matmul_kernels)     \
-    X(matmul_gradient_kernels) X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels) X(pooling_kernels)       \
-    X(reduction_kernels) X(scan_kernels) X(select_kernels) X(softmax_kernels) X(special_kernels) X(upsample_kernels)   \
-    X(where_kernels)
+    X(activation_kernels) X(alignment_kernels) X(arithmetic_kernels) X(batch_norm_kernels) X(joining_kernels)          \
+    X(convolution_kernels) X(decomposition_kernels) X(fill_kernels) X(gather_kernels) X(grid_kernels)                  \
+    X(im2col_kernels) X(loss_kernels) X(margin_kernels) X(matmul_kernels) X(matmul_gradient_kernels)                   \
+    X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels) X(pooling_kernels) X(reduction_kernels)             \
+    X(scan_kernels) X(select_kernels) X(softmax_kernels) X(special_kernels) X(upsample_kernels) X(where_kernels)
 
 #define DECLARED(TABLE) extern const CompiledKernel TABLE[];
 KERNEL_TABLES(DECLARED)
@@ -32,5 +32,6 @@ PyObject *sum_over_first(PyObject *object, int kept);
 PyObject *array_new(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 int fast_path_arrays(PyObject *const *tensors, Py_ssize_t count, PyObject *indices, PyObject **arrays);
 PyObject *wrap(PyObject *module, PyObject *array);
+void run_ranges(RangeWork work, void *job, int64_t count, int64_t grain);
 
 #endif
