@@ -218,8 +218,8 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         return exported
     shape = _shape_of(data)
     values = list(_leaves(data, shape, 0))
-    kinds = dict.fromkeys([value.dtype if isinstance(value, np.generic) else type(value) for value in values])
-    found = _common_dtype(kinds)
+    of_each = [value.dtype if isinstance(value, np.generic) else type(value) for value in values]
+    found = _common_dtype(dict.fromkeys(of_each))
     return _filled(values, shape, found, dtype or found)
 
 

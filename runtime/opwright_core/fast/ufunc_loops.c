@@ -392,14 +392,13 @@ static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedC
     return 1;
 }
 
-/* Compute a range of elements by the loop for halves, which gives halves. */
+/* Compute the elements from `start` up to `stop` by the loop for halves. Needs no GIL. */
 static void run_halves(ReducedCall *job, npy_intp start, npy_intp stop) {
     char *data[MOST_OPERANDS + 1];
-    const int operands = job->loops->operands;
-    for (int i = 0; i < operands; i++) {
+    for (int i = 0; i < job->loops->operands; i++) {
         data[i] = PyArray_BYTES(job->call.arrays[i]) + 2 * start;
     }
-    data[operands] = job->to + 2 * start;
+    data[job->loops->operands] = job->to + 2 * start;
     forget_errors();
     job->loops->halves(data, stop - start);
     atomic_fetch_or(&job->errors, fetestexcept(FP_ERRORS));
@@ -409,14 +408,14 @@ static void run_halves(ReducedCall *job, npy_intp start, npy_intp stop) {
 /* Compute some blocks. Needs no GIL. */
 static void run_reduced(void *given, int64_t from, int64_t to) {
     ReducedCall *job = given;
+    float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
+    char *data[MOST_OPERANDS + 1];
+    int errors = 0, operands = job->loops->operands;
     const npy_intp stop = to * REDUCED_BLOCK < job->count ? to * REDUCED_BLOCK : job->count;
     if (job->loops->halves != NULL && PyArray_TYPE(job->call.first) == NPY_HALF) {
         run_halves(job, from * REDUCED_BLOCK, stop);
         return;
     }
-    float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
-    char *data[MOST_OPERANDS + 1];
-    int errors = 0, operands = job->loops->operands;
     for (npy_intp start = from * REDUCED_BLOCK; start < stop; start += REDUCED_BLOCK) {
         const npy_intp size = stop - start < REDUCED_BLOCK ? stop - start : REDUCED_BLOCK;
         for (int i = 0; i < operands; i++) {
