@@ -8,7 +8,7 @@ typedef struct {
     const char *from, *weight;
     const int64_t *target;
     char *losses; /* NULL where they are added up */
-    npy_intp rows, classes, ignored;
+    npy_intp rows, classes, inner, ignored; /* scores are (rows / inner, classes, inner) */
     double loss, total;
     int is_out_of_range;
 } LossJob;
@@ -19,6 +19,7 @@ typedef struct {
     static void NAME(void *given) {                                                                                    \
         LossJob *job = given;                                                                                          \
         const REAL *x = (const REAL *)job->from, *weights = (const REAL *)job->weight;                                 \
+        const npy_intp inner = job->inner;                                                                             \
         for (npy_intp row = 0; row < job->rows; row++) {                                                               \
             const int64_t target = job->target[row];                                                                   \
             const int is_kept = target != job->ignored;                                                                \
@@ -27,7 +28,7 @@ typedef struct {
                 return;                                                                                                \
             }                                                                                                          \
             const REAL weight = !is_kept ? 0 : weights == NULL ? 1 : weights[target];                                  \
-            const REAL loss = is_kept ? -x[row * job->classes + target] * weight : 0;                                  \
+            const REAL loss = is_kept ? -x[(row / inner * job->classes + target) * inner + row % inner] * weight : 0;   \
             job->loss += (double)loss;                                                                                 \
             job->total += (double)weight;                                                                              \
             if (job->losses != NULL) {                                                                                 \
@@ -50,8 +51,8 @@ static Array *new_number(int type, double value) {
     return array;
 }
 
-/* nll_loss(self, target, weight, reduction, ignore_index) of (rows, classes) scores. Returns the tuple (loss, total
- * weight): the loss is (rows,) for reduction 0, else zero-dimensional, and the weight 0 for reduction 0. NULL without
+/* nll_loss(self, target, weight, reduction, ignore_index) of (rows, classes, *sizes) scores. Returns the tuple (loss, total
+ * weight): the loss is (rows, *sizes) for reduction 0, else zero-dimensional, and the weight 0 for reduction 0. NULL without
  * an exception unless operands are dense and match, and all targets are classes. */
 static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
@@ -59,13 +60,16 @@ static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall 
     double reduction, ignored;
     Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     Array *target = self == NULL ? NULL : plain_array(call->args[1], NPY_INT64);
-    if (target == NULL || PyArray_NDIM(self) != 2 || PyArray_NDIM(target) != 1 || PyArray_DIM(self, 1) == 0 ||
+    int ndim = target == NULL ? 0 : PyArray_NDIM(self);
+    if (ndim < 2 || PyArray_NDIM(target) != ndim - 1 || count_of(self) == 0 ||
+        memcmp(PyArray_DIMS(target) + 1, PyArray_DIMS(self) + 2, (size_t)(ndim - 2) * sizeof(npy_intp)) != 0 ||
         !read_number(call->args[3], &reduction) || !read_number(call->args[4], &ignored)) {
         return NULL;
     }
     int type = PyArray_TYPE(self);
-    job.rows = PyArray_DIM(self, 0);
+    job.rows = count_of(target);
     job.classes = PyArray_DIM(self, 1);
+    job.inner = job.rows / PyArray_DIM(self, 0);
     job.ignored = (npy_intp)ignored;
     if (call->args[2] != Py_None) {
         Array *weight = plain_array(call->args[2], type);
@@ -75,7 +79,8 @@ static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall 
         job.weight = PyArray_BYTES(weight);
     }
     Array *losses = NULL;
-    if (PyArray_DIM(target, 0) != job.rows || (reduction == 0 && (losses = new_array(1, &job.rows, type)) == NULL)) {
+    if (PyArray_DIM(target, 0) != PyArray_DIM(self, 0) ||
+        (reduction == 0 && (losses = new_array(ndim - 1, PyArray_DIMS(target), type)) == NULL)) {
         return NULL;
     }
     job.from = PyArray_BYTES(self);
