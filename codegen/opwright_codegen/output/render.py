@@ -101,8 +101,7 @@ def render(
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
-        *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
-        *(_of_tvm(view, bindings, namespace) if "tvm_ffi" in frameworks else ()),
+        *_of_frameworks(view, bindings, namespace, frameworks),
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
@@ -272,14 +271,13 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
         yield name, template, view, partial(_same, shown)
 
 
-def _of_jax(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
-    """Yield the file of a package with C functions that JAX calls."""
-    yield native_jax.file(namespace), native_jax.TEMPLATE, view, lambda: native_jax.context(bindings, namespace)
-
-
-def _of_tvm(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
-    """Yield the file of a package with C functions as a module of tvm-ffi."""
-    yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, lambda: native_tvm.context(bindings, namespace)
+def _of_frameworks(
+    view: NamespaceView, bindings: Sequence[Binding], namespace: str, frameworks: Sequence[str]
+) -> Iterator[_File]:
+    """Yield the files with C functions that JAX calls, and those that are a module of tvm-ffi."""
+    for name, target in (("jax", native_jax), ("tvm_ffi", native_tvm)):
+        if name in frameworks:
+            yield target.file(namespace), target.TEMPLATE, view, partial(target.context, bindings, namespace)
 
 
 def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
