@@ -257,8 +257,7 @@ class _Binder:
             function = self._kernels.find(text, kernel.span)
             if function is None or not _is_served(key):
                 return self._unbound(text, kernel)
-        is_composite = key not in BACKENDS
-        known = (base.name, is_composite, kernel)
+        known = (base.name, key not in BACKENDS, kernel)
         if known not in self._bound:
             self._bound[known] = self._bind(base, key, kernel, kernel_form(kernel))
         return self._bound[known]

@@ -12,7 +12,8 @@ from opwright_codegen.bindings.native import Native
 from opwright_codegen.bindings.signatures import Language, NativeArgument, signature_of
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.forms import NumbaKernel, TritonKernel, TvmKernel
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Launch, Operator
 from opwright_codegen.read.native import layout_of
 from opwright_codegen.source import Span

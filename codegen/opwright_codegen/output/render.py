@@ -100,14 +100,12 @@ def render(
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
-        *(_of_jax(view, bindings, namespace, derivatives) if "jax" in frameworks else ()),
-        *(_of_tvm(view, bindings, namespace) if "tvm_ffi" in frameworks else ()),
+        *_of_frameworks(view, bindings, namespace, frameworks, derivatives),
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
-            header = _header(shown)
-            is_c = name.endswith((".c", ".h", ".cu"))
-            shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
+            header = _header(shown) if not name.endswith((".c", ".h", ".cu")) else _in_c(_header(shown))
+            shared = {"header": header, "namespace": namespace}
             found[name] = "" if is_dry else _text(template, {**shared, **values})
     found = found if is_dry else _with_folders(found, _header(view), namespace)
     told = Package(view, bindings, cuts.composed, cuts.blocks, cuts.shardings, derivatives)
@@ -258,17 +256,19 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
         yield name, template, view, partial(_same, shown)
 
 
-def _of_jax(
-    view: NamespaceView, bindings: Sequence[Binding], namespace: str, derivatives: DerivativeSet | None
+def _of_frameworks(
+    view: NamespaceView,
+    bindings: Sequence[Binding],
+    namespace: str,
+    frameworks: Sequence[str],
+    derivatives: DerivativeSet | None,
 ) -> Iterator[_File]:
-    """Yield the file of a package with C functions that JAX calls."""
-    shown = partial(native_jax.context, bindings, namespace, derivatives)
-    yield native_jax.file(namespace), native_jax.TEMPLATE, view, shown
-
-
-def _of_tvm(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
-    """Yield the file of a package with C functions as a module of tvm-ffi."""
-    yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, lambda: native_tvm.context(bindings, namespace)
+    """Yield the files with C functions that JAX calls, and those that are a module of tvm-ffi."""
+    if "jax" in frameworks:
+        shown = partial(native_jax.context, bindings, namespace, derivatives)
+        yield native_jax.file(namespace), native_jax.TEMPLATE, view, shown
+    if "tvm_ffi" in frameworks:
+        yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, partial(native_tvm.context, bindings, namespace)
 
 
 def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
