@@ -79,6 +79,7 @@ def logit(xp: ModuleType, self: Array, eps: float | None, out: Array | None = No
     return xp.log(held / (1 - held), out=out)
 
 
+@compiled
 def entr(xp: ModuleType, self: Array) -> Array:
     """Return -self log(self): 0 at 0, -inf below it."""
     result = -self * xp.log(xp.where(self > 0, self, self.dtype.type(1)))

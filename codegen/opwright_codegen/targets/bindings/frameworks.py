@@ -1,8 +1,8 @@
 """The modules that give operators to other frameworks: what each is told of a package, and what it cannot take.
 
 A framework has a module of its name here, with `TEMPLATE`, `refusal` (why an operator cannot be given to it, None where
-it can) and `context` (what the template shows of those that can), and a row of `TARGETS` in `output.render`. Nothing of
-a framework is imported here: what it has is written down, or found out when the generated module is imported.
+it can) and `context` (what the template shows of those that can), and a case in `_target` of `output.render`. Nothing
+of a framework is imported here: what it has is written down, or found out when the generated module is imported.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.bindings.bind import Binding, Unbound
 from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.bindings.shardings import Sharding
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
@@ -29,6 +30,7 @@ class Package:
     bindings: Sequence[Binding]
     families: Mapping[str, Family]
     blocks: Mapping[str, Family]
+    shardings: Mapping[str, Sharding]
     derivatives: DerivativeSet | None
 
     def bindings_of(self, operator: OperatorView) -> list[Binding]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Looped, Native
+from opwright_codegen.bindings.bind import Binding, Elsewhere, Looped, Native
 from opwright_codegen.bindings.signatures import NativeArgument
 from opwright_codegen.expressions.c_form import may_refuse
 from opwright_codegen.expressions.typed import numbers_of
@@ -84,7 +84,7 @@ def native_call(binding: Binding, schema: FunctionSchema) -> str | None:
     kernel = binding.kernel
     if isinstance(kernel, Looped):
         return _loop(kernel, schema)
-    if not isinstance(kernel, Native) or kernel.writes:
+    if not isinstance(kernel, Native) or isinstance(kernel, Elsewhere) or kernel.writes:
         return None
     arguments = tuple_text([quoted(str(argument)) for argument in kernel.arguments])
     dtypes = tuple_text([quoted(dtype) for dtype in kernel.dtypes])
@@ -162,8 +162,12 @@ def _reading(position: int, argument: NativeArgument) -> Iterator[str]:
 def _passed(kernel: CKernel, suffix: str, outs: Sequence[str]) -> Iterator[str]:
     """Yield what a function gets."""
     convention = kernel.native.convention
+    if kernel.native.is_parallel:
+        yield "0"
     if convention == "elementwise":
         yield f"elements_of({outs[0]})"
+    elif kernel.native.is_parallel:
+        yield f"{outs[0]}->rank ? {outs[0]}->dims[0] : 1"
     for position, argument in enumerate(kernel.native.arguments):
         if argument.sort == "array":
             yield from _array(f"a{position}", convention)

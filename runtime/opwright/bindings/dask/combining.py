@@ -9,10 +9,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.bindings.dask.families import Along, Everything, Product
 from opwright.bindings.dask.graphs import Cut, blocks, blockwise, name_of
-from opwright.bindings.dask.layouts import Result, results
 from opwright.bindings.dask.tasks import Added, Call, Part, Running
+from opwright.dimensions.families import Along, Everything, Product
+from opwright.dimensions.layouts import Result, results
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["combined", "product", "reduced_loss"]
@@ -78,7 +78,7 @@ def _reduced(part: Part, array: da.Array, dtype: Any) -> da.Array:
 def product(call: Call, cut: Cut, family: Product) -> da.Array | None:
     """Return a product that is summed over blocks; None where its dimensions are not cut, or something is added."""
     labels = family.all_labels({position: array.shape for position, array in cut.arrays.items()})
-    summed = [each for each in family.summed() if each in labels[family.operands[0]]]
+    summed = [each for each in family.summed() if each in labels[family.first]]
     operands = [(array, labels[position]) for position, array in cut.arrays.items()]
     is_cut = any(
         label in summed and array.numblocks[dim] > 1 for array, own in operands for dim, label in enumerate(own)

@@ -15,6 +15,7 @@ from opwright.gate.properties.precision import Precision
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
+from opwright.gate.properties.sharded import Sharded
 from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless
 from opwright.gate.properties.tangents import Derivatives
@@ -40,6 +41,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Positions(),
     WholeResults(),
     Sizes(),
+    Sharded(),
     Values(),
     Precision(),
     Deterministic(),

@@ -14,7 +14,7 @@ from opwright_core.arrays.size import Size
 from opwright_core.arrays.sizes import is_number
 from opwright_core.core import Caller, fast
 from opwright_core.dispatch.call.conversion import base_type
-from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature, described
+from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.call.keywords import other_names, outs_by_name, translated, unknown_name
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error, element
@@ -197,7 +197,7 @@ class Packet(Caller):
         for name in kwargs:
             if name not in self._shared.names:
                 hint = unknown_name(name, self._shared.names, has_others=named)
-                reasons = [f"{self.name}() {hint}\nDeclarations:\n{described(operators)}"]
+                reasons = [f"{self.name}() {hint}\nDeclarations:\n{self.__doc__}"]
         found: tuple[Operator, list[Any]]
         found = _other_arrays().choose_with_values(self, args, kwargs, _no_overload(self, reasons))
         return found
