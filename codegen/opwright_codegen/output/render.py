@@ -100,7 +100,7 @@ def render(
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
-        *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
+        *(_of_jax(view, bindings, namespace, derivatives) if "jax" in frameworks else ()),
         *(_of_tvm(view, bindings, namespace) if "tvm_ffi" in frameworks else ()),
     ):
         known.add(name)
@@ -258,9 +258,12 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
         yield name, template, view, partial(_same, shown)
 
 
-def _of_jax(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+def _of_jax(
+    view: NamespaceView, bindings: Sequence[Binding], namespace: str, derivatives: DerivativeSet | None
+) -> Iterator[_File]:
     """Yield the file of a package with C functions that JAX calls."""
-    yield native_jax.file(namespace), native_jax.TEMPLATE, view, lambda: native_jax.context(bindings, namespace)
+    shown = partial(native_jax.context, bindings, namespace, derivatives)
+    yield native_jax.file(namespace), native_jax.TEMPLATE, view, shown
 
 
 def _of_tvm(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:

@@ -81,9 +81,13 @@ RULES: dict[str, Family | Dimensions] = {
     "ge_.Tensor": Elementwise(0, 1),
     "ge.Scalar": Elementwise(0),
     "ge_.Scalar": Elementwise(0),
-    "isin.Tensor_Tensor": Dimensions(ByHand("opwright_kernels.batching.filling", "isin"), blocks=Elementwise(0)),
-    "isin.Tensor_Scalar": Dimensions(ByHand("opwright_kernels.batching.filling", "isin"), blocks=Elementwise(0)),
-    "isin.Scalar_Tensor": ByHand("opwright_kernels.batching.filling", "isin"),
+    "isin.Tensor_Tensor": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "isin"), blocks=Elementwise(0), sharding="..., * -> ..."
+    ),
+    "isin.Tensor_Scalar": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "isin"), blocks=Elementwise(0), sharding="... -> ..."
+    ),
+    "isin.Scalar_Tensor": Dimensions(ByHand("opwright_kernels.batching.filling", "isin"), sharding="* -> ()"),
     "isclose": Dimensions(blocks=Elementwise(0, 1)),
     "equal": Dimensions(blocks=Elementwise(0, 1)),
 }

@@ -7,7 +7,9 @@ from opwright_core.abi import At, ByHand, Dimensions, Family, Folded, Windows
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "convolution": ByHand("opwright_kernels.batching.nn", "convolution"),
+    "convolution": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "convolution"), sharding="opwright_kernels.dimensions.nn:convolved"
+    ),
     "conv1d": Dimensions(blocks=Windows(0, dim=-1, size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-2)),
     "conv2d": Dimensions(
         blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-3)

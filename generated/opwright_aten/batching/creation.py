@@ -7,12 +7,23 @@ from opwright_core.abi import Along, ByHand, Dimensions, Elementwise, Family
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "empty_like": Dimensions(ByHand("opwright_kernels.batching.creation", "empty_like"), blocks=Elementwise(0)),
-    "zeros_like": Dimensions(ByHand("opwright_kernels.batching.creation", "zeros_like"), blocks=Elementwise(0)),
-    "ones_like": Dimensions(ByHand("opwright_kernels.batching.creation", "ones_like"), blocks=Elementwise(0)),
-    "full_like": Dimensions(ByHand("opwright_kernels.batching.creation", "full_like"), blocks=Elementwise(0)),
+    "empty_like": Dimensions(
+        ByHand("opwright_kernels.batching.creation", "empty_like"), blocks=Elementwise(0), sharding="... -> ..."
+    ),
+    "zeros_like": Dimensions(
+        ByHand("opwright_kernels.batching.creation", "zeros_like"), blocks=Elementwise(0), sharding="... -> ..."
+    ),
+    "ones_like": Dimensions(
+        ByHand("opwright_kernels.batching.creation", "ones_like"), blocks=Elementwise(0), sharding="... -> ..."
+    ),
+    "full_like": Dimensions(
+        ByHand("opwright_kernels.batching.creation", "full_like"), blocks=Elementwise(0), sharding="... -> ..."
+    ),
     "new_empty": Along(0, size=1),
-    "new_empty_strided": ByHand("opwright_kernels.batching.creation", "new_empty_strided"),
+    "new_empty_strided": Dimensions(
+        ByHand("opwright_kernels.batching.creation", "new_empty_strided"),
+        whole="since size and stride are those of the whole result",
+    ),
     "new_zeros": Along(0, size=1),
     "new_ones": Along(0, size=1),
     "new_full": Along(0, size=1),
@@ -20,13 +31,21 @@ RULES: dict[str, Family | Dimensions] = {
     "copy_": Elementwise(0, 1, onto_first=True),
     "fill.Scalar": Elementwise(0),
     "fill_.Scalar": Elementwise(0),
-    "fill.Tensor": ByHand("opwright_kernels.batching.filling", "fill"),
+    "fill.Tensor": Dimensions(ByHand("opwright_kernels.batching.filling", "fill"), sharding="..., () -> ..."),
     "fill_.Tensor": ByHand("opwright_kernels.batching.filling", "fill"),
     "zero": Elementwise(0),
     "zero_": Elementwise(0),
-    "clone": Dimensions(ByHand("opwright_kernels.batching.creation", "clone"), blocks=Elementwise(0)),
+    "clone": Dimensions(
+        ByHand("opwright_kernels.batching.creation", "clone"), blocks=Elementwise(0), sharding="... -> ..."
+    ),
     "lift_fresh": Elementwise(0),
-    "_to_copy": Dimensions(ByHand("opwright_kernels.batching.creation", "to_copy"), blocks=Elementwise(0)),
-    "_assert_async": ByHand("opwright_kernels.batching.matrices", "check_all"),
-    "_assert_async.msg": ByHand("opwright_kernels.batching.matrices", "check_all"),
+    "_to_copy": Dimensions(
+        ByHand("opwright_kernels.batching.creation", "to_copy"), blocks=Elementwise(0), sharding="... -> ..."
+    ),
+    "_assert_async": Dimensions(
+        ByHand("opwright_kernels.batching.matrices", "check_all"), whole="since it returns nothing"
+    ),
+    "_assert_async.msg": Dimensions(
+        ByHand("opwright_kernels.batching.matrices", "check_all"), whole="since it returns nothing"
+    ),
 }

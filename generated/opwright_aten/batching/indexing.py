@@ -9,15 +9,22 @@ from opwright_core.abi import Along, ByHand, Dimensions, Elementwise, Family, Le
 RULES: dict[str, Family | Dimensions] = {
     "cat": Along(0, dim=1),
     "stack": Along(0, new=1),
-    "index.Tensor": ByHand("opwright_kernels.batching.indexing", "index"),
-    "index_put": ByHand("opwright_kernels.batching.indexing", "index_put"),
+    "index.Tensor": Dimensions(
+        ByHand("opwright_kernels.batching.indexing", "index"), sharding="opwright_kernels.dimensions.indexing:index"
+    ),
+    "index_put": Dimensions(
+        ByHand("opwright_kernels.batching.indexing", "index_put"),
+        sharding="opwright_kernels.dimensions.indexing:index_put",
+    ),
     "index_put_": ByHand("opwright_kernels.batching.indexing", "index_put"),
     "index_select": Dimensions(ByHand("opwright_kernels.batching.selecting", "index_select"), blocks=Along(0, dim=1)),
     "gather": Along(0, 2, dim=1),
-    "take": ByHand("opwright_kernels.batching.selecting", "take"),
+    "take": Dimensions(ByHand("opwright_kernels.batching.selecting", "take"), sharding="*, ... -> ..."),
     "take_along_dim": Dimensions(blocks=Along(0, 1, dim=2)),
-    "_unsafe_index.Tensor": ByHand("opwright_kernels.batching.indexing", "index"),
-    "put": ByHand("opwright_kernels.batching.selecting", "put"),
+    "_unsafe_index.Tensor": Dimensions(
+        ByHand("opwright_kernels.batching.indexing", "index"), sharding="opwright_kernels.dimensions.indexing:index"
+    ),
+    "put": Dimensions(ByHand("opwright_kernels.batching.selecting", "put"), whole="since positions count all elements"),
     "put_": ByHand("opwright_kernels.batching.selecting", "put"),
     "scatter.src": Along(0, 2, 3, dim=1),
     "scatter_.src": Along(0, 2, 3, dim=1),
@@ -31,28 +38,40 @@ RULES: dict[str, Family | Dimensions] = {
     "scatter_add_": Along(0, 2, 3, dim=1),
     "scatter_reduce.two": Along(0, 2, 3, dim=1),
     "scatter_reduce_.two": Along(0, 2, 3, dim=1),
-    "index_add": ByHand("opwright_kernels.batching.selecting", "index_add"),
+    "index_add": Dimensions(ByHand("opwright_kernels.batching.selecting", "index_add"), blocks=Along(0, 3, dim=1)),
     "index_add_": ByHand("opwright_kernels.batching.selecting", "index_add"),
-    "index_reduce": ByHand("opwright_kernels.batching.selecting", "index_reduce"),
+    "index_reduce": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "index_reduce"), blocks=Along(0, 3, dim=1)
+    ),
     "index_reduce_": ByHand("opwright_kernels.batching.selecting", "index_reduce"),
-    "index_copy": ByHand("opwright_kernels.batching.selecting", "index_copy"),
+    "index_copy": Dimensions(ByHand("opwright_kernels.batching.selecting", "index_copy"), blocks=Along(0, 3, dim=1)),
     "index_copy_": ByHand("opwright_kernels.batching.selecting", "index_copy"),
     "index_fill.int_Scalar": Dimensions(
         ByHand("opwright_kernels.batching.selecting", "index_fill"), blocks=Along(0, dim=1)
     ),
     "index_fill_.int_Scalar": ByHand("opwright_kernels.batching.selecting", "index_fill"),
-    "index_fill.int_Tensor": ByHand("opwright_kernels.batching.selecting", "index_fill"),
+    "index_fill.int_Tensor": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "index_fill"), blocks=Along(0, dim=1)
+    ),
     "index_fill_.int_Tensor": ByHand("opwright_kernels.batching.selecting", "index_fill"),
-    "masked_scatter": ByHand("opwright_kernels.batching.selecting", "masked_scatter"),
+    "masked_scatter": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "masked_scatter"),
+        whole="since elements go where masks are, in their order",
+    ),
     "masked_scatter_": ByHand("opwright_kernels.batching.selecting", "masked_scatter"),
     "masked_fill.Scalar": Elementwise(0, 1, masks=(1,)),
     "masked_fill_.Scalar": Elementwise(0, 1, masks=(1,)),
     "masked_fill.Tensor": Dimensions(
-        ByHand("opwright_kernels.batching.filling", "masked_fill"), blocks=Elementwise(0, 1, masks=(1,))
+        ByHand("opwright_kernels.batching.filling", "masked_fill"),
+        blocks=Elementwise(0, 1, masks=(1,)),
+        sharding="..., ..., () -> ...",
     ),
     "masked_fill_.Tensor": ByHand("opwright_kernels.batching.filling", "masked_fill"),
     "masked_select": ByHand("opwright_kernels.batching.indexing", "masked_select"),
-    "nonzero_static": ByHand("opwright_kernels.batching.selecting", "first_positions"),
+    "nonzero_static": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "first_positions"),
+        whole="since which elements it finds depends on data",
+    ),
     "tril": Leading((0, 2)),
     "tril_": Leading((0, 2)),
     "triu": Leading((0, 2)),

@@ -16,7 +16,7 @@ RULES: dict[str, Family | Dimensions] = {
         ByHand("opwright_kernels.batching.matrices", "matmul"), blocks=Product("(...,m,k),(...,k,n)->(...,m,n)", 0, 1)
     ),
     "linalg_matmul": Dimensions(blocks=Product("(...,m,k),(...,k,n)->(...,m,n)", 0, 1)),
-    "linalg_vecdot": Dimensions(blocks=Along(0, 1, dim=2)),
+    "linalg_vecdot": Dimensions(blocks=Along(0, 1, dim=2, combines="sum")),
     "outer": Dimensions(blocks=Product("(n),(m)->(n,m)", 0, 1)),
     "ger": Dimensions(blocks=Product("(n),(m)->(n,m)", 0, 1)),
     "linalg_matrix_power": Dimensions(blocks=Leading((0, 2))),
@@ -31,15 +31,23 @@ RULES: dict[str, Family | Dimensions] = {
     "baddbmm_": Product("(b,m,k),(b,k,n)->(b,m,n)", 1, 2, 0, 3, 4),
     "addbmm": Product("(b,m,k),(b,k,n)->(m,n)", 1, 2, 0, 3, 4),
     "addbmm_": Product("(b,m,k),(b,k,n)->(m,n)", 1, 2, 0, 3, 4),
-    "addr": ByHand("opwright_kernels.batching.matrices", "added_outer"),
+    "addr": Dimensions(
+        ByHand("opwright_kernels.batching.matrices", "added_outer"), blocks=Product("(n),(m)->(n,m)", 1, 2, 0, 3, 4)
+    ),
     "addr_": ByHand("opwright_kernels.batching.matrices", "added_outer"),
-    "trace": ByHand("opwright_kernels.batching.filling", "trace"),
+    "trace": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "trace"), whole="since its diagonal crosses all rows and columns"
+    ),
     "linalg_diagonal": Dimensions(blocks=Along(0, dim=(2, 3))),
-    "_linalg_check_errors": ByHand("opwright_kernels.batching.matrices", "check_errors"),
+    "_linalg_check_errors": Dimensions(
+        ByHand("opwright_kernels.batching.matrices", "check_errors"), whole="since it returns nothing"
+    ),
     "linalg_inv_ex": Leading((0, 2)),
     "linalg_inv": Dimensions(blocks=Leading((0, 2))),
     "inverse": Dimensions(blocks=Leading((0, 2))),
-    "_linalg_solve_ex": ByHand("opwright_kernels.batching.matrices", "solve"),
+    "_linalg_solve_ex": Dimensions(
+        ByHand("opwright_kernels.batching.matrices", "solve"), whole="since B may be vectors or matrices"
+    ),
     "linalg_solve": Dimensions(blocks=Leading((0, 2), (1, 2))),
     "linalg_solve_triangular": Leading((0, 2), (1, 2)),
     "triangular_solve": Leading((1, 2), (0, 2)),
@@ -86,8 +94,10 @@ RULES: dict[str, Family | Dimensions] = {
     "linalg_norm.ord_str": Dimensions(blocks=Along(0, dim=2)),
     "nuclear_norm.dim": Dimensions(blocks=Along(0, dim=1)),
     "linalg_cond": Dimensions(blocks=Leading((0, 2))),
-    "cdist": Dimensions(blocks=Leading((0, 2), (1, 2))),
-    "_euclidean_dist": Leading((0, 2), (1, 2)),
-    "_pdist_forward": ByHand("opwright_kernels.batching.bags", "pair_distances"),
-    "_cdist_forward": Leading((0, 2), (1, 2)),
+    "cdist": Dimensions(blocks=Leading((0, 2), (1, 2)), sharding="... n d, ... m d -> ... n m; d whole"),
+    "_euclidean_dist": Dimensions(Leading((0, 2), (1, 2)), sharding="n d, m d -> n m; d whole"),
+    "_pdist_forward": Dimensions(
+        ByHand("opwright_kernels.batching.bags", "pair_distances"), whole="since each row is compared with all others"
+    ),
+    "_cdist_forward": Dimensions(Leading((0, 2), (1, 2)), sharding="n d, m d -> n m; d whole"),
 }

@@ -17,10 +17,24 @@ RULES: dict[str, Family | Dimensions] = {
     "soft_margin_loss": Dimensions(blocks=Reducing(0, 1, reduction=2)),
     "hinge_embedding_loss": Dimensions(blocks=Reducing(0, 1, reduction=3)),
     "poisson_nll_loss": Dimensions(blocks=Reducing(0, 1, reduction=5)),
-    "nll_loss_forward": ByHand("opwright_kernels.batching.nn", "class_loss"),
-    "nll_loss2d_forward": ByHand("opwright_kernels.batching.nn", "class_loss"),
-    "_ctc_loss": ByHand("opwright_kernels.batching.bags", "ctc_loss"),
-    "_ctc_loss_backward": ByHand("opwright_kernels.batching.bags", "ctc_loss_backward"),
+    "nll_loss_forward": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "class_loss"),
+        sharding="opwright_kernels.dimensions.nn:class_loss_with_weight",
+    ),
+    "nll_loss2d_forward": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "class_loss"),
+        sharding="opwright_kernels.dimensions.nn:class_loss_with_weight",
+    ),
+    "multi_margin_loss": Dimensions(sharding="opwright_kernels.dimensions.nn:class_loss"),
+    "multilabel_margin_loss_forward": Dimensions(whole="since a mean of means is not the mean"),
+    "_ctc_loss": Dimensions(
+        ByHand("opwright_kernels.batching.bags", "ctc_loss"), whole="since lengths say which positions belong together"
+    ),
+    "_ctc_loss.Tensor": Dimensions(whole="since lengths say which positions belong together"),
+    "_ctc_loss_backward": Dimensions(
+        ByHand("opwright_kernels.batching.bags", "ctc_loss_backward"),
+        whole="since lengths say which positions belong together",
+    ),
     "margin_ranking_loss": Dimensions(blocks=Reducing(0, 1, 2, reduction=4)),
     "cosine_similarity": Dimensions(blocks=Along(0, 1, dim=2)),
     "pairwise_distance": Dimensions(blocks=Leading((0, 1), (1, 1))),

@@ -12,9 +12,21 @@ RULES: dict[str, Family | Dimensions] = {
     "softmax.int": Dimensions(blocks=Along(0, dim=1)),
     "log_softmax.int": Dimensions(blocks=Along(0, dim=1)),
     "_safe_softmax": Along(0, dim=1),
-    "linear": Dimensions(ByHand("opwright_kernels.batching.nn", "linear"), blocks=Leading((0, 1))),
+    "linear": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "linear"),
+        blocks=Leading((0, 1)),
+        sharding="opwright_kernels.dimensions.nn:mapped_linearly",
+    ),
     "bilinear": Dimensions(blocks=Leading((0, 1), (1, 1))),
-    "embedding": Dimensions(ByHand("opwright_kernels.batching.nn", "embedding"), blocks=Elementwise(1)),
+    "embedding": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "embedding"),
+        blocks=Elementwise(1),
+        sharding="v d, ... -> ... d; v whole",
+    ),
+    "embedding_renorm": Dimensions(whole="since indices may be of any row"),
     "native_dropout_backward": Dimensions(blocks=Elementwise(0, 1)),
-    "_embedding_bag": ByHand("opwright_kernels.batching.bags", "embedding_bag"),
+    "_embedding_bag": Dimensions(
+        ByHand("opwright_kernels.batching.bags", "embedding_bag"),
+        whole="since offsets say which indices belong together",
+    ),
 }

@@ -7,10 +7,20 @@ from opwright_core.abi import ByHand, Dimensions, Family, Leading
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "native_layer_norm": Dimensions(ByHand("opwright_kernels.batching.nn", "layer_norm"), blocks=Leading((0, 1))),
+    "native_layer_norm": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "layer_norm"),
+        blocks=Leading((0, 1)),
+        sharding="opwright_kernels.dimensions.nn:rows_normalized",
+    ),
     "layer_norm": Dimensions(blocks=Leading((0, 1))),
     "rms_norm": Dimensions(blocks=Leading((0, 1))),
-    "native_group_norm": ByHand("opwright_kernels.batching.nn", "group_norm"),
-    "_native_batch_norm_legit_functional": ByHand("opwright_kernels.batching.nn", "batch_norm"),
-    "_native_batch_norm_legit.no_stats": ByHand("opwright_kernels.batching.nn", "batch_norm_no_stats"),
+    "native_group_norm": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "group_norm"), whole="since N, C and HxW are numbers of the whole"
+    ),
+    "_native_batch_norm_legit_functional": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "batch_norm"), sharding="n c *, c, c, c, c -> n c *, c, c, c, c; n whole"
+    ),
+    "_native_batch_norm_legit.no_stats": Dimensions(
+        ByHand("opwright_kernels.batching.nn", "batch_norm_no_stats"), sharding="n c *, c, c -> n c *, c, c; n whole"
+    ),
 }

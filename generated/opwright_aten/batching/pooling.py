@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from opwright_core.abi import At, ByHand, Dimensions, Family, Folded, Windows
+from opwright_core.abi import At, ByHand, Dimensions, Family, Folded, Leading, Windows
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "max_pool2d_with_indices": Folded(0, core=3),
-    "max_pool3d_with_indices": Folded(0, core=4),
+    "max_pool2d_with_indices": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "max_pool3d_with_indices": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
     "max_pool1d_with_indices": Dimensions(blocks=Folded(0, core=2)),
     "max_pool1d": Dimensions(blocks=Windows(0, dim=-1, size=At(1), stride=At(2), padding=At(3), dilation=At(4))),
     "max_pool2d": Dimensions(blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(2), padding=At(3), dilation=At(4))),
@@ -22,16 +22,20 @@ RULES: dict[str, Family | Dimensions] = {
         Folded(0, core=4), blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(2), padding=At(3))
     ),
     "avg_pool1d": Dimensions(blocks=Windows(0, dim=-1, size=At(1), stride=At(2), padding=At(3))),
-    "_adaptive_avg_pool2d": Folded(0, core=3),
-    "_adaptive_avg_pool3d": Folded(0, core=4),
+    "_adaptive_avg_pool2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "_adaptive_avg_pool3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
     "adaptive_avg_pool1d": Dimensions(blocks=Folded(0, core=2)),
     "adaptive_avg_pool2d": Dimensions(blocks=Folded(0, core=3)),
     "adaptive_avg_pool3d": Dimensions(blocks=Folded(0, core=4)),
-    "adaptive_max_pool2d": Folded(0, core=3),
-    "adaptive_max_pool3d": Folded(0, core=4),
+    "adaptive_max_pool2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "adaptive_max_pool3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
     "adaptive_max_pool1d": Dimensions(blocks=Folded(0, core=2)),
     "max_unpool2d": Folded(0, 1, core=3),
     "max_unpool3d": Folded(0, 1, core=4),
-    "fractional_max_pool2d": ByHand("opwright_kernels.batching.windows", "fractional_max_pool2d"),
-    "fractional_max_pool3d": ByHand("opwright_kernels.batching.windows", "fractional_max_pool3d"),
+    "fractional_max_pool2d": Dimensions(
+        ByHand("opwright_kernels.batching.windows", "fractional_max_pool2d"), blocks=Folded(0, 3, core=3)
+    ),
+    "fractional_max_pool3d": Dimensions(
+        ByHand("opwright_kernels.batching.windows", "fractional_max_pool3d"), blocks=Folded(0, 3, core=4)
+    ),
 }

@@ -14,19 +14,32 @@ RULES: dict[str, Family | Dimensions] = {
     "pixel_shuffle": Leading((0, 3)),
     "pixel_unshuffle": Leading((0, 3)),
     "narrow_copy": Along(0, dim=1),
-    "repeat": ByHand("opwright_kernels.batching.views", "repeat"),
+    "repeat": Dimensions(
+        ByHand("opwright_kernels.batching.views", "repeat"), sharding="opwright_kernels.dimensions.indexing:repeated"
+    ),
     "repeat_interleave.self_int": Dimensions(blocks=Along(0, dim=2)),
-    "block_diag": ByHand("opwright_kernels.batching.matrices", "block_diagonal"),
+    "block_diag": Dimensions(
+        ByHand("opwright_kernels.batching.matrices", "block_diagonal"),
+        whole="since it places matrices behind each other",
+    ),
     "diag_embed": Along(0, new=(2, 3)),
     "slice_scatter": Along(0, 1, dim=2),
-    "select_scatter": ByHand("opwright_kernels.batching.selecting", "select_scatter"),
+    "select_scatter": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "select_scatter"),
+        sharding="opwright_kernels.dimensions.indexing:selected",
+    ),
     "diagonal_scatter": Along(0, 1, dim=(3, 4)),
-    "as_strided_scatter": ByHand("opwright_kernels.batching.views", "as_strided_scatter"),
-    "constant_pad_nd": ByHand("opwright_kernels.batching.filling", "pad"),
-    "reflection_pad1d": Folded(0, core=2),
-    "reflection_pad2d": Folded(0, core=3),
-    "reflection_pad3d": Folded(0, core=4),
-    "replication_pad1d": Folded(0, core=2),
-    "replication_pad2d": Folded(0, core=3),
-    "replication_pad3d": Folded(0, core=4),
+    "as_strided_scatter": Dimensions(
+        ByHand("opwright_kernels.batching.views", "as_strided_scatter"),
+        whole="since strides say where elements lie in memory",
+    ),
+    "constant_pad_nd": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "pad"), sharding="opwright_kernels.dimensions.indexing:padded"
+    ),
+    "reflection_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
+    "reflection_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "reflection_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
+    "replication_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
+    "replication_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "replication_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
 }

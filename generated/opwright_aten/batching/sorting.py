@@ -13,9 +13,17 @@ RULES: dict[str, Family | Dimensions] = {
     "argsort.stable": Dimensions(blocks=Along(0, dim=2)),
     "topk": Along(0, dim=2),
     "kthvalue": Along(0, dim=2),
-    "median": Dimensions(ByHand("opwright_kernels.batching.reductions", "middle"), blocks=Everything(0)),
+    "median": Dimensions(
+        ByHand("opwright_kernels.batching.reductions", "middle"),
+        blocks=Everything(0),
+        whole="since the middle of parts is not that of the whole",
+    ),
     "median.dim": Along(0, dim=1, empty_is_all=True),
-    "nanmedian": Dimensions(ByHand("opwright_kernels.batching.reductions", "middle_number"), blocks=Everything(0)),
+    "nanmedian": Dimensions(
+        ByHand("opwright_kernels.batching.reductions", "middle_number"),
+        blocks=Everything(0),
+        whole="since the middle of parts is not that of the whole",
+    ),
     "nanmedian.dim": Along(0, dim=1, empty_is_all=True),
     "mode": Along(0, dim=1, empty_is_all=True),
     "quantile": Dimensions(blocks=Along(0, dim=2)),
@@ -23,10 +31,27 @@ RULES: dict[str, Family | Dimensions] = {
     "nanquantile": Dimensions(blocks=Along(0, dim=2)),
     "nanquantile.scalar": Dimensions(blocks=Along(0, dim=2)),
     "searchsorted.Tensor": Dimensions(
-        ByHand("opwright_kernels.batching.filling", "searchsorted"), blocks=Elementwise(1)
+        ByHand("opwright_kernels.batching.filling", "searchsorted"),
+        blocks=Elementwise(1),
+        sharding="... b, ... n, ... b -> ... n; b whole",
     ),
-    "searchsorted.Scalar": ByHand("opwright_kernels.batching.filling", "searchsorted"),
-    "bucketize.Tensor": Dimensions(ByHand("opwright_kernels.batching.filling", "bucketize"), blocks=Elementwise(0)),
-    "bucketize.Scalar": ByHand("opwright_kernels.batching.filling", "bucketize"),
-    "_histogramdd_bin_edges": ByHand("opwright_kernels.batching.histograms", "grid_edges"),
+    "searchsorted.Scalar": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "searchsorted"), sharding="b, b -> (); b whole"
+    ),
+    "bucketize.Tensor": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "bucketize"),
+        blocks=Elementwise(0),
+        sharding="..., b -> ...; b whole",
+    ),
+    "bucketize.Scalar": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "bucketize"), sharding="b -> (); b whole"
+    ),
+    "histc": Dimensions(whole="since edges follow from all elements"),
+    "histogram.bins_tensor": Dimensions(whole="since counts may be a density of all"),
+    "histogram.bin_ct": Dimensions(whole="since edges follow from all elements"),
+    "_histogramdd_bin_edges": Dimensions(
+        ByHand("opwright_kernels.batching.histograms", "grid_edges"), whole="since edges follow from all elements"
+    ),
+    "_histogramdd_from_bin_cts": Dimensions(whole="since edges follow from all elements"),
+    "_histogramdd_from_bin_tensors": Dimensions(whole="since each bin counts all elements, and weights may be scaled"),
 }

@@ -3,32 +3,32 @@
 
 from __future__ import annotations
 
-from opwright_core.abi import Dimensions, Family, Folded
+from opwright_core.abi import Dimensions, Family, Folded, Leading
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "upsample_nearest1d": Folded(0, core=2),
+    "upsample_nearest1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
     "upsample_nearest1d.vec": Dimensions(blocks=Folded(0, core=2)),
-    "upsample_nearest2d": Folded(0, core=3),
+    "upsample_nearest2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
     "upsample_nearest2d.vec": Dimensions(blocks=Folded(0, core=3)),
-    "upsample_nearest3d": Folded(0, core=4),
+    "upsample_nearest3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
     "upsample_nearest3d.vec": Dimensions(blocks=Folded(0, core=4)),
-    "_upsample_nearest_exact1d": Folded(0, core=2),
+    "_upsample_nearest_exact1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
     "_upsample_nearest_exact1d.vec": Dimensions(blocks=Folded(0, core=2)),
-    "_upsample_nearest_exact2d": Folded(0, core=3),
+    "_upsample_nearest_exact2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
     "_upsample_nearest_exact2d.vec": Dimensions(blocks=Folded(0, core=3)),
-    "_upsample_nearest_exact3d": Folded(0, core=4),
+    "_upsample_nearest_exact3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
     "_upsample_nearest_exact3d.vec": Dimensions(blocks=Folded(0, core=4)),
-    "upsample_linear1d": Folded(0, core=2),
+    "upsample_linear1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
     "upsample_linear1d.vec": Dimensions(blocks=Folded(0, core=2)),
-    "upsample_bilinear2d": Folded(0, core=3),
+    "upsample_bilinear2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
     "upsample_bilinear2d.vec": Dimensions(blocks=Folded(0, core=3)),
-    "upsample_trilinear3d": Folded(0, core=4),
+    "upsample_trilinear3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
     "upsample_trilinear3d.vec": Dimensions(blocks=Folded(0, core=4)),
-    "upsample_bicubic2d": Folded(0, core=3),
+    "upsample_bicubic2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
     "upsample_bicubic2d.vec": Dimensions(blocks=Folded(0, core=3)),
-    "_upsample_bilinear2d_aa": Folded(0, core=3),
-    "_upsample_bicubic2d_aa": Folded(0, core=3),
-    "grid_sampler_2d": Dimensions(blocks=Folded(0, 1, core=3)),
-    "grid_sampler_3d": Dimensions(blocks=Folded(0, 1, core=4)),
+    "_upsample_bilinear2d_aa": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "_upsample_bicubic2d_aa": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
+    "grid_sampler_2d": Dimensions(blocks=Folded(0, 1, core=3), sharding="n c *, n h w t -> n c h w; t whole"),
+    "grid_sampler_3d": Dimensions(blocks=Folded(0, 1, core=4), sharding="n c *, n d h w t -> n c d h w; t whole"),
 }

@@ -11,21 +11,35 @@ RULES: dict[str, Family | Dimensions] = {
     "detach": Elementwise(0),
     "view": Along(0, size=1),
     "transpose.int": Along(0, dim=(1, 2)),
-    "t": ByHand("opwright_kernels.batching.views", "transposed_matrix"),
-    "numpy_T": ByHand("opwright_kernels.batching.views", "reversed_dims"),
-    "permute": ByHand("opwright_kernels.batching.views", "permute"),
-    "expand": ByHand("opwright_kernels.batching.views", "expand"),
+    "t": Dimensions(
+        ByHand("opwright_kernels.batching.views", "transposed_matrix"),
+        sharding="opwright_kernels.dimensions.indexing:transposed",
+    ),
+    "numpy_T": Dimensions(
+        ByHand("opwright_kernels.batching.views", "reversed_dims"),
+        sharding="opwright_kernels.dimensions.indexing:transposed",
+    ),
+    "permute": Dimensions(
+        ByHand("opwright_kernels.batching.views", "permute"), sharding="opwright_kernels.dimensions.indexing:permuted"
+    ),
+    "expand": Dimensions(
+        ByHand("opwright_kernels.batching.views", "expand"), whole="since size is that of the whole result"
+    ),
     "select.int": Along(0, dim=1),
     "slice.Tensor": Along(0, dim=1),
     "unsqueeze": Along(0, new=1),
-    "squeeze": ByHand("opwright_kernels.batching.views", "squeeze"),
+    "squeeze": Dimensions(
+        ByHand("opwright_kernels.batching.views", "squeeze"), whole="since a part of size 1 would lose its dimension"
+    ),
     "squeeze.dim": Along(0, dim=1),
     "squeeze.dims": Along(0, dim=1),
     "diagonal": Along(0, dim=(2, 3)),
     "split.Tensor": Along(0, dim=2),
     "split_with_sizes": Along(0, dim=2),
     "unbind.int": Along(0, dim=1),
-    "as_strided": ByHand("opwright_kernels.batching.views", "as_strided"),
+    "as_strided": Dimensions(
+        ByHand("opwright_kernels.batching.views", "as_strided"), whole="since strides say where elements lie in memory"
+    ),
     "split.sizes": Dimensions(blocks=Along(0, dim=2)),
     "reshape": Along(0, size=1),
     "_unsafe_view": Along(0, size=1),
@@ -34,9 +48,13 @@ RULES: dict[str, Family | Dimensions] = {
     "unsafe_split.Tensor": Along(0, dim=2),
     "unsafe_split_with_sizes": Along(0, dim=2),
     "unfold": Along(0, dim=1),
-    "view.dtype": ByHand("opwright_kernels.batching.views", "view_dtype"),
+    "view.dtype": Dimensions(
+        ByHand("opwright_kernels.batching.views", "view_dtype"), sharding="... t -> ... t; t whole"
+    ),
     "view_as_real": Elementwise(0),
-    "view_as_complex": ByHand("opwright_kernels.batching.views", "view_as_complex"),
+    "view_as_complex": Dimensions(
+        ByHand("opwright_kernels.batching.views", "view_as_complex"), sharding="... r -> ...; r whole"
+    ),
     "t_": ByHand("opwright_kernels.batching.views", "transposed_matrix"),
     "transpose_": Along(0, dim=(1, 2)),
     "unsqueeze_": Along(0, new=1),

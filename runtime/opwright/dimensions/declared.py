@@ -75,7 +75,7 @@ def declared_of(operator: Operator) -> Declared:
     found = BATCHING.find(operator.name)
     said = found if isinstance(found, Dimensions) else Dimensions(found)
     family = said.blocks or said.batch or family_of_formula(operator, _OF_FORMULAS)
-    refused = said.whole or _refusal(operator)
+    refused = said.whole or ("" if said.sharding else _refusal(operator))
     if refused or (isinstance(family, families.ByHand) and not said.sharding):
         return Declared(None, "", refused or families.ByHand.reason, said.linear)
     if family is None and not said.sharding:

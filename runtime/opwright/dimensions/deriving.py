@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.dimensions.declared import Declared, declared_of
-from opwright.dimensions.families import Kinds, Labels, Shapes, whole
+from opwright.dimensions.families import Kinds, Labels, Shapes, Whole, whole
 from opwright.dimensions.kinds import Kind, whole_since
 from opwright.dimensions.layouts import Result, results
 from opwright.dimensions.rule import ONE, DimensionRule, Letters
 from opwright.dimensions.windows import Windows
 from opwright.dimensions.written import ByText
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 
@@ -32,7 +33,7 @@ def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
         made = results(operator, values, tensors, whole(shapes)) or []
         found = ByText(operator, declared).rule(shapes, values, [len(one.sizes) for one in made])
     elif declared.family is None or not shapes:
-        found = _uncut(shapes, results(operator, values, tensors, whole(shapes)) or [], declared.reason)
+        found = _uncut(shapes, _shown(operator, values, tensors), declared.reason)
     else:
         found = _derived(operator, declared, values, tensors)
     keys = list(shapes)
@@ -43,7 +44,16 @@ def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
 def cut_of(operator: Operator) -> Any:
     """Return what labels an operator's dimensions: its family, or one that reads what `sharding` says."""
     declared = declared_of(operator)
-    return ByText(operator, declared) if declared.sharding else declared.family
+    return ByText(operator, declared) if declared.sharding else declared.family or Whole()
+
+
+def _shown(operator: Operator, values: Sequence[Any], tensors: Tensors) -> Sequence[Result]:
+    """Return the results of a call, none where data decides what they look like."""
+    shapes = {key: shape for key, (shape, _) in tensors.items()}
+    try:
+        return results(operator, values, tensors, whole(shapes)) or []
+    except (DataDependentOutputError, DynamicOutputShapeError):
+        return []
 
 
 def tensors_in(values: Sequence[Any]) -> Tensors:

@@ -25,6 +25,7 @@ __all__ = [
     "Product",
     "Reducing",
     "Shapes",
+    "Whole",
     "keys_of",
     "whole",
 ]
@@ -49,8 +50,8 @@ class Family(Protocol):
         """Return labels with those of dimensions by which parts of the result are put together, and how they are."""
 
 
-class _Plain:
-    """A family in which no parts are put together."""
+class Whole:
+    """The family of operators whose tensors are needed whole; a base of those in which no parts are put together."""
 
     __slots__ = ()
     reason = "its elements are needed together"
@@ -64,7 +65,7 @@ class _Plain:
         return self.labels(shapes, values), {}
 
 
-class Elementwise(_Plain):
+class Elementwise(Whole):
     """The family of operators whose operands, at these positions, broadcast with each other.
 
     Of those in `promoted` dtypes are promoted together. `onto_first`: the others broadcast to the first one's shape.
@@ -104,7 +105,7 @@ class Reducing(Elementwise):
         return found, {(key, dim): SUM for key, own in found.items() for dim, label in enumerate(own)}
 
 
-class Leading(_Plain):
+class Leading(Whole):
     """The family of operators on the last dimensions of their operands, before which batches broadcast.
 
     `operands` are positions, each with the number of dimensions that one operand without a batch has.
@@ -121,7 +122,7 @@ class Leading(_Plain):
         return _aligned(shapes, self.operands)
 
 
-class Product(_Plain):
+class Product(Whole):
     """The family of products of two operands, whose dimensions `signature` names: `(m,k),(k,n)->(m,n)`.
 
     A dimension that both operands have and the result has not is summed over. `...` stands for those that broadcast.
@@ -189,7 +190,7 @@ class Product(_Plain):
         return [name for name in dict.fromkeys([*self.left, *self.right]) if name != "..."]
 
 
-class Folded(_Plain):
+class Folded(Whole):
     """The family of operators on images, of `core` dimensions with their channels, which may have a dimension N."""
 
     __slots__ = ("core", "operands")
@@ -209,7 +210,7 @@ class Folded(_Plain):
         }
 
 
-class Everything(_Plain):
+class Everything(Whole):
     """The family of operators that reduce all elements of an operand. `combines`: the result of results of parts is
     that of the whole; a word (sum, max, min) says what else puts them together."""
 
@@ -230,7 +231,7 @@ class Everything(_Plain):
         return tuple(range(rank))
 
 
-class Along(_Plain):
+class Along(Whole):
     """The family of operators that work along dimensions of their operands, whose other dimensions they keep.
 
     All numbers are positions: of operands, of their dimensions (`dim`; None, and with `empty_is_all` an empty list,
@@ -270,13 +271,16 @@ class Along(_Plain):
         return whole(shapes) | dict.fromkeys(keys, found)
 
     def combined(self, shapes: Shapes, values: Sequence[Any]) -> tuple[Labels, Kinds]:
-        """Return how parts of the dimensions that the call names combine, if they do."""
-        found: Kinds = {}
-        keys = keys_of(shapes, self.operands[0])
-        if self.combines and len(keys) == 1:
-            rank = len(shapes[keys[0]])
-            found = {(keys[0], dim): AGAIN.by(self.combines) for dim in self.over(rank, values) if 0 <= dim < rank}
-        return self.labels(shapes, values), found
+        """Return how parts of the dimensions that the call names combine, if they do: those of several operands have
+        labels in common, and a word says by what."""
+        labels, keys = self.labels(shapes, values), [key for each in self.operands for key in keys_of(shapes, each)]
+        if not self.combines or (len(keys) > 1 and len({shapes[key] for key in keys}) > 1):
+            return labels, {}
+        rank, several = len(shapes[keys[0]]), len(keys) > 1
+        over = [dim for dim in self.over(rank, values) if 0 <= dim < rank]
+        for key in keys if several else ():
+            labels[key] = tuple([rank + dim if dim in over else label for dim, label in enumerate(labels[key])])
+        return labels, {(key, dim): AGAIN.by(self.combines) for key in keys for dim in over}
 
     def over(self, rank: int, values: Sequence[Any]) -> tuple[int, ...]:
         """Return the dimensions that a call names."""
@@ -289,11 +293,11 @@ class Along(_Plain):
         return tuple(sorted(found))
 
 
-class ByHand(_Plain):
+class ByHand(Whole):
     """The family of operators with a batching rule of their own, a function that is imported when it is needed."""
 
     __slots__ = ("module", "name")
-    reason = "it is batched by a function of its own, and nothing else is said (sharding)"
+    reason = ""
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module

@@ -34,18 +34,30 @@ class ByText:
 
     def labels(self, shapes: Shapes, values: Sequence[Any]) -> Labels:
         """Return a label for each parallel factor."""
-        rule, _, found = self._fitted(shapes, values)
-        if found is None:
-            return whole(shapes)
-        numbers: dict[str, int] = {}
+        found, kinds = self.combined(shapes, values)
         return {
-            key: tuple([None if _is_whole(n, rule.kinds) else numbers.setdefault(n, len(numbers)) for n in own])
+            key: tuple([None if (key, dim) in kinds else label for dim, label in enumerate(own)])
             for key, own in found.items()
         }
 
     def combined(self, shapes: Shapes, values: Sequence[Any]) -> tuple[Labels, Kinds]:
-        """Return the labels alone."""
-        return self.labels(shapes, values), {}
+        """Return a label for each factor that is parallel, or of which parts are put together element by element."""
+        rule, _, found = self._fitted(shapes, values)
+        if found is None:
+            return whole(shapes), {}
+        numbers: dict[str, int] = {}
+        labels: Labels = {}
+        kinds: Kinds = {}
+        for key, own in found.items():
+            row: list[int | None] = []
+            for dim, name in enumerate(own):
+                kind = rule.kind(name)
+                is_cut = kind.is_combined or (kind.word == "parallel" and not name.startswith("_w"))
+                row.append(numbers.setdefault(name, len(numbers)) if is_cut else None)
+                if kind.is_combined:
+                    kinds[key, dim] = kind
+            labels[key] = tuple(row)
+        return labels, kinds
 
     def rule(self, shapes: Shapes, values: Sequence[Any], ranks: Sequence[int]) -> DimensionRule:
         """Return the rule of a call. `ranks` are those of its results."""
@@ -105,6 +117,7 @@ def _lettered(rule: DimensionRule) -> DimensionRule:
 
 
 def _is_whole(name: str, kinds: Mapping[str, Kind]) -> bool:
+    """Whether a result has no factor there."""
     return name.startswith("_w") or (name in kinds and kinds[name].word != "window") or name == ONE
 
 

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 
 from opwright.dimensions.declared import declared_of
 from opwright.gate.loading import load_modules
-from opwright.gate.properties.sharded import Sharded, missing_kinds, rule_for
+from opwright.gate.properties import Sharded, missing_kinds, rule_for
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject, subjects_of
 
@@ -44,16 +44,15 @@ class Row:
     @property
     def is_answered(self) -> bool:
         """Whether some factor may be cut, or a reason says why none may."""
-        return any(self.counts[:3]) or bool(self.reason)
+        return any(self.counts[:3]) or bool(self.reason) or self.family == "sharding"
 
 
-def rows_of(targets: Sequence[str], *, checks: bool = True) -> Iterator[Row]:
-    """Yield the row of each functional operator of the targets; with `checks`, judged by drawn calls."""
+def rows_of(subjects: Sequence[Subject], *, checks: bool = True) -> Iterator[Row]:
+    """Yield the row of each functional operator; with `checks`, judged by drawn calls."""
     asked = Sharded()
-    for target in targets:
-        for subject in subjects_of(target):
-            if not subject.operator.signature.written:
-                yield _row(subject, asked, checks)
+    for subject in subjects:
+        if not subject.operator.signature.written:
+            yield _row(subject, asked, checks)
 
 
 def _row(subject: Subject, asked: Sharded, checks: bool) -> Row:
@@ -89,13 +88,14 @@ def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
     arguments = parser.parse_args(words)
     try:
         load_modules(arguments.modules)
-        found = []
-        for row in rows_of(arguments.targets, checks=not arguments.table_only):
-            _print(row, out)
-            found.append(row)
+        subjects = [each for target in arguments.targets for each in subjects_of(target)]
     except ValueError as error:
         print(f"opwright test: {error}", file=sys.stderr)
         return 2
+    found = []
+    for row in rows_of(subjects, checks=not arguments.table_only):
+        _print(row, out)
+        found.append(row)
     _print_sums(found, out)
     return 1 if any(row.wrong for row in found) else 0
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import opwright
+from opwright.autograd.quick import is_array_alone
 from opwright.namespaces import aten
 from opwright.view_layouts import as_strided as stride_storage
 from opwright.view_layouts import infer_size, view_strides, with_own_version, without_base
@@ -236,6 +237,8 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
     """Return the elements where the mask is true, as a 1-d tensor; the two broadcast."""
     if as_dtype(mask.dtype) != opwright.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
+    if is_array_alone(self) and is_array_alone(mask) and self.array.shape == mask.array.shape:
+        return wrap(self.array[mask.array])
     shape = layouts.broadcast_shapes([tuple(self.shape), tuple(mask.shape)])
     if tuple(self.shape) == tuple(mask.shape) and lies_in(self, None) and lies_in(mask, None):
         return aten["index"](aten["reshape"](self, [-1]), [aten["reshape"](mask, [-1])])  # NumPy is fastest at one

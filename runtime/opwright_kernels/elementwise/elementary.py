@@ -60,11 +60,10 @@ def conjugate(xp: ModuleType, self: Array) -> Array:
 
 def sinc(xp: ModuleType, self: Array) -> Array:
     """Return sin(pi self) / (pi self), 1 at 0."""
-    one = self.dtype.type(1)
-    angle = self * self.dtype.type(np.pi)
-    zero = angle == 0
-    if xp is np and not zero.any():
+    angle = self * np.pi
+    if xp is np and np.count_nonzero(angle) == angle.size:
         return np.sin(angle) / angle
+    one, zero = self.dtype.type(1), angle == 0
     return xp.where(zero, one, xp.sin(angle) / xp.where(zero, one, angle))
 
 

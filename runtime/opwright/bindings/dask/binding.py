@@ -17,6 +17,7 @@ from opwright.dimensions.deriving import cut_of
 from opwright.dimensions.families import Along, Everything, Family, Labels, Product, Reducing
 from opwright.dimensions.layouts import results, without_labels
 from opwright.dimensions.windows import Windows
+from opwright.dimensions.written import ByText
 from opwright.fake.modes import FakeTensorMode
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
@@ -82,7 +83,7 @@ class Function:
         if found is not None:
             return found
         cut = self._cut(operator, family, arrays, values)
-        if isinstance(family, Product):
+        if isinstance(family, (Product, ByText)):
             found = product(call, cut, family)
         return blocks(call, cut) if found is None else found
 

@@ -31,7 +31,7 @@ class Sharded(CaseProperty):
 
     name, title, group = "sharded", "Is cut as its dimension rule says", "sharding"
     finds = "A dimension that is said to be parallel, or to be summed, and is not: blocks and shardings would be wrong."
-    example = "sharding: n d, m d -> n m; d max  # of squared distances, which are sums"
+    example = "return np.sort(x)  # sharding: ... n -> ... n"
     mend = "Say in `sharding` what each dimension is; `whole, since …` where parts cannot be put together."
     compares_values = True
 
@@ -56,7 +56,27 @@ def problem_of(subject: Subject, case: Case, rule: DimensionRule) -> Problem | N
         why = "" if rule.kind(factor).word == "whole" else _wrong(subject, case, rule, factor)
         if why:
             return Problem(f"sharding-wrong-{rule.kind(factor).word}", f"{rule}: {why}")
+    for group in rule.linear:
+        if why := _wrong_sum(subject, case, group):
+            return Problem("sharding-wrong-linear", why)
     return None
+
+
+def _wrong_sum(subject: Subject, case: Case, group: Sequence[int]) -> str:
+    """Return how results for partial sums of operands do not sum to the result, "" where they do."""
+    arrays = [each.values for each in case.arrays]
+    whole = _results(subject, case)
+    if whole is None or any(arrays[place].dtype.kind not in "fc" for place in group):
+        return ""
+    parts = []
+    for share in (0.25, 0.75):  # (of which no bit is lost)
+        given = [array * array.dtype.type(share) if n in group else array for n, array in enumerate(arrays)]
+        parts.append(Part(given, 0, 0))
+    made = [_of_part(subject, case, part.operands) for part in parts]
+    found = [(name, np.asarray(sum(each))) for (name, _), *each in zip(whole, *made, strict=True)]
+    text = difference(found, whole, with_dtypes=False)
+    names = " and ".join(f"tensor {place + 1}" for place in group)
+    return f"it is not linear in {names}: of partial sums {text}" if text else ""
 
 
 def rule_for(subject: Subject, case: Case) -> DimensionRule | None:
@@ -74,8 +94,8 @@ def _wrong(subject: Subject, case: Case, rule: DimensionRule, factor: str) -> st
         return ""
     size = rule.size(factor, [array.shape for array in arrays])
     whole = _results(subject, case)
-    if whole is None:
-        return ""
+    if whole is None or [array.ndim for _, array in whole] != [len(own) for own in rule.results]:
+        return ""  # (its results are not those of fakes, which is another fault)
     for count in _COUNTS:
         ends = ends_of(size, count)
         if len(ends) <= 2 or 0 in np.diff(ends):
@@ -147,7 +167,9 @@ def _guesses(subject: Subject, case: Case, rule: DimensionRule, factor: str) -> 
     if size < 2:
         return
     same = [each for each in rule.of_kind("whole") if each != factor and rule.size(each, shapes) == size]
-    whole = _results(subject, case)
+    whole = _results(subject, case) or [("", np.empty(()))]
+    if len(whole[0][1].shape) != len(rule.results[0]):
+        return
     for others in ([], same) if same else ([],):
         operands = tuple([tuple([factor if n in others else n for n in own]) for own in rule.operands])
         if any(own.count(factor) > 1 for own in operands):
@@ -156,7 +178,7 @@ def _guesses(subject: Subject, case: Case, rule: DimensionRule, factor: str) -> 
         kinds = {name: kind for name, kind in rule.kinds.items() if name not in (factor, *others)}
         for kind in _TRIED:
             yield f"{factor} {kind}{with_others}", replace(rule, operands=operands, kinds=kinds | {factor: kind})
-        for dim, (name, length) in enumerate(zip(rule.results[0], whole[0][1].shape, strict=True) if whole else ()):
+        for dim, (name, length) in enumerate(zip(rule.results[0], whole[0][1].shape, strict=True)):
             if name == ONE and length == size and len(rule.results) == 1:
                 results = ((*rule.results[0][:dim], factor, *rule.results[0][dim + 1 :]),)
                 text = f"{factor} {PARALLEL}{with_others}, dimension {dim} of the result"
