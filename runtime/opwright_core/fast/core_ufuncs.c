@@ -1,9 +1,9 @@
 /* Generalized ufuncs of NumPy that call an operator: `gufunc(name, doc, signature, inputs, types, call)`. NumPy broadcasts,
  * casts and lays out; each of its inner loops is one call on arrays of the operands and of the result, over its memory. */
 
-#include "float_errors.h"
 #include "numpy_api.h"
 #include "tensor.h"
+#include "float_errors.h"
 
 #define MOST_CORE 32 /* operands, and dimensions of each */
 
