@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from opwright_codegen.bindings.cuda import CudaKernel, DeviceKernel, check_cuda_meta, cuda_kernel
-from opwright_codegen.bindings.elsewhere import Elsewhere, check_key, numba_kernel, triton_kernel, tvm_kernel
+from opwright_codegen.bindings.elsewhere import Elsewhere, check_key, elsewhere_kernel
 from opwright_codegen.bindings.kernel_calls import (
     called_kernels,
     check_inline_results,
@@ -302,12 +302,8 @@ class _Binder:
                 function = self._kernels.find_path(module, name, kernel.span)
                 check_kernel_call(function, base, False, kernel.span)
                 bound = Jitted(function, self._loops[base.name])
-            case NumbaKernel():
-                bound = numba_kernel(form, self._loops[base.name], base, key, self._kernels, kernel.span)
-            case TritonKernel():
-                bound = triton_kernel(form, self._loops[base.name], base, key, self._kernels, kernel.span)
-            case TvmKernel():
-                bound = tvm_kernel(form, self._loops[base.name], base, key, kernel.span)
+            case NumbaKernel() | TritonKernel() | TvmKernel():
+                bound = elsewhere_kernel(form, self._loops[base.name], base, key, self._kernels, kernel.span)
             case RawKernel(name=name) | NvccKernel(name=name):
                 bound = cuda_kernel(form, base, key, self._kernels, kernel.span)
                 if self._cuda.setdefault(name, base.name) != base.name:

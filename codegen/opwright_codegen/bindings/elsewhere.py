@@ -14,9 +14,10 @@ from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.forms import NumbaKernel, TritonKernel, TvmKernel
 from opwright_codegen.kernels.modules import KernelFunction, KernelModules
 from opwright_codegen.read.model import Launch, Operator
+from opwright_codegen.read.native import layout_of
 from opwright_codegen.source import Span
 
-__all__ = ["Elsewhere", "TritonLaunch", "check_key", "numba_kernel", "triton_kernel", "tvm_kernel"]
+__all__ = ["Elsewhere", "TritonLaunch", "check_key", "elsewhere_kernel"]
 
 _NUMBA: Final = Language(
     "elsewhere",
@@ -44,8 +45,8 @@ class Elsewhere(Native):
     """A kernel that is called as a C kernel is. `maker` is the class of the runtime that finds its function, `found`
     what it is told for that."""
 
-    maker: str
-    found: tuple[str, ...]
+    maker: str = ""
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,25 @@ class TritonLaunch(DeviceKernel):
     taken: tuple[str, ...]
 
 
-def numba_kernel(
+def elsewhere_kernel(
+    form: NumbaKernel | TritonKernel | TvmKernel,
+    name: str,
+    base: Operator,
+    key: str,
+    modules: KernelModules,
+    span: Span,
+) -> Elsewhere | TritonLaunch:
+    """Return the kernel of a form, called `name`. Raises SchemaError for one that cannot be, or cannot handle it."""
+    match form:
+        case NumbaKernel():
+            return _numba_kernel(form, name, base, key, modules, span)
+        case TritonKernel():
+            return _triton_kernel(form, name, base, key, modules, span)
+        case TvmKernel():
+            return _tvm_kernel(form, name, base, key, span)
+
+
+def _numba_kernel(
     form: NumbaKernel, name: str, base: Operator, key: str, modules: KernelModules, span: Span
 ) -> Elsewhere:
     """Return the kernel of a function that Numba compiles by a convention. Raises SchemaError for one that is wrong."""
@@ -68,20 +87,20 @@ def numba_kernel(
         if argument.is_optional:
             message = f"{base.schema.name}: {argument.name!r} may be None, which Numba's pointers cannot tell"
             raise SchemaError("elsewhere-argument", message, span, "write the kernel in C, or as a function on arrays")
-    assert base.convention is not None and base.dtypes  # rules say so
-    made = Elsewhere(
-        name, base.name, base.convention, base.dtypes, arguments, results, "NumbaFunction", (form.module, form.name)
-    )
+    assert base.dtypes  # rules say so
+    found = (form.module, form.name)
+    layout = _layout(base, _NUMBA, span)
+    made = Elsewhere(name, base.name, layout, base.dtypes, arguments, results, maker="NumbaFunction", found=found)
     _check_parameters(function, list(_passed(made.parameters, made.convention)), base, span)
     return made
 
 
-def tvm_kernel(form: TvmKernel, name: str, base: Operator, key: str, span: Span) -> Elsewhere:
+def _tvm_kernel(form: TvmKernel, name: str, base: Operator, key: str, span: Span) -> Elsewhere:
     """Return the kernel of a function of a tvm-ffi module. Raises SchemaError for one that cannot be."""
     check_key("tvm-ffi", "CPU", key, span)
     arguments, results = signature_of(base, span, _TVM)
     _refuse_lists(base, arguments, _TVM, span)
-    assert base.convention is not None and base.dtypes  # rules say so
+    assert base.dtypes  # rules say so
     is_path = "/" in form.library or form.library.endswith((".so", ".dylib"))
     if is_path and (form.library.startswith("/") or ".." in form.library.split("/")):
         message = f"{form.library[:60]!r} is no path below the package, or below the folder that it stands in"
@@ -90,10 +109,11 @@ def tvm_kernel(form: TvmKernel, name: str, base: Operator, key: str, span: Span)
         message = f"{form.library[:60]!r} is neither a path of a library nor the name of a module"
         raise SchemaError("elsewhere-library", message, span, "write tvm_ffi:lib/my_library.so::my_function")
     found = (form.library, form.name)
-    return Elsewhere(name, base.name, base.convention, base.dtypes, arguments, results, "TvmFunction", found)
+    layout = _layout(base, _TVM, span)
+    return Elsewhere(name, base.name, layout, base.dtypes, arguments, results, maker="TvmFunction", found=found)
 
 
-def triton_kernel(
+def _triton_kernel(
     form: TritonKernel, name: str, base: Operator, key: str, modules: KernelModules, span: Span
 ) -> TritonLaunch:
     """Return the kernel of a function under `triton.jit`. Raises SchemaError for one that cannot be."""
@@ -104,13 +124,23 @@ def triton_kernel(
     assert base.convention is not None and base.dtypes  # rules say so
     launch = base.launch or Launch()
     made = TritonLaunch(
-        name, base.name, base.convention, base.dtypes, arguments, results, launch, form.module, form.name,
+        name, base.name, layout_of(base.convention)[0], base.dtypes, arguments, results, launch, form.module, form.name,
         function.parameters,
     )  # fmt: skip
     _check_launch(launch, base)
     check_names(made, base)
     _check_taken(made, function, base, span)
     return made
+
+
+def _layout(base: Operator, language: Language, span: Span) -> str:
+    """Return how a convention tells of arrays. Raises SchemaError for one of ranges, which C kernels are called on."""
+    assert base.convention is not None  # a rule says so
+    layout, is_parallel = layout_of(base.convention)
+    if is_parallel:
+        message = f"{base.schema.name}: kernels for {language.name} are not called on ranges, in several threads"
+        raise SchemaError("elsewhere-argument", message, span, f"write 'convention: {layout}'")
+    return layout
 
 
 def check_key(language: str, wanted: str, key: str, span: Span) -> None:

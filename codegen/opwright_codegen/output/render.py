@@ -18,7 +18,6 @@ from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.output.frameworks import FRAMEWORKS, module_file
-from opwright_codegen.output.templates import environment
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import folders, package

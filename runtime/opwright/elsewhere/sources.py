@@ -110,7 +110,7 @@ def imported(module: str, package: str, install: str) -> tuple[Any, str]:
 
 
 class ArrayShim:
-    """What calls a function with arrays that are as its convention has them: Note [Shims in Python]."""
+    """A shim in Python: it calls a function with arrays that are as its convention has them. Note [Shims in Python]."""
 
     def __init__(
         self,

@@ -70,7 +70,10 @@ class _Launched(DeviceKernel):
         passed = dict(self._passed(given, rows))
         function = self._function()
         interpreted = {} if type(function).__name__ == "InterpretedFunction" else {"num_warps": self._warps}
-        function[(blocks,)](**passed, **interpreted)
+        # By position, as far as all are there: one may be called as what launches calls its own (`self`, `grid`).
+        first_left_out = next((i for i, name in enumerate(self._wanted) if name not in passed), len(self._wanted))
+        named = {name: value for name, value in passed.items() if name not in self._wanted[:first_left_out]}
+        function[(blocks,)](*(passed[name] for name in self._wanted[:first_left_out]), **named, **interpreted)
 
     def _passed(self, given: Mapping[str, Any], rows: Sequence[int]) -> Iterator[tuple[str, Any]]:
         """Yield what the function gets, by name. Raises DispatchError for the size of a dimension that is not there."""

@@ -2,12 +2,11 @@
  * It stands for a shim in Python, which knows what each argument is, and handles whatever is not exactly as the function
  * takes it. The shim finds the function for a dtype, and tells its address. */
 
-#include <math.h>
-
 #include "arrays.h"
 #include "callable.h"
 #include "numpy_api.h"
 #include "plain_arrays.h"
+#include <math.h>
 
 #define MOST_DIMS_TOLD 8 /* of arrays whose shapes are told */
 #define TYPES 32         /* of NumPy's numbers of dtypes */

@@ -66,7 +66,7 @@ OPS = """
   convention: contiguous
   dtypes: float64
 """
-NUMBA = '''
+NUMBA = """
 import numba
 
 
@@ -110,8 +110,8 @@ def picky(n, x, status, out):
 
 def untyped(n, x, out):
     out[0] = x[0].upper()
-'''
-TVM = '''
+"""
+TVM = """
 import numpy as np
 import tvm_ffi
 
@@ -125,7 +125,7 @@ def told(x, other, word, flag, n, out):
 
 tvm_ffi.register_global_func("more_tvm.told", told)
 del told
-'''
+"""
 C = """
 #include "elsewhere_demo_kernels.h"
 

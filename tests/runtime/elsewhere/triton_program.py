@@ -3,22 +3,17 @@ what Triton does is decided when it is imported. It prints nothing where all is 
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import cupy_stand_in
 import numpy as np
 import pytest
-
-sys.path[:0] = [str(Path.cwd()), str(Path(__file__).parents[2])]
-import cupy_stand_in
-
-cupy_stand_in.cupy_for_tests()
 from triton_demo import ops
 
 import opwright
 from opwright import vmap
 from opwright.errors import DispatchError
 from opwright.library import opcheck
+
+cupy_stand_in.cupy_for_tests()
 
 
 def on_device(value, **named):
