@@ -29,7 +29,7 @@ ROOMS = [
     ["other_arrays"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
-    ["levels"],
+    ["dimensions", "levels"],
     ["batching", "functionalize"],
     ["func"],
     ["fx", "library"],
@@ -58,7 +58,7 @@ BASE = (
     "variants",
     "view_layouts",
 )
-TOOLS = ("_subclasses", "cuda", "fake_profile", "overrides", "random", "serialization", "testing", "utils")
+TOOLS = ("_subclasses", "cuda", "fake_profile", "overrides", "random", "serialization", "testing", "threads", "utils")
 FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "providers", "signal", "special", "whole")
 LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted

@@ -247,6 +247,9 @@ def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.A
     command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
     command.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="tests whose names match, as pytest's -k")
     command.add_argument("-v", "--verbose", action="store_true", help="a line for each test")
+    command.add_argument(
+        "--sharded", action="store_true", help="a table of dimension rules, judged by operands cut into parts"
+    )
     command.set_defaults(
         schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
     )  # all from the configuration

@@ -35,7 +35,7 @@ def register_with_threadpoolctl() -> None:
     module: Any = sys.modules.get("threadpoolctl") or __import__("threadpoolctl")
 
     class Controller(module.LibController):  # type: ignore[misc]  # a class of theirs
-        """What threadpoolctl does with the library of the compiled core, which it finds among those that are loaded."""
+        """The controller of the library of the compiled core, which threadpoolctl finds among those that are loaded."""
 
         user_api = "opwright"
         internal_api = "opwright"

@@ -30,6 +30,7 @@ MADE = {
     | {"elsewhere-argument", "elsewhere-results"},
     "formula/limits.py": {"not-allowed"},
     "bindings/family_calls.py": {"batch-form", "blocks-form"},
+    "bindings/shardings.py": {"sharding-form", "sharding-factor", "sharding-kind"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),
         *("ambiguous-kernel", "ambiguous-rule", "ambiguous-backward-function"),

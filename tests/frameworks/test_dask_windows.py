@@ -45,6 +45,7 @@ CALLS: list[tuple[str, tuple[Any, ...]]] = [
     ("mv", (ROWS[0], RANDOM.normal(size=23))),
     ("bmm", (ROWS, RANDOM.normal(size=(3, 23, 5)))),
     ("linear", (ROWS, RANDOM.normal(size=(7, 23)), RANDOM.normal(size=7))),
+    ("linear", (ROWS, RANDOM.normal(size=(7, 23)))),
     ("mse_loss", (ROWS, RANDOM.normal(size=ROWS.shape), 1)),
     ("l1_loss", (ROWS, RANDOM.normal(size=ROWS.shape), 2)),
     ("layer_norm", (ROWS, [23], RANDOM.normal(size=23))),

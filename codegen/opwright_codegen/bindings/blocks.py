@@ -23,9 +23,9 @@ _FAMILIES: Final[Families] = {
     **FAMILIES,
     "along": replace(
         FAMILIES["along"],
-        keywords={"dim": "numbers", "new": "numbers", "empty_is_all": "a flag", "combines": "a flag"},
+        keywords={"dim": "numbers", "new": "numbers", "empty_is_all": "a flag", "combines": "a way"},
     ),
-    "everything": replace(FAMILIES["everything"], keywords={"combines": "a flag"}),
+    "everything": replace(FAMILIES["everything"], keywords={"combines": "a way"}),
     "windows": Form(
         "Windows",
         "one tensor",
@@ -53,18 +53,18 @@ def blocks(operators: OperatorSet, bindings: Sequence[Binding], families: Mappin
     for binding in bindings:
         name = binding.view.name
         family = families.get(name)
-        if family is not None and family.name in _COMBINING and _combines(binding):
-            found[name] = replace(family, keywords=(*family.keywords, ("combines", True)))
+        if family is not None and family.name in _COMBINING and (way := _combines(binding)):
+            found[name] = replace(family, keywords=(*family.keywords, ("combines", way)))
     return found | written
 
 
-def _combines(binding: Binding) -> bool:
-    """Whether the rule of `meta` says that the result of results of parts is that of the whole."""
+def _combines(binding: Binding) -> bool | str:
+    """Return what the rule of `meta` says of results of parts: whether their result is that of the whole, or a word."""
     if not isinstance(binding.meta, Plans):
         return False
     formula = binding.meta.formulas[0]
     while isinstance(formula, Conditional):
         formula = formula.then
-    return isinstance(formula, Call) and any(
-        name == "combines" and isinstance(value, Constant) and value.value is True for name, value in formula.keywords
-    )
+    keywords = dict(formula.keywords) if isinstance(formula, Call) else {}
+    way = keywords.get("combines")
+    return way.value if isinstance(way, Constant) and isinstance(way.value, bool | str) else False

@@ -177,4 +177,6 @@ def _replaced(value: Value, moved: Callable[[int], int], are_places: bool) -> Va
             return moved(value) if are_places else value
         case At(place):
             return At(moved(place))
+        case Family():
+            return value  # of no family that is moved
     return tuple(_replaced(each, moved, are_places) for each in value)

@@ -21,16 +21,16 @@ class At:
     place: int
 
 
-Value = int | str | bool | At | tuple["Value", ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A call that makes a family: of its class, with positions of arguments."""
+    """A call that makes a family: of its class, with positions of arguments; of `Dimensions`, with other families."""
 
     name: str
     arguments: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
+
+
+Value = int | str | bool | At | Family | tuple["Value", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,10 @@ class _Reader:
                 return -number
             case (("window" | "a constant"), Constant(int() as number)) if not isinstance(number, bool):
                 return number
-            case "a flag", Constant(bool() as flag):
+            case (("a flag" | "a way"), Constant(bool() as flag)):
                 return flag
+            case "a way", Constant("sum" | "max" | "min" as word):
+                return word
             case (("numbers" | "tensors"), _):
                 return self._place(value, sort == "tensors")
         raise self._wrong("a value of it", value)

@@ -27,9 +27,10 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
 
     0 where nothing is found but what the project's baseline knows, 1 where something is, 2 where there is nothing to
-    test. Raises UsageError, SchemaErrors for a wrong baseline.
+    test. With `--sharded`, print the table of dimension rules instead.
+    Raises UsageError, SchemaErrors for a wrong baseline.
     """
-    if find_spec("pytest") is None:
+    if find_spec("pytest") is None and not arguments.sharded:
         raise UsageError("`opwright test` runs pytest, which is not installed: pip install pytest")
     declared = read_operators(job).namespaces if job is not None else ()
     namespaces = arguments.namespaces or declared
@@ -37,6 +38,11 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
         raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
     packages = [job.folder(namespace, declared) for namespace in declared if namespace in namespaces] if job else []
     modules = [*map(_module, packages), *arguments.modules]
+    paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
+    if arguments.sharded:
+        table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *namespaces]
+        return subprocess.run(table, env=environment, check=False).returncode
     command = [sys.executable, "-m", "pytest", "-p", "opwright_pytest", "-p", "no:cacheprovider", "--noconftest"]
     command += [
         "-o",
@@ -47,8 +53,6 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     ]
     command += ["-v"] if arguments.verbose else ["-q"]
     command += ["-k", arguments.keyword] if arguments.keyword else []
-    paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
     known = known_findings(None, job.root if job else Path.cwd())
     with TemporaryDirectory(prefix="opwright_test_") as folder:
         file = Path(folder) / "known.json"

@@ -10,9 +10,7 @@ from urllib.parse import quote
 
 from opwright_codegen.bindings.batches import families
 from opwright_codegen.bindings.bind import Binding, bind
-from opwright_codegen.bindings.blocks import blocks
-from opwright_codegen.bindings.composed import with_composed
-from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.bindings.dimensions import cuts_of
 from opwright_codegen.bindings.references import references as said_references
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
@@ -90,7 +88,8 @@ def render(
     bindings = bind(view, operators, kernels, rules, strict=strict)
     recordings, skipped, rules_found = _recorded(view, operators, derivatives)
     found_families = families(operators, bindings, kernels, rules)
-    modules = schema_modules(view, bindings, recordings, rules_found, found_families)
+    cuts = cuts_of(view, operators, bindings, found_families, kernels)
+    modules = schema_modules(view, bindings, recordings, rules_found, cuts.rows)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
     modules_for = [framework for framework in frameworks if framework in FRAMEWORKS]
@@ -111,7 +110,7 @@ def render(
             shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
             found[name] = "" if is_dry else _text(template, {**shared, **values})
     found = found if is_dry else _with_folders(found, _header(view), namespace)
-    told = _told(view, operators, bindings, found_families, derivatives)
+    told = Package(view, bindings, cuts.composed, cuts.blocks, cuts.shardings, derivatives)
     for framework in modules_for:
         name = module_file(package, framework)
         if _is_wanted(name.removeprefix("../"), only):
@@ -135,19 +134,6 @@ def _recorded(
     recordings = autograd.recordings(view, operators, derivatives)
     skipped = autograd.without_history(view, operators, derivatives, recordings)
     return recordings, skipped, forward.rules(view, operators, derivatives)
-
-
-def _told(
-    view: NamespaceView,
-    operators: OperatorSet,
-    bindings: Sequence[Binding],
-    families: Mapping[str, Family],
-    derivatives: DerivativeSet | None,
-) -> Package:
-    """Return what bindings are told of a package."""
-    composed = with_composed(view, bindings, families)
-    cut = with_composed(view, bindings, blocks(operators, bindings, composed))
-    return Package(view, bindings, composed, cut, derivatives)
 
 
 def _target(framework: str) -> Framework:

@@ -42,6 +42,8 @@ KEYS: Mapping[str, values.Reader] = {
     "meta": values.read_text,
     "batch": values.read_text,
     "blocks": values.read_text,
+    "sharding": values.read_text,
+    "linear": values.read_text,
     "kernel": values.read_text,
     "doc": values.read_doc,
     "reference": values.read_text,

@@ -109,6 +109,8 @@ class Operator:
     meta: Text | None = None
     batch: Text | None = None
     blocks: Text | None = None
+    sharding: Text | None = None
+    linear: Text | None = None
     doc: str = ""
     reference: Text | None = None
     autocast: tuple[tuple[str, str], ...] = ()

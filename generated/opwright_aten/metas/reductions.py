@@ -10,12 +10,12 @@ from opwright_core.abi import DType, rules
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Any, dtype: DType | None) -> Any:
-    return rules.reduce(self, None, False, compute_dtype=dtype, kind="int_to_long", combines=True)
+    return rules.reduce(self, None, False, compute_dtype=dtype, kind="int_to_long", combines="sum")
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Any, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Any:
-    return rules.reduce(self, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines=True)
+    return rules.reduce(self, dim, keepdim, compute_dtype=dtype, kind="int_to_long", combines="sum")
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -40,42 +40,42 @@ def mean_dim(self: Any, dim: list[int] | None, keepdim: bool, dtype: DType | Non
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Any, dim: list[int], keepdim: bool) -> Any:
-    return rules.reduce(self, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    return rules.reduce(self, dim, keepdim, nonempty=True, accepts="bool integer floating", combines="max")
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Any, dim: list[int], keepdim: bool) -> Any:
-    return rules.reduce(self, dim, keepdim, nonempty=True, accepts="bool integer floating", combines=True)
+    return rules.reduce(self, dim, keepdim, nonempty=True, accepts="bool integer floating", combines="min")
 
 
 # any(Tensor self) -> Tensor
 def any_default(self: Any) -> Any:
-    return rules.reduce(self, None, False, kind="truth", combines=True)
+    return rules.reduce(self, None, False, kind="truth", combines="max")
 
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def any_dim(self: Any, dim: int, keepdim: bool) -> Any:
-    return rules.reduce(self, dim, keepdim, kind="truth", combines=True)
+    return rules.reduce(self, dim, keepdim, kind="truth", combines="max")
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Any, dim: list[int] | None, keepdim: bool) -> Any:
-    return rules.reduce(self, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    return rules.reduce(self, dim, keepdim, kind="truth", empty_is_all=False, combines="max")
 
 
 # all(Tensor self) -> Tensor
 def all_default(self: Any) -> Any:
-    return rules.reduce(self, None, False, kind="truth", combines=True)
+    return rules.reduce(self, None, False, kind="truth", combines="min")
 
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 def all_dim(self: Any, dim: int, keepdim: bool) -> Any:
-    return rules.reduce(self, dim, keepdim, kind="truth", combines=True)
+    return rules.reduce(self, dim, keepdim, kind="truth", combines="min")
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Any, dim: list[int] | None, keepdim: bool) -> Any:
-    return rules.reduce(self, dim, keepdim, kind="truth", empty_is_all=False, combines=True)
+    return rules.reduce(self, dim, keepdim, kind="truth", empty_is_all=False, combines="min")
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -124,17 +124,25 @@ def std_correction(self: Any, dim: list[int] | None, keepdim: bool) -> Any:
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Any, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Any:
-    return rules.reduce(self, dim, keepdim, compute_dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    return rules.reduce(
+        self,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+        combines="sum",
+    )
 
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Any, dim: list[int]) -> Any:
-    return rules.reduce(self, dim, False, kind="long")
+    return rules.reduce(self, dim, False, kind="long", combines="sum")
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
 def count_nonzero_default(self: Any, dim: int | None) -> Any:
-    return rules.reduce(self, dim, False, kind="long")
+    return rules.reduce(self, dim, False, kind="long", combines="sum")
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor

@@ -10,6 +10,7 @@ from opwright.batching.loop import looping, unbatched_write
 from opwright.batching.results import as_results, batched_results
 from opwright.batching.samples import call_sample, refuse_as_sample
 from opwright.batching.tables import BatchRule
+from opwright.dimensions import families
 from opwright.namespaces import aten, ops
 from opwright_core.arrays.devices import shape_of
 from opwright_core.tensors.tensor import Tensor
@@ -20,26 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Along", "Everything"]
 
-Places = int | tuple[int, ...]
 
+class Along(families.Along):
+    """The family of operators that work along dimensions of their operands, whose other dimensions they keep."""
 
-class Along:
-    """The family of operators that work along dimensions of their operands, whose other dimensions they keep.
-
-    All numbers are positions: of operands, of their dimensions (`dim`; None, and with `empty_is_all` an empty list,
-    stands for all of them), of dimensions that are new in the result (`new`), and of sizes of the result (`size`).
-    """
-
-    __slots__ = ("dims", "empty_is_all", "new", "operands", "sizes")
-
-    def __init__(
-        self, *operands: int, dim: Places = (), new: Places = (), size: Places = (), empty_is_all: bool = False
-    ) -> None:
-        self.operands = operands
-        self.dims = _positions(dim)
-        self.new = _positions(new)
-        self.sizes = _positions(size)
-        self.empty_is_all = empty_is_all
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: the batch comes first, and every dimension is one further on."""
@@ -152,10 +138,6 @@ def _without_unknown(level: Batching, args: Sequence[Any], sizes: Sequence[int])
     return [math.prod(args[0].shape) // known if each == -1 and known > 0 else each for each in sizes]
 
 
-def _positions(given: Places) -> tuple[int, ...]:
-    return given if isinstance(given, tuple) else (given,)
-
-
 def _ranks(level: Batching, value: Any) -> list[int]:
     if value is None:
         return []
@@ -174,13 +156,10 @@ def flattened(level: Batching, value: Any) -> Any:
     return aten["reshape.default"](value, [level.size, math.prod(value.shape[1:])])
 
 
-class Everything:
+class Everything(families.Everything):
     """The family of operators that reduce all elements of an operand to a number, and have an overload with `dim`."""
 
-    __slots__ = ("operand",)
-
-    def __init__(self, operand: int) -> None:
-        self.operand = operand
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: each sample is reduced over its only dimension. Without such an overload, it is a loop."""

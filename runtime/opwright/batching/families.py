@@ -9,6 +9,7 @@ from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample
 from opwright.batching.tables import BatchRule
+from opwright.dimensions import families
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Handler
 from opwright.namespaces import aten
@@ -25,18 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Elementwise", "aligned"]
 
 
-class Elementwise:
-    """The family of operators whose operands, at these positions, broadcast with each other.
+class Elementwise(families.Elementwise):
+    """The family of operators whose operands broadcast with each other."""
 
-    Of those in `promoted` dtypes are promoted together. `onto_first`: the others broadcast to the first one's shape.
-    """
-
-    __slots__ = ("onto_first", "operands", "promoted")
-
-    def __init__(self, *operands: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
-        self.operands = operands
-        self.promoted = () if onto_first else tuple([each for each in operands if each not in masks])
-        self.onto_first = onto_first
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: sizes of 1 are put behind the batch dimension, so that samples broadcast as they would."""

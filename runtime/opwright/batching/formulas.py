@@ -9,7 +9,7 @@ from opwright.batching.families import Elementwise
 from opwright.batching.leading import Folded, Leading
 from opwright.batching.products import Reducing
 from opwright.batching.tables import Family
-from opwright.inspection.meta_formulas import FORMULAS
+from opwright.dimensions.declared import family_of_formula
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -21,9 +21,5 @@ FAMILIES: Final = {each.__name__: each for each in (Along, Elementwise, Everythi
 
 def family_by_formula(operator: Operator) -> Family | None:
     """Return the family that an operator's formula tells; None where it has none, or one that tells nothing of it."""
-    formula = FORMULAS.find(operator.name)
-    if formula is None or formula.family is None:
-        return None
-    name, arguments, keywords = formula.family
-    made: Family = FAMILIES[name](*arguments, **dict(keywords))
+    made: Family | None = family_of_formula(operator, FAMILIES)
     return made

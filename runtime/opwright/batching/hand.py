@@ -9,6 +9,7 @@ from opwright.batching.loop import unbatched_write
 from opwright.batching.registered import registered_rule
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
+from opwright.dimensions import families
 from opwright.namespaces import aten
 
 if TYPE_CHECKING:
@@ -18,15 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["ByHand"]
 
 
-class ByHand:
+class ByHand(families.ByHand):
     """The family of operators with a rule of their own, `function(info, in_dims, *args, **kwargs)`, which is imported
     when it is first needed. It handles the in-place variant, too, whose result is written back."""
 
-    __slots__ = ("module", "name")
-
-    def __init__(self, module: str, name: str) -> None:
-        self.module = module
-        self.name = name
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule, as the level calls it."""

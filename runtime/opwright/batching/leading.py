@@ -9,6 +9,7 @@ from opwright.batching.loop import unbatched_write
 from opwright.batching.results import as_results
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
+from opwright.dimensions import families
 from opwright.namespaces import aten
 
 if TYPE_CHECKING:
@@ -18,16 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Folded", "Leading"]
 
 
-class Leading:
-    """The family of operators on the last dimensions of their operands, before which batches broadcast.
+class Leading(families.Leading):
+    """The family of operators on the last dimensions of their operands, before which batches broadcast."""
 
-    `operands` are positions, each with the number of dimensions that one operand without a batch has.
-    """
-
-    __slots__ = ("operands",)
-
-    def __init__(self, *operands: tuple[int, int]) -> None:
-        self.operands = operands
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: all operands get the batch, and as many dimensions after it as the one with the most."""
@@ -59,17 +54,10 @@ def _with_batch(level: Batching, value: Any) -> Any:
     return level.put(value, 0)
 
 
-class Folded:
-    """The family of operators on images, which may have a dimension N: it takes the batch.
+class Folded(families.Folded):
+    """The family of operators on images, which may have a dimension N: it takes the batch."""
 
-    `core` is the number of dimensions of one image with its channels; a sample with more has a dimension N of its own.
-    """
-
-    __slots__ = ("core", "operands")
-
-    def __init__(self, *operands: int, core: int) -> None:
-        self.operands = operands
-        self.core = core
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: the batch becomes N, or a part of it."""

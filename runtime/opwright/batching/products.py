@@ -9,6 +9,7 @@ from opwright.batching.families import aligned
 from opwright.batching.loop import unbatched_write
 from opwright.batching.samples import call_sample
 from opwright.batching.tables import BatchRule
+from opwright.dimensions import families
 from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import INEXACT
 
@@ -19,30 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Product", "Reducing"]
 
 
-class Product:
-    """The family of products of two operands whose dimensions have names, as in `(m,k),(k,n)->(m,n)`.
+class Product(families.Product):
+    """The family of products of two operands whose dimensions have names. The first operand of `vdot` is conjugated."""
 
-    A dimension that both operands have and the result has not is summed over. `added`, `beta` and `alpha` are
-    positions, of what is added and of the factors. The first operand of `vdot` is conjugated.
-    """
-
-    __slots__ = ("added", "alpha", "beta", "first", "second", "signature")
-
-    def __init__(
-        self, signature: str, first: int, second: int, added: int | None = None, beta: int = -1, alpha: int = -1
-    ) -> None:
-        self.signature = signature
-        self.first = first
-        self.second = second
-        self.added = added
-        self.beta = beta
-        self.alpha = alpha
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: a product of batches of matrices."""
-        inputs, _, output = self.signature.partition("->")
-        left, right = [group.strip("()").split(",") for group in inputs.split("),(")]
-        names = [name for name in output.strip("()").split(",") if name]
+        left, right, names = self.left, self.right, self.kept
         is_inplace = 0 in operator.signature.written
         operands = [position for position in (self.added, self.first, self.second) if position is not None]
         is_conjugated = operator.base == "vdot"
@@ -112,18 +97,10 @@ def _sum(level: Batching, added: Any, product: Any, beta: Any, alpha: Any) -> An
     return aten["add.Tensor"](value if beta == 1 else aten["mul.Scalar"](value, beta), product)
 
 
-class Reducing:
-    """The family of losses: elementwise, and then reduced as the number at `reduction` says: a mean (1), a sum (2).
+class Reducing(families.Reducing):
+    """The family of losses: elementwise, and then reduced."""
 
-    `onto_first`: the other operands broadcast to the first one's shape.
-    """
-
-    __slots__ = ("onto_first", "operands", "reduction")
-
-    def __init__(self, *operands: int, reduction: int, onto_first: bool = False) -> None:
-        self.operands = operands
-        self.reduction = reduction
-        self.onto_first = onto_first
+    __slots__ = ()
 
     def rule_of(self, operator: Operator) -> BatchRule:
         """Return the rule: the elementwise loss of all samples, reduced for each."""

@@ -13,6 +13,7 @@ from opwright.batching.randomness import is_drawing, is_random, random_rule
 from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
+from opwright.dimensions.declared import Dimensions
 from opwright.inspection.kernel_handles import KernelHandle
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Handler
@@ -67,7 +68,13 @@ def handler_of(operator: Operator) -> Handler:
 
 def _family_of(operator: Operator) -> Family | None:
     """Return the family that the generated package names, or that a formula given at run time tells."""
-    return GENERATED.find(operator.name) or family_by_formula(operator)
+    return _declared(operator) or family_by_formula(operator)
+
+
+def _declared(operator: Operator) -> Family | None:
+    found: Any = GENERATED.find(operator.name)
+    family: Family | None = found.batch if isinstance(found, Dimensions) else found
+    return family
 
 
 def kind_of_rule(operator: Operator) -> str:
@@ -83,7 +90,7 @@ def kind_of_rule(operator: Operator) -> str:
         return "random"
     if "inplace_view" in operator.tags:
         return "inplace_view"
-    if (family := GENERATED.find(operator.name)) is not None:
+    if (family := _declared(operator)) is not None:
         return type(family).__name__
     if refusal(operator) is not None:
         return "refused"

@@ -6,23 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.backends.wrapped_numbers import takes_numbers
-from opwright.fake.arrays import meta_array, wrap_meta
-from opwright.fake.modes import FakeTensorMode
-from opwright_core.arrays.devices import Device
-from opwright_core.arrays.dtypes import as_dtype
-from opwright_core.arrays.layouts import contiguous_strides
+from opwright.dimensions.layouts import fake
 from opwright_core.arrays.sizes import is_number
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error
-from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["check_arrays", "fake"]
-
-
-def fake(shape: Sequence[int], dtype: Any, mode: FakeTensorMode) -> Tensor:
-    """Return a tensor without data."""
-    sizes = tuple(shape)
-    return wrap_meta(meta_array(sizes, contiguous_strides(sizes), as_dtype(dtype), mode.place(Device("cpu"))))
 
 
 def check_arrays(operator: Operator, values: Sequence[Any]) -> None:

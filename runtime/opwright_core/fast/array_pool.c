@@ -22,8 +22,10 @@ typedef struct {
 
 static Bucket buckets[BUCKETS];
 
-/* Which arrays are large, in bytes; how many of them are pooled at most, and how many bytes together. */
+/* Which arrays are large, in bytes; how many of them are pooled at most, of one dtype and shape and of all, and how many
+ * bytes together. */
 #define LARGE_FROM 65536
+#define MOST_ALIKE 8
 #define MOST_LARGE 48
 #define MOST_LARGE_BYTES (64 << 20)
 
@@ -72,7 +74,7 @@ static int has_weak_references(PyObject *array) {
     return offset <= 0 || *(PyObject **)((char *)array + offset) != NULL;
 }
 
-/* Take an array out of the large ones, with the pool's reference. */
+/* Take an array out of the large ones. Returns it, with the pool's reference. */
 static PyArrayObject *take_large(int at) {
     PyArrayObject *array = large.arrays[at];
     large.count--;
@@ -81,8 +83,18 @@ static PyArrayObject *take_large(int at) {
     return array;
 }
 
-/* Pool a large array, in the place of the oldest ones where there are too many. Takes the reference. */
+/* Pool a large array, in the place of the oldest ones where there are too many; one of which there are enough is freed, as
+ * those are that NumPy made and nobody takes: its memory, which the cache has, is the next one's. Takes the reference. */
 static void pool_large(PyArrayObject *array, npy_intp bytes) {
+    int alike = 0;
+    for (int at = 0; at < large.count; at++) {
+        alike += PyArray_DESCR(large.arrays[at]) == PyArray_DESCR(array) &&
+                 has_shape(large.arrays[at], PyArray_NDIM(array), PyArray_DIMS(array));
+    }
+    if (alike >= MOST_ALIKE) {
+        Py_DECREF(array);
+        return;
+    }
     while (large.count == MOST_LARGE || (large.count > 0 && large.bytes + bytes > MOST_LARGE_BYTES)) {
         Py_DECREF(take_large(0));
     }

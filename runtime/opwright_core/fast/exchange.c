@@ -72,7 +72,7 @@ void exchange_close(Exchange *exchange) {
 }
 
 /* Whether forward gradients are computed, so that a tensor may have a tangent, which only Python sees. */
-static int has_level(const Exchange *exchange) {
+int exchange_has_tangents(const Exchange *exchange) {
     PyObject *level = exchange->levels == NULL ? NULL : PyDict_GetItemWithError(exchange->levels, interned._current_level);
     return level != NULL && !(PyLong_CheckExact(level) && PyLong_AsLong(level) == -1);
 }
@@ -129,12 +129,11 @@ PyObject *array_like(const DLTensor *tensor) {
 /* Return a new array on the memory of a value, which it keeps; NULL without an exception where Python has to take it: it
  * is recorded, on another device, or of a dtype that NumPy has not. */
 PyObject *exchange_take(const Exchange *exchange, PyObject *value) {
-    const ExchangeAPI *api = exchange->api;
-    if (has_level(exchange) || is_uncommon(exchange, value)) {
+    if (is_uncommon(exchange, value)) {
         return NULL;
     }
     DLTensor tensor;
-    if (api->tensor_of(value, &tensor) != 0) {
+    if (exchange->api->tensor_of(value, &tensor) != 0) {
         PyErr_Clear(); /* Python words it */
         return NULL;
     }

@@ -58,6 +58,7 @@ ManagedTensor *managed_tensor(PyArrayObject *array);
 
 int exchange_open(Exchange *exchange, PyObject *type);
 void exchange_close(Exchange *exchange);
+int exchange_has_tangents(const Exchange *exchange);
 PyObject *exchange_take(const Exchange *exchange, PyObject *value);
 PyObject *exchange_give(const Exchange *exchange, PyObject *like, PyObject *result);
 

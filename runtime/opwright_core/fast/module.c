@@ -113,6 +113,7 @@ static PyObject *count_splits(PyObject *module, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
      "Take what the core goes by, each by its name."},
+    {"gufunc", make_gufunc, METH_VARARGS, "Make a generalized ufunc of NumPy that calls a function."},
     {"add_kernels", add_kernels, METH_O, "Take the kernels of an extension."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},

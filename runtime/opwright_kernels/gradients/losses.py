@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright_core.core import compiled
 from opwright.view_layouts import without_base
+from opwright_core.core import compiled
 
 Tensor = Any
 aten = opwright.ops.aten

@@ -147,7 +147,8 @@ def avg_pool_backward(
     stride = for_each(stride, dims) if len(stride) else kernel
     arrays = arrays_of(grad)
     if arrays is not None and arrays[0].size:
-        return wrap(avg_pool_gradient(arrays[0], shape, kernel, stride, padding, count_include_pad, divisor_override))
+        options = (kernel, stride, padding, count_include_pad, divisor_override)
+        return wrap(avg_pool_gradient(arrays[0], list(shape), *options))
     sizes = shape[-dims:]
     if divisor_override is not None:
         grad = grad / divisor_override

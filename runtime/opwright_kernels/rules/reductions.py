@@ -42,7 +42,7 @@ def reduce(
     accepts: DtypeKinds | None = None,
     nonempty: bool = False,
     empty_is_all: EmptyIsAll = True,
-    combines: bool = False,
+    combines: bool | Literal["sum", "max", "min"] = False,
 ) -> Plan:
     """Plan a reduction over `dim` (all dimensions for None and `()`); the result is contiguous, `plan.dims` are the
     dimensions.
@@ -53,8 +53,8 @@ def reduce(
     `pointwise`: what the result, and what the operand is converted to (`sum`'s own `dtype` is the latter). `accepts`
     lists the kinds of dtypes that are handled, as for `pointwise`; `nonempty`: a reduced dimension must have elements
     (`amax`); without `empty_is_all`, `()` reduces nothing; `combines`: the result of results of parts is that of the
-    whole, as of sums, so that Dask may reduce by parts. Raises IndexError for a dimension out of range, RuntimeError
-    for one named twice and for a dtype that does not fit.
+    whole, as of sums, so that Dask may reduce by parts; `sum`, `max`, `min` say what else puts them together. Raises
+    IndexError for a dimension out of range, RuntimeError for one named twice and for a dtype that does not fit.
     """
     over = tuple(dim) if isinstance(dim, (list, tuple)) else dim
     key = (self.shape, self.dtype, over, keepdim, dtype, compute_dtype, kind, accepts, nonempty, empty_is_all)

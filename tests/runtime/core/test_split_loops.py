@@ -11,6 +11,7 @@ from typing import Any
 import kernel_calls
 import numpy as np
 import pytest
+import seeds
 
 import opwright
 import opwright_aten
@@ -52,7 +53,7 @@ def split(call: Call, name: str) -> int:
 
 
 def drawn(dtype: Any = np.float32, *shape: int) -> np.ndarray[Any, Any]:
-    random = np.random.default_rng(7)
+    random = seeds.numpy_generator(7)
     values = random.normal(size=shape or (LONG,)) * 3
     return values.astype(dtype) if np.dtype(dtype).kind != "u" else np.abs(values).astype(dtype)
 

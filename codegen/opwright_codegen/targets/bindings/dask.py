@@ -1,7 +1,7 @@
 """`NAME_dask.py`: the operators of a package as functions on Dask's arrays.
 
-What is written down is which dimensions are cut into blocks: the families of `blocks`, `batch` and `meta`. The runtime
-(`opwright.bindings.dask`) builds the graphs.
+Which dimensions are cut into blocks is said in the package (`batching/`): the families of `blocks`, `batch` and `meta`,
+and `sharding`. The runtime (`opwright.bindings.dask`) builds the graphs.
 """
 
 from __future__ import annotations
@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.bindings.family_calls import At, Family, Value
+from opwright_codegen.bindings.family_calls import Family
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, OptionalType
 from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
-from opwright_codegen.views.imports import words_in
 from opwright_codegen.views.layout import bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
-from opwright_codegen.views.operators import OperatorView, tuple_text
+from opwright_codegen.views.operators import OperatorView
 
 __all__ = ["FRAMEWORK"]
 
 _TEMPLATE = "binding_dask.py.j2"
 _FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing", "Windows"))
-_RESERVED = (*sorted(_FAMILIES), "At", "annotations", "binding", "open_binding")
+_RESERVED = ("annotations", "binding", "open_binding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,9 @@ def _refusal(package: Package, operator: OperatorView) -> str | None:
         return "it returns something else than tensors"
     if not package.bindings_of(operator):
         return "no kernel serves it"
-    family = package.blocks.get(operator.name)
+    family, sharding = package.blocks.get(operator.name), package.shardings.get(operator.name)
+    if sharding is not None and sharding.rule:
+        return None
     if family is None or family.name not in _FAMILIES or _has_sizes(family):
         return "nothing says how blocks of its result follow from blocks of its arguments (blocks)"
     return None
@@ -68,39 +69,18 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     by_name: dict[str, list[OperatorView]] = {}
     for operator in taken:
         by_name.setdefault(operator.schema.name.base, []).append(operator)
-    blocks = [_block(package, name, namer.claim(name), found) for name, found in by_name.items()]
-    words = words_in([each.statement for each in blocks])
+    blocks = [_block(name, namer.claim(name), found) for name, found in by_name.items()]
     return {
         "package": package.view.package,
         "blocks": blocks,
-        "names": [*sorted(words & {*_FAMILIES, "At"}), "open_binding"],
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
     }
 
 
-def _block(package: Package, name: str, variable: str, operators: Sequence[OperatorView]) -> _Block:
-    items = [
-        f"{quoted(str(each.schema.name).partition('.')[2] or 'default')}: {_family(package, each)}"
-        for each in operators
-    ]
-    families = bracketed("{", items, "}", 4, 1)
-    statement = bracketed(f"{variable} = binding.function(", [quoted(name), families], ")")
+def _block(name: str, variable: str, operators: Sequence[OperatorView]) -> _Block:
+    items = [quoted(str(each.schema.name).partition(".")[2] or "default") for each in operators]
+    statement = bracketed(f"{variable} = binding.function(", [quoted(name), *items], ")")
     return _Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
-
-
-def _family(package: Package, operator: OperatorView) -> str:
-    family = package.blocks[operator.name]
-    items = [_value(each) for each in family.arguments]
-    items += [f"{key}={_value(each)}" for key, each in family.keywords]
-    return f"{family.name}({', '.join(items)})"
-
-
-def _value(value: Value) -> str:
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, At):
-        return f"At({value.place})"
-    return tuple_text([_value(each) for each in value]) if isinstance(value, Sequence) else repr(value)
 
 
 FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)

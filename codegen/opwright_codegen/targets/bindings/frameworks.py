@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.bindings.bind import Binding, Unbound
 from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.bindings.shardings import Sharding
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
@@ -29,6 +30,7 @@ class Package:
     bindings: Sequence[Binding]
     families: Mapping[str, Family]
     blocks: Mapping[str, Family]
+    shardings: Mapping[str, Sharding]
     derivatives: DerivativeSet | None
 
     def bindings_of(self, operator: OperatorView) -> list[Binding]:

@@ -12,8 +12,8 @@ except ModuleNotFoundError as error:
     raise FrameworkMissing("Dask", "dask[array]") from None
 
 from opwright.bindings.dask.binding import Binding, Function, open_binding
-from opwright.bindings.dask.families import Along, Elementwise, Everything, Folded, Leading, Product, Reducing
-from opwright.bindings.dask.spans import At, Windows
+from opwright.dimensions.families import Along, Elementwise, Everything, Folded, Leading, Product, Reducing
+from opwright.dimensions.windows import At, Windows
 
 __all__ = [
     "Along",

@@ -10,12 +10,14 @@ import dask.array as da
 import numpy as np
 
 from opwright.bindings.dask.combining import combined, product, reduced_loss
-from opwright.bindings.dask.families import Along, Everything, Family, Labels, Product, Reducing
 from opwright.bindings.dask.graphs import Cut, backward, blocks
-from opwright.bindings.dask.layouts import results, without_labels
-from opwright.bindings.dask.spans import Windows
 from opwright.bindings.dask.tasks import Call
 from opwright.bindings.fakes import check_arrays, fake
+from opwright.dimensions.deriving import cut_of
+from opwright.dimensions.families import Along, Everything, Family, Labels, Product, Reducing
+from opwright.dimensions.layouts import results, without_labels
+from opwright.dimensions.windows import Windows
+from opwright.dimensions.written import ByText
 from opwright.fake.modes import FakeTensorMode
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
@@ -42,9 +44,15 @@ class Binding:
         self.namespace = namespace
         self.package = package
 
-    def function(self, name: str, overloads: Mapping[str, Family]) -> Function:
-        """Return the function that calls the operator of that name, with the families of its overloads."""
-        return Function(find_packet(f"{self.namespace}::{name}"), overloads, self.package)
+    def function(self, name: str, *overloads: str | Mapping[str, Family]) -> Function:
+        """Return the function that calls the operator of that name, of which Dask is given these overloads.
+
+        Modules that were generated before say the family of each.
+        """
+        known: dict[str, Family | None] = {}
+        for each in overloads:
+            known |= {each: None} if isinstance(each, str) else each
+        return Function(find_packet(f"{self.namespace}::{name}"), known, self.package)
 
 
 class Function:
@@ -53,7 +61,7 @@ class Function:
     Arrays of NumPy and Tensors are taken, too. Errors of shapes and dtypes are raised at once.
     """
 
-    def __init__(self, packet: Packet, overloads: Mapping[str, Family], package: str) -> None:
+    def __init__(self, packet: Packet, overloads: Mapping[str, Family | None], package: str) -> None:
         self.__name__ = packet.base
         self._packet = packet
         self._overloads = overloads
@@ -75,7 +83,7 @@ class Function:
         if found is not None:
             return found
         cut = self._cut(operator, family, arrays, values)
-        if isinstance(family, Product):
+        if isinstance(family, (Product, ByText)):
             found = product(call, cut, family)
         return blocks(call, cut) if found is None else found
 
@@ -107,9 +115,9 @@ class Function:
             values = list(operator.signature.bind(shown, named))
             check_arrays(operator, values)
         overload = operator.name.partition("::")[2].partition(".")[2] or "default"
-        family = self._overloads.get(overload)
-        if family is None:
+        if overload not in self._overloads:
             raise TypeError(f"{operator.name} is not given to Dask: the generated module says why")
+        family = self._overloads[overload] or cut_of(operator)
         arrays = {position: arrays_of[id(value)] for position, value in enumerate(values) if id(value) in arrays_of}
         return (
             operator,

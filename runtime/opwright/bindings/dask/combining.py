@@ -9,10 +9,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.bindings.dask.families import Along, Everything, Product
 from opwright.bindings.dask.graphs import Cut, blocks, blockwise, name_of
-from opwright.bindings.dask.layouts import Result, results
 from opwright.bindings.dask.tasks import Added, Call, Part, Running
+from opwright.dimensions.families import Along, Everything, Family
+from opwright.dimensions.layouts import Result, results
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["combined", "product", "reduced_loss"]
@@ -34,7 +34,7 @@ def combined(operator: Operator, family: Along | Everything, call: Call, array: 
     array = array.rechunk({each: tuple([size for size in array.chunks[each] if size]) for each in axis})
     if len(made[0].sizes) == array.ndim and len(axis) == 1 and made[0].sizes[axis[0]] == array.shape[axis[0]]:
         return _running(call, array, axis[0], labels, made[0])
-    return _tree(operator, call, array, axis, made[0].dtype)
+    return _tree(operator, call, array, axis, made[0].dtype, family.combines)
 
 
 def _running(call: Call, array: da.Array, axis: int, labels: Any, made: Result) -> da.Array:
@@ -55,11 +55,15 @@ def _running(call: Call, array: da.Array, axis: int, labels: Any, made: Result) 
     return da.concatenate(found, axis=axis)
 
 
-def _tree(operator: Operator, call: Call, array: da.Array, axis: tuple[int, ...], dtype: Any) -> da.Array:
-    """Return a reduction as a tree: of blocks, then of their results."""
+def _tree(
+    operator: Operator, call: Call, array: da.Array, axis: tuple[int, ...], dtype: Any, way: bool | str
+) -> da.Array:
+    """Return a reduction as a tree: of blocks, then of their results, by the operator or by a word."""
     keepdim = operator.signature.positions.get("keepdim")
     part = Part(call, axis, keepdim)
     found = _reduced(part, array, dtype)
+    if isinstance(way, str):
+        found = getattr(found, way)(axis, keepdims=True).astype(dtype)
     most = max(2, round(_SPLIT ** (1 / len(axis))))
     while any(found.numblocks[each] > 1 for each in axis):
         found = _reduced(part, found.rechunk(dict.fromkeys(axis, most)), dtype)
@@ -75,23 +79,26 @@ def _reduced(part: Part, array: da.Array, dtype: Any) -> da.Array:
     return da.blockwise(part, index, array, index, adjust_chunks=ones, token=name, dtype=dtype, meta=meta)
 
 
-def product(call: Call, cut: Cut, family: Product) -> da.Array | None:
-    """Return a product that is summed over blocks; None where its dimensions are not cut, or something is added."""
-    labels = family.all_labels({position: array.shape for position, array in cut.arrays.items()})
-    summed = [each for each in family.summed() if each in labels[family.operands[0]]]
+def product(call: Call, cut: Cut, family: Family) -> da.Array | None:
+    """Return the graph of an operator whose results of parts are summed, or of which the largest or smallest counts;
+    None where the dimensions of which that is so are not cut."""
+    shapes = {position: array.shape for position, array in cut.arrays.items()}
+    labels, kinds = family.combined(shapes, call.values)
+    ways = {labels[position][dim]: kind.word for (position, dim), kind in kinds.items() if kind.is_combined}
     operands = [(array, labels[position]) for position, array in cut.arrays.items()]
-    is_cut = any(
-        label in summed and array.numblocks[dim] > 1 for array, own in operands for dim, label in enumerate(own)
-    )
-    (made,) = cut.results
-    if not is_cut or not family.is_plain or not np.issubdtype(made.dtype, np.inexact):
+    is_cut = any(label in ways and array.numblocks[dim] > 1 for array, own in operands for dim, label in enumerate(own))
+    made = cut.results[0]
+    is_one = len(cut.results) == 1 == len({*ways.values()}) and cut.labels == family.labels(shapes, call.values)
+    if not is_cut or not is_one or not np.issubdtype(made.dtype, np.inexact):
         return None
-    parts = Result(made.dtype, (*summed, *made.labels), (1,) * len(summed) + made.sizes)
-    ones = dict.fromkeys(summed, 1)
+    numbers = dict.fromkeys([label for label in ways if label is not None], 1)
+    parts = Result(made.dtype, (*numbers, *made.labels), (1,) * len(numbers) + made.sizes)
     arrays = da.core.unify_chunks(*[each for pair in operands for each in pair], warn=False)[1]
     aligned = [(array, own) for array, (_, own) in zip(arrays, operands, strict=True)]
-    (found,) = blockwise(Added(call, len(summed)), aligned, [parts], name_of(call), [ones])
-    return found.sum(tuple(range(len(summed)))).astype(made.dtype)
+    (found,) = blockwise(Added(call, len(numbers)), aligned, [parts], name_of(call), [numbers])
+    way = next(iter(ways.values()))
+    together = getattr(found, way)(tuple(range(len(numbers))))
+    return together.astype(made.dtype)
 
 
 def reduced_loss(losses: da.Array, reduction: int, dtype: Any) -> da.Array:

@@ -9,10 +9,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.bindings.dask.layouts import Result
 from opwright.bindings.dask.overlaps import Overlap, gathered, overlapping
-from opwright.bindings.dask.spans import Span
 from opwright.bindings.dask.tasks import Backward, Call, Item
+from opwright.dimensions.layouts import Result
+from opwright.dimensions.windows import Span
 
 __all__ = ["Cut", "backward", "blocks", "blockwise", "name_of"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.bindings.dask.spans import Piece, Span
+from opwright.dimensions.windows import Piece, Span
 
 __all__ = ["Overlap", "gathered", "overlapping"]
 

@@ -12,6 +12,7 @@ import torch
 
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.samples import Batch, Rule
+from opwright.dimensions import families
 
 __all__ = ["Along", "Elementwise", "Everything", "Family", "Reducing"]
 
@@ -23,57 +24,50 @@ class Family(Protocol):
         """Return the rule `(info, in_dims, *args, **kwargs)` of one operator."""
 
 
-class Elementwise:
-    """The family of operators whose operands, at these positions, broadcast with each other.
+class Elementwise(families.Elementwise):
+    """The family of operators whose operands broadcast with each other."""
 
-    `onto_first`: the others broadcast to the first one's shape. `masks` are operands whose dtype does not count.
-    """
-
-    def __init__(self, *operands: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
-        self.operands = operands
-        self.promoted = () if onto_first else tuple([each for each in operands if each not in masks])
-        self.onto_first = onto_first
+    __slots__ = ()
 
     def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
         """Return the rule: sizes of 1 stand behind the batch, so that samples broadcast as they would alone."""
 
         def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
             batch = Batch(info, in_dims, args, kwargs, arguments)
-            self._align(batch)
+            _align(self, batch)
             return batch.called(overload)
 
         return rule
 
-    def _align(self, batch: Batch) -> None:
-        """Put sizes of 1 behind the batch of operands."""
-        operands = [position for position in self.operands if isinstance(batch.values[position], torch.Tensor)]
-        self._promote(batch, [position for position in operands if position in self.promoted])
-        most = max(batch.rank(position) for position in operands)
-        for position in operands:
-            if self.onto_first and position == self.operands[0]:
-                batch.values[position] = batch.expanded(position)
-            elif batch.dims[position] is not None:
-                batch.values[position] = batch.padded(position, most)
 
-    @staticmethod
-    def _promote(batch: Batch, positions: Sequence[int]) -> None:
-        """Cast operands as samples are promoted: one without dimensions gives way, and its batch would not."""
-        values = [batch.values[position] for position in positions]
-        if len({value.dtype for value in values}) < 2 or all(batch.rank(position) for position in positions):
-            return
-        samples = [value if dim is None else value.select(dim, 0) for value, dim in batch.of(positions)]
-        dtype = samples[0].dtype
-        dtype = _promoted(samples) if len(samples) > 1 else dtype
-        for position in positions:
-            batch.values[position] = batch.values[position].to(dtype)
+def _align(family: families.Elementwise, batch: Batch) -> None:
+    """Put sizes of 1 behind the batch of operands."""
+    operands = [position for position in family.operands if isinstance(batch.values[position], torch.Tensor)]
+    _promote(batch, [position for position in operands if position in family.promoted])
+    most = max(batch.rank(position) for position in operands)
+    for position in operands:
+        if family.onto_first and position == family.operands[0]:
+            batch.values[position] = batch.expanded(position)
+        elif batch.dims[position] is not None:
+            batch.values[position] = batch.padded(position, most)
 
 
-class Reducing(Elementwise):
-    """The family of losses: elementwise, and then reduced as the number at `reduction` says: a mean (1), a sum (2)."""
+def _promote(batch: Batch, positions: Sequence[int]) -> None:
+    """Cast operands as samples are promoted: one without dimensions gives way, and its batch would not."""
+    values = [batch.values[position] for position in positions]
+    if len({value.dtype for value in values}) < 2 or all(batch.rank(position) for position in positions):
+        return
+    samples = [value if dim is None else value.select(dim, 0) for value, dim in batch.of(positions)]
+    dtype = samples[0].dtype
+    dtype = _promoted(samples) if len(samples) > 1 else dtype
+    for position in positions:
+        batch.values[position] = batch.values[position].to(dtype)
 
-    def __init__(self, *operands: int, reduction: int, masks: Sequence[int] = (), onto_first: bool = False) -> None:
-        super().__init__(*operands, masks=masks, onto_first=onto_first)
-        self.reduction = reduction
+
+class Reducing(families.Reducing):
+    """The family of losses: elementwise, and then reduced."""
+
+    __slots__ = ()
 
     def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
         """Return the rule: the elementwise loss of all samples, reduced for each."""
@@ -81,7 +75,7 @@ class Reducing(Elementwise):
         def rule(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
             batch = Batch(info, in_dims, args, kwargs, arguments)
             reduction, batch.values[self.reduction] = batch.values[self.reduction], 0
-            self._align(batch)
+            _align(self, batch)
             losses, _ = batch.called(overload)
             if reduction and losses.dim() > 1:
                 losses = losses.flatten(1)
@@ -101,26 +95,10 @@ def _promoted(samples: Sequence[torch.Tensor]) -> torch.dtype:
     return result.dtype
 
 
-class Along:
-    """The family of operators along dimensions, which are counted after the batch.
+class Along(families.Along):
+    """The family of operators along dimensions, which are counted after the batch."""
 
-    `dim`, `new` and `size` are positions: of the dimensions, of one that the result has more, of a size.
-    `empty_is_all`: no dimensions are all of them.
-    """
-
-    def __init__(
-        self,
-        *operands: int,
-        dim: int | Sequence[int] = (),
-        new: int | Sequence[int] = (),
-        size: int | Sequence[int] = (),
-        empty_is_all: bool = False,
-    ) -> None:
-        self.operands = operands
-        self.dims = (dim,) if isinstance(dim, int) else tuple(dim)
-        self.new = (new,) if isinstance(new, int) else tuple(new)
-        self.sizes = (size,) if isinstance(size, int) else tuple(size)
-        self.empty_is_all = empty_is_all
+    __slots__ = ()
 
     def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
         """Return the rule: operands have the batch first, and dimensions are one more."""
@@ -170,11 +148,10 @@ def _takes_lists(overload: torch._ops.OpOverload, position: int) -> bool:
     return "List" in str(overload._schema.arguments[position].real_type)
 
 
-class Everything:
+class Everything(families.Everything):
     """The family of operators that reduce all elements of an operand, and have an overload with `dim`."""
 
-    def __init__(self, operand: int) -> None:
-        self.operand = operand
+    __slots__ = ()
 
     def rule_of(self, overload: torch._ops.OpOverload, arguments: Arguments) -> Rule:
         """Return the rule: each sample is reduced over its only dimension. Without such an overload, it is a loop."""

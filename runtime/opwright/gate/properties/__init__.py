@@ -15,6 +15,7 @@ from opwright.gate.properties.precision import Precision
 from opwright.gate.properties.property import CaseProperty, Problem, Property
 from opwright.gate.properties.reference_derivatives import ReferenceDerivatives
 from opwright.gate.properties.schema import Aliases, DeclaredWrites, Defaults, Writes
+from opwright.gate.properties.sharded import Sharded, missing_kinds, rule_for
 from opwright.gate.properties.sizes import Sizes
 from opwright.gate.properties.state import Deterministic, LeavesNothing, Stateless
 from opwright.gate.properties.tangents import Derivatives
@@ -22,7 +23,16 @@ from opwright.gate.properties.threads import Threads
 from opwright.gate.properties.transforms import Autocast, Batches, Traced
 from opwright.gate.properties.values import Values, expected
 
-__all__ = ["PROPERTIES", "CaseProperty", "Problem", "Property", "expected"]
+__all__ = [
+    "PROPERTIES",
+    "CaseProperty",
+    "Problem",
+    "Property",
+    "Sharded",
+    "expected",
+    "missing_kinds",
+    "rule_for",
+]
 
 PROPERTIES: Final[tuple[Property, ...]] = (
     Stateless(),  # first: it asks what the first call gave
@@ -40,6 +50,7 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     Positions(),
     WholeResults(),
     Sizes(),
+    Sharded(),
     Values(),
     Precision(),
     Deterministic(),

@@ -32,7 +32,8 @@ _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
 _LISTS: Final = frozenset((list, tuple, Size))
 _SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
 _SCALAR: Final = frozenset(("Scalar",))
-_ONE_ELEMENT: Final = _SCALAR | {"int", "SymInt", "float", "complex", "bool", "SymBool"}  # to which tensors convert
+_COUNTS: Final = frozenset(("int", "SymInt", "float", "complex", "bool", "SymBool"))
+_ONE_ELEMENT: Final = _SCALAR | _COUNTS  # to which tensors convert
 
 
 class Packet(Caller):
@@ -179,7 +180,7 @@ class Packet(Caller):
         for reads_tensors, takes_scalars in ((False, False), (False, True), (True, False), (True, True)):
             for operator in operators:
                 if not reads_tensors and _reads_a_tensor(operator, args, kwargs, read):
-                    by_types = False
+                    by_types = by_types and not _reads_a_tensor(operator, args, kwargs, _COUNTS)  # else it is `named`
                     continue
                 by_types = by_types and _types_decide(operator, args, kwargs)
                 try:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opwright.bindings.dask.families import Labels, Shapes, whole
+from opwright.dimensions.families import Kinds, Labels, Shapes, whole
+from opwright.dimensions.kinds import window
 
 __all__ = ["At", "Piece", "Span", "Windows"]
 
@@ -65,6 +66,8 @@ class Windows:
     and `after` each position. `whole` are dimensions that are needed whole. All are numbers, or arguments (`At`).
     """
 
+    reason = "windows over it are apart from each other, or it is needed whole"
+
     def __init__(
         self,
         operand: int,
@@ -90,6 +93,14 @@ class Windows:
         needed = {*self._dims(rank, self.dim, values), *self._dims(rank, self.whole, values)}
         own = tuple([None if position in needed else position for position in range(rank)])
         return whole(shapes) | {self.operand: own}
+
+    def combined(self, shapes: Shapes, values: Sequence[Any]) -> tuple[Labels, Kinds]:
+        """Return labels, and how far windows reach where there is one for each position."""
+        found: Kinds = {}
+        for dim, span in self.spans(shapes, values).items():
+            if span.stride == 1:
+                found[self.operand, dim] = window(span.padding, span.extent - 1 - span.padding)
+        return self.labels(shapes, values), found
 
     def spans(self, shapes: Shapes, values: Sequence[Any]) -> Mapping[int, Span]:
         """Return how windows lie, by dimension."""

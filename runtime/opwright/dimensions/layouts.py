@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from opwright.bindings.dask.families import Labels
-from opwright.bindings.fakes import fake
+from opwright.dimensions.families import Labels
+from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import FakeTensorMode
+from opwright_core.arrays.devices import Device
+from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.arrays.layouts import contiguous_strides
 from opwright_core.dispatch.call.operator import Operator
+from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["Result", "results", "without_labels"]
+__all__ = ["Result", "fake", "results", "without_labels"]
 
 _FIRST = 1009  # stand-ins for sizes are primes from here on, so that each is told from the others
 
@@ -28,7 +32,7 @@ class Result:
 
 
 def results(
-    operator: Operator, values: Sequence[Any], tensors: Mapping[int, tuple[tuple[float, ...], Any]], labels: Labels
+    operator: Operator, values: Sequence[Any], tensors: Mapping[Any, tuple[tuple[float, ...], Any]], labels: Labels
 ) -> list[Result] | None:
     """Return what a call gives for tensors of these shapes and dtypes; None where it is not cut as labels say.
 
@@ -57,7 +61,7 @@ def without_labels(labels: Labels) -> Labels:
     return {position: (None,) * len(each) for position, each in labels.items()}
 
 
-def _sizes(shapes: Mapping[int, Sequence[float]], labels: Labels) -> dict[int, float]:
+def _sizes(shapes: Mapping[Any, Sequence[float]], labels: Labels) -> dict[int, float]:
     """Return the size of each label, to which sizes of 1 broadcast."""
     found: dict[int, float] = {}
     for position, shape in shapes.items():
@@ -68,14 +72,14 @@ def _sizes(shapes: Mapping[int, Sequence[float]], labels: Labels) -> dict[int, f
 
 
 def _replaced(
-    shapes: Mapping[int, Sequence[float]],
+    shapes: Mapping[Any, Sequence[float]],
     labels: Labels,
     sizes: Mapping[int, float],
     probes: Mapping[int, int],
     unknown: Mapping[int, int],
-) -> dict[int, list[int]]:
+) -> dict[Any, list[int]]:
     """Return shapes with the sizes of labels replaced by `probes`, and those that are unknown by `unknown`."""
-    found: dict[int, list[int]] = {}
+    found: dict[Any, list[int]] = {}
     for position, shape in shapes.items():
         found[position] = []
         for label, size in zip(labels[position], shape, strict=True):
@@ -91,18 +95,28 @@ def _replaced(
 
 
 def _called(
-    operator: Operator, values: Sequence[Any], tensors: Mapping[int, Any], shapes: Mapping[int, Sequence[int]]
+    operator: Operator, values: Sequence[Any], tensors: Mapping[Any, Any], shapes: Mapping[Any, Sequence[int]]
 ) -> list[Any]:
     mode = FakeTensorMode()
-    filled = list(values)
-    for position, (_, dtype) in tensors.items():
-        filled[position] = fake(shapes[position], dtype, mode)
+    filled = [list(each) if isinstance(each, list) else each for each in values]
+    for key, (_, dtype) in tensors.items():
+        made = fake(shapes[key], dtype, mode)
+        if isinstance(key, tuple):
+            filled[key[0]][key[1]] = made
+        else:
+            filled[key] = made
     with mode:
         result = operator.call(*filled)
-    return [each.array for each in (result if isinstance(result, tuple) else (result,))]
+    return [each.array for each in (result if isinstance(result, tuple | list) else (result,))]
 
 
-def _primes(shapes: Mapping[int, Sequence[float]]) -> Iterator[int]:
+def fake(shape: Sequence[int], dtype: Any, mode: FakeTensorMode) -> Tensor:
+    """Return a tensor without data."""
+    sizes = tuple(shape)
+    return wrap_meta(meta_array(sizes, contiguous_strides(sizes), as_dtype(dtype), mode.place(Device("cpu"))))
+
+
+def _primes(shapes: Mapping[Any, Sequence[float]]) -> Iterator[int]:
     """Yield primes that no size is."""
     taken = {size for shape in shapes.values() for size in shape}
     for number in count(_FIRST, 2):

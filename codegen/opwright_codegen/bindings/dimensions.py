@@ -1,0 +1,91 @@
+"""The row of each operator in the table of families: how it is batched, cut into blocks, and sharded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.bindings.blocks import blocks
+from opwright_codegen.bindings.composed import with_composed
+from opwright_codegen.bindings.family_calls import Family, Value
+from opwright_codegen.bindings.shardings import Sharding, linear_groups, sharding_of
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.model import OperatorSet
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.views.operators import NamespaceView
+
+__all__ = ["Cuts", "cuts_of"]
+
+
+class Cuts:
+    """The families of all operators: `composed` with those that follow from parts, `blocks` as blocks are cut;
+    `shardings` are what `sharding` says. `rows` has the row of each operator."""
+
+    def __init__(
+        self,
+        composed: Mapping[str, Family],
+        blocks: Mapping[str, Family],
+        shardings: Mapping[str, Sharding],
+        rows: Mapping[str, Family],
+    ) -> None:
+        self.composed = composed
+        self.blocks = blocks
+        self.shardings = shardings
+        self.rows = rows
+
+
+def cuts_of(
+    view: NamespaceView,
+    operators: OperatorSet,
+    bindings: Sequence[Binding],
+    families: Mapping[str, Family],
+    kernels: KernelModules,
+) -> Cuts:
+    """Return what is said of dimensions, given the families of batching rules. Raises SchemaErrors."""
+    composed = with_composed(view, bindings, families)
+    cut = with_composed(view, bindings, blocks(operators, bindings, composed))
+    errors = Errors()
+    shardings: dict[str, Sharding] = {}
+    linear: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for operator in operators.operators.values():
+        if operator.sharding is None and operator.linear is None:
+            continue
+        if operator.kind is not SchemaKind.FUNCTIONAL:
+            text = operator.sharding or operator.linear
+            message = f"{operator.name} writes to its arguments: its parts could not be put together"
+            assert text is not None
+            errors.add(SchemaError("sharding-form", message, text.span, "write it for the operator that returns"))
+            continue
+        try:
+            shardings[operator.name] = sharding_of(operator, kernels)
+            linear[operator.name] = linear_groups(operator)
+        except SchemaError as error:
+            errors.add(error)
+    errors.raise_if_any()
+    rows = {
+        name: row
+        for name in view.operators
+        if (row := _row(families.get(name), cut.get(name), shardings.get(name), linear.get(name, ()))) is not None
+    }
+    return Cuts(composed, cut, shardings, rows)
+
+
+def _row(
+    batch: Family | None, cut: Family | None, sharding: Sharding | None, linear: tuple[tuple[int, ...], ...]
+) -> Family | None:
+    """Return the row of an operator: its family, where that says all; None where nothing is said."""
+    is_same = cut is None or cut == batch
+    if sharding is None and not linear:
+        if is_same:
+            return batch
+        if batch is not None and cut is not None and cut.name == batch.name and cut.arguments == batch.arguments:
+            both = dict(cut.keywords) | dict(batch.keywords)
+            if dict(cut.keywords) | {"combines": both.get("combines")} == both | {"combines": both.get("combines")}:
+                return Family(cut.name, cut.arguments, tuple(both.items()))
+    said: list[tuple[str, Value]] = [] if is_same or cut is None else [("blocks", cut)]
+    if sharding is not None:
+        said += [(key, text) for key, text in (("sharding", sharding.rule), ("whole", sharding.whole)) if text]
+    if linear:
+        said.append(("linear", linear))
+    return Family("Dimensions", () if batch is None else (batch,), tuple(said))
