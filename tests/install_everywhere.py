@@ -49,16 +49,14 @@ def _runs(command: str) -> bool:
     return subprocess.run([command, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
 
 
-def installed(command: str, oldest_numpy: str) -> tuple[bool, str]:
+def installed(command: str, oldest_numpy: str, copied: Path) -> tuple[bool, str]:
     """Install into an environment of this Python and try it; return whether all went well, and what was said.
 
-    From a copy: setuptools writes `opwright.egg-info` into the folder, and two of them at once meet there.
+    From a copy of its own: setuptools writes `opwright.egg-info` into the folder, and two of them at once meet there.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
         python, project = Path(folder, "bin", "python"), Path(sources, "project")
-        shutil.copytree(
-            ROOT, project, ignore=shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
-        )
+        shutil.copytree(copied, project)
         pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         pytest: list[str | Path] = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         steps: list[list[str | Path]] = [
@@ -82,11 +80,13 @@ def installed(command: str, oldest_numpy: str) -> tuple[bool, str]:
 
 
 def main() -> int:
-    """Try all of them, two at a time."""
+    """Try all of them, two at a time. The sources are copied at once: tests that run meanwhile leave files there."""
     found = pythons()
-    with ThreadPoolExecutor(2) as pool:
+    left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        copied = Path(shutil.copytree(ROOT, Path(folder, "project"), ignore=left_out))
         numpys = [OLDEST_NUMPY.get(minor, "numpy") for _, minor in found]
-        results = list(pool.map(installed, found.values(), numpys))
+        results = list(pool.map(installed, found.values(), numpys, [copied] * len(found)))
     for version, (is_well, said) in zip(found, results, strict=True):
         print(f"Python {version[0]}.{version[1]}: {'well' if is_well else 'FAILED'}\n{said}")
     return int(not found or not all(is_well for is_well, _ in results))

@@ -146,6 +146,7 @@ def test_gradients_of_each_sample() -> None:
     assert len(losses) == 3 and losses[-1] < losses[0]
 
 
+@pytest.mark.once  # C of a project
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_fused_operators_train_as_composed_ones(tmp_path: Path) -> None:
     """The project is built, its own tests pass, and the losses agree, which it sees to itself."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from installing import environment
+from type_checking import mypy_cache
 
 from opwright_codegen.cli import main
 from opwright_codegen.commands.new import _FILES
@@ -51,6 +52,7 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Comple
     return subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.once  # C of a project, and mypy
 def test_it_is_generated_compiled_and_tested(project: Path) -> None:
     """First as on a machine without a compiler: a line says what to install, and what is not in C is tested."""
     if not has_make:
@@ -70,6 +72,7 @@ def test_it_is_generated_compiled_and_tested(project: Path) -> None:
     assert compiled > passed + 10 and left < skipped
 
 
+@pytest.mark.once  # C of a project, and mypy
 def test_an_operator_is_added_as_the_readme_says(project: Path, tmp_path: Path) -> None:
     """Its entry and its kernel are enough: the package has it, and type checkers know it."""
     assert "`demo_ops.NAME` is then there" in (project / "README.md").read_text()
@@ -85,7 +88,7 @@ def test_an_operator_is_added_as_the_readme_says(project: Path, tmp_path: Path) 
     paths = os.pathsep.join([str(own / "src"), *(str(ROOT / each) for each in ("runtime", "generated", "codegen"))])
     done = run([sys.executable, "program.py"], own, PYTHONPATH=paths)
     assert done.stdout == "[0.5, 0.5]\n", done.stderr
-    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", mypy_cache()]
     done = run([sys.executable, "-m", "mypy", *options, "program.py"], own, MYPYPATH=paths)
     assert done.returncode == 0, done.stdout
 

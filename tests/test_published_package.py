@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from installing import copied, environment, install, run
 
+pytestmark = pytest.mark.once  # wheels, installations and type checkers
+
 ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "examples" / "package"
 PAGE = (ROOT / "docs" / "publishing.md").read_text(encoding="utf-8")

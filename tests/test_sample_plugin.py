@@ -9,6 +9,7 @@ import pytest
 from installing import copied, environment, install, run
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "plugin"
+pytestmark = pytest.mark.once  # an installation
 
 
 @pytest.fixture(scope="module")

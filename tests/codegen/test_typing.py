@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from type_checking import mypy_cache
 
 import opwright
 
@@ -120,7 +121,7 @@ def program(tmp_path: Path) -> Path:
 
 def mypy(path: Path) -> str:
     """What mypy says of a program, all that it imports left aside."""
-    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", mypy_cache()]
     ran = subprocess.run(
         [sys.executable, "-m", "mypy", *options, str(path)],
         cwd=path.parent,

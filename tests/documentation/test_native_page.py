@@ -55,6 +55,7 @@ def tool(name: str, least: tuple[int, int]) -> str:
     return str(found)
 
 
+@pytest.mark.once  # programs that compile C of a project
 def test_with_cmake(example: Path) -> None:
     (example / "CMakeLists.txt").write_text(BLOCKS["cmake"], encoding="utf-8")
     cmake = tool("cmake", (3, 26))
@@ -66,6 +67,7 @@ def test_with_cmake(example: Path) -> None:
     assert "done in" not in run(example, cmake, "--build", "build", path=example)
 
 
+@pytest.mark.once  # programs that compile C of a project
 def test_with_meson(example: Path) -> None:
     (example / "meson.build").write_text(BLOCKS["meson"], encoding="utf-8")
     meson = tool("meson", (1, 4))

@@ -160,6 +160,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.once  # what a command says of files
 def test_the_command_shows_what_was_kept(tmp_path: Path) -> None:
     (tmp_path / "gate-baseline.yaml").write_text(RIGHT)
     keep(report_samples.report(), str(tmp_path / ".opwright_cache"))
@@ -239,6 +240,7 @@ def shift(x: np.ndarray) -> np.ndarray:
 """
 
 
+@pytest.mark.once  # what a command says of files
 def test_the_gate_keeps_to_a_baseline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 import seeds
 import sweeps
 
-CALLS = sweeps.count(2000, 8000)
+CALLS = sweeps.count(800, 8000)
 
 
 def has_sanitizers() -> bool:

@@ -13,7 +13,10 @@ from native_projects import EXAMPLE, build
 
 OLDEST = {(3, 11): "numpy==2.0.*", (3, 12): "numpy==2.0.*", (3, 13): "numpy==2.1.*"}
 NUMPYS = [OLDEST.get(sys.version_info[:2], "numpy==2.3.*"), "numpy"]
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+pytestmark = [
+    pytest.mark.once,  # C of a project
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
+]
 
 
 @pytest.fixture(scope="module")
