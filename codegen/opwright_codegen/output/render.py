@@ -100,8 +100,7 @@ def render(
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
-        *(_of_jax(view, bindings, namespace, derivatives) if "jax" in frameworks else ()),
-        *(_of_tvm(view, bindings, namespace) if "tvm_ffi" in frameworks else ()),
+        *_of_frameworks(frameworks, view, bindings, namespace, derivatives),
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
@@ -258,17 +257,19 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
         yield name, template, view, partial(_same, shown)
 
 
-def _of_jax(
-    view: NamespaceView, bindings: Sequence[Binding], namespace: str, derivatives: DerivativeSet | None
+def _of_frameworks(
+    frameworks: Sequence[str],
+    view: NamespaceView,
+    bindings: Sequence[Binding],
+    namespace: str,
+    derivatives: DerivativeSet | None,
 ) -> Iterator[_File]:
-    """Yield the file of a package with C functions that JAX calls."""
-    shown = partial(native_jax.context, bindings, namespace, derivatives)
-    yield native_jax.file(namespace), native_jax.TEMPLATE, view, shown
-
-
-def _of_tvm(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
-    """Yield the file of a package with C functions as a module of tvm-ffi."""
-    yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, lambda: native_tvm.context(bindings, namespace)
+    """Yield the files of a package with C functions that JAX calls, and with those of a module of tvm-ffi."""
+    if "jax" in frameworks:
+        shown = partial(native_jax.context, bindings, namespace, derivatives)
+        yield native_jax.file(namespace), native_jax.TEMPLATE, view, shown
+    if "tvm_ffi" in frameworks:
+        yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, lambda: native_tvm.context(bindings, namespace)
 
 
 def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
