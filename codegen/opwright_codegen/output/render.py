@@ -104,9 +104,8 @@ def render(
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
-            header = _header(shown)
-            is_c = name.endswith((".c", ".h", ".cu"))
-            shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
+            header = _in_c(_header(shown)) if name.endswith((".c", ".h", ".cu")) else _header(shown)
+            shared = {"header": header, "namespace": namespace}
             found[name] = "" if is_dry else _text(template, {**shared, **values})
     found = found if is_dry else _with_folders(found, _header(view), namespace)
     told = Package(view, bindings, cuts.composed, cuts.blocks, cuts.shardings, derivatives)
