@@ -41,6 +41,7 @@ help:   ## what there is to make
 generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or templates changed; build the compiled core
 	$(VENV)/bin/opwright generate
 	$(VENV)/bin/python -m opwright.facade_stub
+	$(VENV)/bin/python -m opwright_codegen.parsing.tables
 
 check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 	$(VENV)/bin/opwright generate --check
@@ -86,7 +87,7 @@ clean:  ## remove environments and whatever was built
 
 $(INSTALLED): GROUPS := --group dev
 ifeq ($(TORCH),)
-$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group bindings
+$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group bindings --group elsewhere
 else
 $(INSTALLED_ORACLE): GROUPS := --group dev --group beside-oracle torch==$(TORCH)
 endif

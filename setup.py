@@ -37,7 +37,7 @@ RUNTIME = Path("runtime")
 CORE, NATIVE = RUNTIME / "opwright_core" / "fast", RUNTIME / "opwright_kernels" / "native"
 # What an extension of kernels has of the core's files.
 SHARED = CORE / "plain_arrays.c"
-FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
+FLAGS = ["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra", "-pthread"]
 # A function that NumPy's or Python's headers no longer declare is an error here, not when the extension is loaded.
 FLAGS += ["-Werror=implicit-function-declaration"]
 # As `opwright build` compiles loops: nobody reads errno or the processor's flags behind them.

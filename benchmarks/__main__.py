@@ -1,8 +1,8 @@
-"""`python -m benchmarks [PART] … [--runs N]`: print the table of budgets, or those of the parts that are named.
+"""`python -m benchmarks [PART] … [--runs N] [--threads N]`: print the table of budgets, or of the parts that are named.
 
-Each part is measured in a process of its own, with one thread for products of matrices. With `--runs` it is measured so
-often, and a row shows the middle figure. Where the compiled core runs, parts whose calls it serves are measured in
-Python alone, too: its figure, budget and verdict are the last columns.
+Each part is measured in a process of its own, with one thread, or as many as `--threads` says. With `--runs` it is
+measured so often, and a row shows the middle figure. Where the compiled core runs, parts whose calls it serves are
+measured in Python alone, too: its figure, budget and verdict are the last columns.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .measure import ENVIRONMENT, Figure
 
 PARTS = (
     "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
-    "expressions", "torch_binding", "jax_binding",
+    "expressions", "threads", "torch_binding", "jax_binding", "other_arrays",
 )  # fmt: skip
 # Those whose calls the compiled core serves.
 SERVED = ("breadth", "dispatch", "autograd", "transforms", "custom_ops")
 # NumPy and PyTorch may have threads for products of matrices, and not as many.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+THREADS = ("OPWRIGHT_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 HEADER = """\
 | work | ours | peer | measured | budget | | Python alone | budget | |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
@@ -38,17 +38,19 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which tables; all when none is named")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each figure, of what runs here alone")
     parser.add_argument("--runs", type=int, default=1, help="how often each part is measured")
+    parser.add_argument("--threads", type=int, default=1, help="how many threads ours and the peer have, each")
     options = parser.parse_args()
     if options.json:
         for part in options.parts or PARTS:
             for figure in figures_of(part):
                 print(json.dumps(dataclasses.asdict(figure)), flush=True)
         return
+    threads = dict.fromkeys(THREADS, str(options.threads))
     print(HEADER)
     for part in options.parts or PARTS:
         has_two = part in SERVED and opwright.dispatch.core().name == "fast"
-        alone = middle_figures(part, options.runs, {"OPWRIGHT_PURE": "1"}) if has_two else {}
-        for work, figure in middle_figures(part, options.runs, {}).items():
+        alone = middle_figures(part, options.runs, threads | {"OPWRIGHT_PURE": "1"}) if has_two else {}
+        for work, figure in middle_figures(part, options.runs, threads).items():
             print(row(figure, alone.get(work)), flush=True)
 
 
@@ -69,7 +71,7 @@ def middle_figures(part: str, runs: int, environment: dict[str, str]) -> dict[st
 def measured_apart(part: str, environment: dict[str, str]) -> Iterator[Figure]:
     """Measure a part in a process of its own."""
     command = [sys.executable, "-m", "benchmarks", part, "--json"]
-    whole = ENVIRONMENT | ONE_THREAD | environment | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    whole = ENVIRONMENT | environment | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     run = subprocess.run(command, env=whole, check=True, stdout=subprocess.PIPE, text=True)
     for line in run.stdout.splitlines():
         if line.startswith("{"):

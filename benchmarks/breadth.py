@@ -1,6 +1,7 @@
 """Breadth: every call of `cases`, small, large, and forward with backward; every operator by its samples; training.
 
-A figure is the least of several rounds, ours and PyTorch's in turn, on one thread. What is measured is drawn too:
+A figure is the least of several rounds, ours and PyTorch's in turn, each on as many threads as OPWRIGHT_NUM_THREADS
+says, or one. What is measured is drawn too:
 `breadth.svg` has a dot for each call, by the compiled core and in Python alone.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import statistics
 import time
 import warnings
@@ -37,6 +39,7 @@ BUDGETS: dict[str, tuple[float | None, float | None]] = {
     "large": (budget(1.0, 0.9), budget(None, 0.75)),
     "every": (None, None),
 }
+THREADS = int(os.environ.get("OPWRIGHT_NUM_THREADS", "1"))
 CHART = Path(__file__).with_name("breadth.svg")
 # The ratios of the last run of either core, of which the chart is drawn.
 RATIOS = Path(__file__).parents[1] / "build" / "benchmarks"
@@ -64,9 +67,10 @@ class Measured:
         return self.ours / self.peer
 
 
-def measured(modes: tuple[str, ...] = MODES) -> Iterator[Measured]:
+def measured(modes: tuple[str, ...] = MODES, threads: int = THREADS) -> Iterator[Measured]:
     """Every call in every mode. A call that either library refuses is left out, with a line that says why."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
+    opwright.set_num_threads(threads)
     for mode in modes:
         for name, ours, peer in _calls(mode):
             pair = []

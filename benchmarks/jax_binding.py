@@ -29,6 +29,10 @@ SCHEMA = """
   dispatch: {CPU: "native:axpy"}
   convention: elementwise
   dtypes: float32
+
+- func: measured_jax::softclip(Tensor self, Tensor limit) -> Tensor
+  kernel: limit * tanh(self / limit)
+  dtypes: float32
 """
 KERNEL = """
 #include "measured_jax_kernels.h"
@@ -52,7 +56,8 @@ PEER = Path(__file__).parent / "native_peers" / "jax_handler.cc"
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ours, peer = jax.jit(_generated(folder)), jax.jit(_by_hand(folder))
+        operators = _generated(folder)
+        ours, peer = jax.jit(lambda x, y: operators.axpy(x, y, alpha=2.0)), jax.jit(_by_hand(folder))
         for count, text in ((4, "4 elements"), (100_000, "100,000 elements")):
             x, y = jnp.ones(count), jnp.ones(count)
             np.testing.assert_array_equal(ours(x, y), peer(x, y))
@@ -62,6 +67,32 @@ def figures() -> Iterator[Figure]:
                 lambda x=x, y=y: peer(x, y).block_until_ready(),
                 1.2,
                 rounds=400,
+            )
+        yield from _gradients(operators.softclip)
+
+
+def _gradients(softclip: Any) -> Iterator[Figure]:
+    """Gradient steps of an expression, beside JAX's own functions: of a weighted sum, and of the sum of squares, which
+    needs the result, too."""
+    losses = {
+        "a weighted sum": lambda call: lambda x, limit, weights: (call(x, limit) * weights).sum(),
+        "squares": lambda call: lambda x, limit, weights: (call(x, limit) ** 2).sum(),
+    }
+    for count, text, budget, rounds in ((16, "16 elements", 1.3, 200), (1_000_000, "10^6 elements", 1.5, 5)):
+        x = jnp.asarray(np.random.default_rng(0).normal(size=count), jnp.float32)
+        given = (x, jnp.full(count, 0.7, jnp.float32), x + 1)
+        for name, loss in losses.items():
+            ours = jax.jit(jax.grad(loss(softclip), (0, 1)))
+            peer = jax.jit(jax.grad(loss(lambda x, limit: limit * jnp.tanh(x / limit)), (0, 1)))
+            assert "callback" not in ours.lower(*given).as_text()
+            for one, other in zip(ours(*given), peer(*given), strict=True):
+                np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
+            yield ratio(
+                f"a gradient step of an expression by JAX, {name}, {text}",
+                lambda ours=ours, given=given: jax.block_until_ready(ours(*given)),
+                lambda peer=peer, given=given: jax.block_until_ready(peer(*given)),
+                budget,
+                rounds=rounds,
             )
 
 
@@ -74,7 +105,7 @@ def _generated(folder: Path) -> Any:
     sys.path.insert(0, str(folder))
     found = importlib.import_module("measured_jax_ops_jax")
     assert not found.binding.library.problem
-    return lambda x, y: found.axpy(x, y, alpha=2.0)
+    return found
 
 
 def _by_hand(folder: Path) -> Any:

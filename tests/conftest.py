@@ -12,6 +12,7 @@ import pytest
 import records
 import seeds
 import sweeps
+from _pytest.runner import runtestprotocol
 from known_versions import is_not_there
 
 _BACKWARD = re.compile(r"\w+_backward(_data|_jvp)?([.]\w+)?")
@@ -50,6 +51,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
         elif "once" in item.keywords and is_pure:
             item.add_marker(pytest.mark.skip(reason="once: `make test` runs it, and the compiled core changes nothing"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Report what a test did, but no setup or teardown that went well: of 30,000 tests each report that a worker sends
+    costs seconds in all."""
+    if item.config.getoption("durations", None) is not None:
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def _is_covered_by_forward(item: pytest.Item) -> bool:

@@ -15,9 +15,10 @@ pytestmark = pytest.mark.once  # it reads sources
 ROOT = Path(__file__).parents[1] / "codegen" / "opwright_codegen"
 # The order of the pipeline. Each imports itself and those before it, at module level and inside functions alike.
 ORDER = [
-    "source", "errors", "schema", "formula", "expressions", "read", "kernels", "derivatives", "views", "bindings",
-    "targets.native", "targets.cuda", "targets.kernels", "targets.gradients", "targets.ops", "targets.bindings",
-    "targets", "output", "building", "explanations", "importing", "mutants", "commands", "hooks", "cli", "entry",
+    "source", "errors", "parsing", "schema", "formula", "expressions", "read", "kernels", "derivatives", "views",
+    "bindings", "targets.native", "targets.cuda", "targets.kernels", "targets.gradients", "targets.ops",
+    "targets.bindings", "targets", "output", "building", "explanations", "importing", "mutants", "commands", "hooks",
+    "cli", "entry",
 ]  # fmt: skip
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

@@ -36,7 +36,10 @@ ALLOWED = {
         "torch",
         "dask",
         "jax",
+        "llvmlite",
+        "numba",
         "triton",
+        "tvm_ffi",
         "opwright",
         "opwright_core",
         "opwright_codegen",
@@ -55,6 +58,9 @@ BINDINGS = {
     "jax": "opwright.bindings.jax",
     "torch": "opwright.bindings.torch",
     "triton": "opwright.library.custom_ops.triton_kernels",
+    "llvmlite": "opwright.elsewhere.numba_kernels",
+    "numba": "opwright.elsewhere.numba_kernels",
+    "tvm_ffi": "opwright.elsewhere.tvm_kernels",
 }
 LAZY = {
     "opwright": {"cupy", "dask", "jax", "torch", "triton", "rich", "sympy", "opwright_codegen", "opwright_kernels"},

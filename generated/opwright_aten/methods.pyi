@@ -75,957 +75,2388 @@ class TensorMethods:
     def __abs__(self) -> Tensor: ...
     def __invert__(self) -> Tensor: ...
     @overload
-    def add(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def add(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools
+        is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError.
+        """
+
     @overload
     def add(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def add(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
+    def add(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        """Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools
+        is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError.
+        """
+
     @overload
     def add(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def add_(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def add_(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools
+        is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def add_(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def add_(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
+    def add_(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        """Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools
+        is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def add_(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def sub(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def sub(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused
+        with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError.
+        """
+
     @overload
     def sub(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def sub(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
+    def sub(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        """Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused
+        with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError.
+        """
+
     @overload
     def sub(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def sub_(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def sub_(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused
+        with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def sub_(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def sub_(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
+    def sub_(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        """Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused
+        with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def sub_(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def mul(self, other: TensorLike) -> Tensor: ...
+    def mul(self, other: TensorLike) -> Tensor:
+        """Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is
+        their `and`.
+        """
+
     @overload
     def mul(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def mul(self, other: Scalar) -> Tensor: ...
+    def mul(self, other: Scalar) -> Tensor:
+        """Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is
+        their `and`.
+        """
+
     @overload
     def mul(self, x2: Scalar) -> Tensor: ...
     @overload
-    def mul_(self, other: TensorLike) -> Tensor: ...
+    def mul_(self, other: TensorLike) -> Tensor:
+        """Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is
+        their `and`. The result is written to `self`, which is returned.
+        """
+
     @overload
     def mul_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def mul_(self, other: Scalar) -> Tensor: ...
+    def mul_(self, other: Scalar) -> Tensor:
+        """Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is
+        their `and`. The result is written to `self`, which is returned.
+        """
+
     @overload
     def mul_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def div(self, other: TensorLike) -> Tensor: ...
+    def div(self, other: TensorLike) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote.
+        """
+
     @overload
     def div(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def div(self, other: Scalar) -> Tensor: ...
+    def div(self, other: Scalar) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote.
+        """
+
     @overload
     def div(self, x2: Scalar) -> Tensor: ...
     @overload
-    def div(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
+    def div(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote.
+        """
+
     @overload
     def div(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def div(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
+    def div(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote.
+        """
+
     @overload
     def div(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def div_(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
+    def div_(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote. The result is written to `self`, which is returned.
+        """
+
     @overload
     def div_(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def div_(self, other: TensorLike) -> Tensor: ...
+    def div_(self, other: TensorLike) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote. The result is written to `self`, which is returned.
+        """
+
     @overload
     def div_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def div_(self, other: Scalar) -> Tensor: ...
+    def div_(self, other: Scalar) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote. The result is written to `self`, which is returned.
+        """
+
     @overload
     def div_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def div_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
+    def div_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
+        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
+        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
+        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
+        dtypes promote. The result is written to `self`, which is returned.
+        """
+
     @overload
     def div_(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def floor_divide(self, other: TensorLike) -> Tensor: ...
+    def floor_divide(self, other: TensorLike) -> Tensor:
+        """Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote;
+        integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a
+        DispatchError.
+        """
+
     @overload
     def floor_divide(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def floor_divide(self, other: Scalar) -> Tensor: ...
+    def floor_divide(self, other: Scalar) -> Tensor:
+        """Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote;
+        integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a
+        DispatchError.
+        """
+
     @overload
     def floor_divide(self, x2: Scalar) -> Tensor: ...
     @overload
-    def floor_divide_(self, other: TensorLike) -> Tensor: ...
+    def floor_divide_(self, other: TensorLike) -> Tensor:
+        """Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote;
+        integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def floor_divide_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def floor_divide_(self, other: Scalar) -> Tensor: ...
+    def floor_divide_(self, other: Scalar) -> Tensor:
+        """Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote;
+        integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def floor_divide_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def remainder(self, other: TensorLike) -> Tensor: ...
+    def remainder(self, other: TensorLike) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError.
+        """
+
     @overload
     def remainder(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def remainder(self, other: Scalar) -> Tensor: ...
+    def remainder(self, other: Scalar) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError.
+        """
+
     @overload
     def remainder(self, x2: Scalar) -> Tensor: ...
     @overload
-    def remainder_(self, other: TensorLike) -> Tensor: ...
+    def remainder_(self, other: TensorLike) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def remainder_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def remainder_(self, other: Scalar) -> Tensor: ...
+    def remainder_(self, other: Scalar) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def remainder_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def pow(self, exponent: TensorLike) -> Tensor: ...
+    def pow(self, exponent: TensorLike) -> Tensor:
+        """Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a
+        negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError;
+        for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0.
+        """
+
     @overload
-    def pow(self, exponent: Scalar) -> Tensor: ...
+    def pow(self, exponent: Scalar) -> Tensor:
+        """Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a
+        negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError;
+        for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0.
+        """
+
     @overload
-    def pow_(self, exponent: TensorLike) -> Tensor: ...
+    def pow_(self, exponent: TensorLike) -> Tensor:
+        """Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a
+        negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError;
+        for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
-    def pow_(self, exponent: Scalar) -> Tensor: ...
+    def pow_(self, exponent: Scalar) -> Tensor:
+        """Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a
+        negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError;
+        for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
-    def maximum(self, other: TensorLike) -> Tensor: ...
+    def maximum(self, other: TensorLike) -> Tensor:
+        """Return the larger of `self` and `other`, element by element; where either is nan the result is nan (`fmax`
+        prefers the number). Shapes broadcast and dtypes promote. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def maximum(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def minimum(self, other: TensorLike) -> Tensor: ...
+    def minimum(self, other: TensorLike) -> Tensor:
+        """Return the smaller of `self` and `other`, element by element; where either is nan the result is nan (`fmin`
+        prefers the number). Shapes broadcast and dtypes promote. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def minimum(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def atan2(self, other: TensorLike) -> Tensor: ...
+    def atan2(self, other: TensorLike) -> Tensor:
+        """Return the angle of the point with `y = self` and `x = other`, in radians from `-pi` to `pi`; the sign of a
+        zero counts, so `-0.0` and -1 give `-pi`. Shapes broadcast; integers give floats. Complex numbers are
+        refused with a DispatchError.
+        """
+
     @overload
     def atan2(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def atan2_(self, other: TensorLike) -> Tensor: ...
+    def atan2_(self, other: TensorLike) -> Tensor:
+        """Return the angle of the point with `y = self` and `x = other`, in radians from `-pi` to `pi`; the sign of a
+        zero counts, so `-0.0` and -1 give `-pi`. Shapes broadcast; integers give floats. Complex numbers are
+        refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def atan2_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def clamp(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor: ...
+    def clamp(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
+        max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
+        nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
+        numbers are refused.
+        """
+
     @overload
-    def clamp(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
+    def clamp(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
+        """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
+        max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
+        nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
+        numbers are refused.
+        """
+
     @overload
-    def clamp_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor: ...
+    def clamp_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
+        max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
+        nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
+        numbers are refused. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def clamp_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
+    def clamp_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
+        """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
+        max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
+        nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
+        numbers are refused. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def fmod(self, other: TensorLike) -> Tensor: ...
+    def fmod(self, other: TensorLike) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError.
+        """
+
     @overload
     def fmod(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def fmod(self, other: Scalar) -> Tensor: ...
+    def fmod(self, other: Scalar) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError.
+        """
+
     @overload
     def fmod(self, x2: Scalar) -> Tensor: ...
     @overload
-    def fmod_(self, other: TensorLike) -> Tensor: ...
+    def fmod_(self, other: TensorLike) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def fmod_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def fmod_(self, other: Scalar) -> Tensor: ...
+    def fmod_(self, other: Scalar) -> Tensor:
+        """Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes
+        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
+        complex are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def fmod_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def fmax(self, other: TensorLike) -> Tensor: ...
+    def fmax(self, other: TensorLike) -> Tensor:
+        """Return the larger of `self` and `other`, element by element. Where one of the two is nan the other is the
+        result; where both are, nan. Shapes broadcast and dtypes promote; complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
     def fmax(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def fmin(self, other: TensorLike) -> Tensor: ...
+    def fmin(self, other: TensorLike) -> Tensor:
+        """Return the smaller of `self` and `other`, element by element. Where one of the two is nan the other is the
+        result; where both are, nan. Shapes broadcast and dtypes promote; complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
     def fmin(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def hypot(self, other: TensorLike) -> Tensor: ...
+    def hypot(self, other: TensorLike) -> Tensor:
+        """Return `sqrt(self ** 2 + other ** 2)`, without overflow in between. Shapes broadcast and dtypes promote;
+        other dtypes than floats are refused with a DispatchError.
+        """
+
     @overload
     def hypot(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def hypot_(self, other: TensorLike) -> Tensor: ...
+    def hypot_(self, other: TensorLike) -> Tensor:
+        """Return `sqrt(self ** 2 + other ** 2)`, without overflow in between. Shapes broadcast and dtypes promote;
+        other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def hypot_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def copysign(self, other: TensorLike) -> Tensor: ...
+    def copysign(self, other: TensorLike) -> Tensor:
+        """Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts.
+        Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def copysign(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def copysign(self, other: Scalar) -> Tensor: ...
+    def copysign(self, other: Scalar) -> Tensor:
+        """Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts.
+        Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def copysign(self, x2: Scalar) -> Tensor: ...
     @overload
-    def copysign_(self, other: TensorLike) -> Tensor: ...
+    def copysign_(self, other: TensorLike) -> Tensor:
+        """Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts.
+        Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def copysign_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def copysign_(self, other: Scalar) -> Tensor: ...
+    def copysign_(self, other: Scalar) -> Tensor:
+        """Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts.
+        Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def copysign_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def nextafter(self, other: TensorLike) -> Tensor: ...
+    def nextafter(self, other: TensorLike) -> Tensor:
+        """Return the next number after `self` that the dtype can hold, in the direction of `other`. Shapes broadcast;
+        other dtypes than floats are refused with a DispatchError.
+        """
+
     @overload
     def nextafter(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def nextafter_(self, other: TensorLike) -> Tensor: ...
+    def nextafter_(self, other: TensorLike) -> Tensor:
+        """Return the next number after `self` that the dtype can hold, in the direction of `other`. Shapes broadcast;
+        other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def nextafter_(self, x2: TensorLike) -> Tensor: ...
-    def heaviside(self, values: TensorLike) -> Tensor: ...
-    def heaviside_(self, values: TensorLike) -> Tensor: ...
+    def heaviside(self, values: TensorLike) -> Tensor:
+        """Return 0 where `self` is negative, 1 where it is positive, and the element of `values` where it is 0; nan
+        gives 0. Shapes broadcast. The two tensors must have one dtype (else RuntimeError), which is not complex.
+        """
+
+    def heaviside_(self, values: TensorLike) -> Tensor:
+        """Return 0 where `self` is negative, 1 where it is positive, and the element of `values` where it is 0; nan
+        gives 0. Shapes broadcast. The two tensors must have one dtype (else RuntimeError), which is not complex.
+        The result is written to `self`, which is returned.
+        """
+
     @overload
-    def logaddexp(self, other: TensorLike) -> Tensor: ...
+    def logaddexp(self, other: TensorLike) -> Tensor:
+        """Return `log(exp(self) + exp(other))`, computed without overflow. Shapes broadcast and dtypes promote. Floats
+        and complex numbers are taken; integers are refused with a DispatchError.
+        """
+
     @overload
     def logaddexp(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def logaddexp2(self, other: TensorLike) -> Tensor: ...
+    def logaddexp2(self, other: TensorLike) -> Tensor:
+        """Return `log2(2 ** self + 2 ** other)`, computed without overflow. Shapes broadcast and dtypes promote; other
+        dtypes than floats are refused with a DispatchError.
+        """
+
     @overload
     def logaddexp2(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def gcd(self, other: TensorLike) -> Tensor: ...
+    def gcd(self, other: TensorLike) -> Tensor:
+        """Return the greatest common divisor of `self` and `other`, element by element; it is never negative, and that
+        of 0 and 0 is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a
+        DispatchError.
+        """
+
     @overload
     def gcd(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def gcd_(self, other: TensorLike) -> Tensor: ...
+    def gcd_(self, other: TensorLike) -> Tensor:
+        """Return the greatest common divisor of `self` and `other`, element by element; it is never negative, and that
+        of 0 and 0 is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def gcd_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def lcm(self, other: TensorLike) -> Tensor: ...
+    def lcm(self, other: TensorLike) -> Tensor:
+        """Return the least common multiple of `self` and `other`, element by element; it is never negative, and 0
+        where either is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a
+        DispatchError.
+        """
+
     @overload
     def lcm(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def lcm_(self, other: TensorLike) -> Tensor: ...
+    def lcm_(self, other: TensorLike) -> Tensor:
+        """Return the least common multiple of `self` and `other`, element by element; it is never negative, and 0
+        where either is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def lcm_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def clamp_min(self, min: Scalar) -> Tensor: ...
+    def clamp_min(self, min: Scalar) -> Tensor:
+        """Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError.
+        """
+
     @overload
-    def clamp_min(self, min: TensorLike) -> Tensor: ...
+    def clamp_min(self, min: TensorLike) -> Tensor:
+        """Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError.
+        """
+
     @overload
-    def clamp_min_(self, min: Scalar) -> Tensor: ...
+    def clamp_min_(self, min: Scalar) -> Tensor:
+        """Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def clamp_min_(self, min: TensorLike) -> Tensor: ...
+    def clamp_min_(self, min: TensorLike) -> Tensor:
+        """Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def clamp_max(self, max: Scalar) -> Tensor: ...
+    def clamp_max(self, max: Scalar) -> Tensor:
+        """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError.
+        """
+
     @overload
-    def clamp_max(self, max: TensorLike) -> Tensor: ...
+    def clamp_max(self, max: TensorLike) -> Tensor:
+        """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError.
+        """
+
     @overload
-    def clamp_max_(self, max: Scalar) -> Tensor: ...
+    def clamp_max_(self, max: Scalar) -> Tensor:
+        """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def clamp_max_(self, max: TensorLike) -> Tensor: ...
+    def clamp_max_(self, max: TensorLike) -> Tensor:
+        """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
+        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
+        numbers are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def lerp(self, end: TensorLike, weight: Scalar) -> Tensor: ...
+    def lerp(self, end: TensorLike, weight: Scalar) -> Tensor:
+        """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
+        weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex.
+        """
+
     @overload
-    def lerp(self, end: TensorLike, weight: TensorLike) -> Tensor: ...
+    def lerp(self, end: TensorLike, weight: TensorLike) -> Tensor:
+        """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
+        weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex.
+        """
+
     @overload
-    def lerp_(self, end: TensorLike, weight: Scalar) -> Tensor: ...
+    def lerp_(self, end: TensorLike, weight: Scalar) -> Tensor:
+        """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
+        weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex. The
+        result is written to `self`, which is returned.
+        """
+
     @overload
-    def lerp_(self, end: TensorLike, weight: TensorLike) -> Tensor: ...
-    def addcmul(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor: ...
-    def addcmul_(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor: ...
-    def addcdiv(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor: ...
-    def addcdiv_(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor: ...
+    def lerp_(self, end: TensorLike, weight: TensorLike) -> Tensor:
+        """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
+        weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex. The
+        result is written to `self`, which is returned.
+        """
+
+    def addcmul(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor:
+        """Return `self + value * tensor1 * tensor2`, element by element. Shapes broadcast and dtypes promote;
+        integers, floats and complex numbers are taken.
+        """
+
+    def addcmul_(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor:
+        """Return `self + value * tensor1 * tensor2`, element by element. Shapes broadcast and dtypes promote;
+        integers, floats and complex numbers are taken. The result is written to `self`, which is returned.
+        """
+
+    def addcdiv(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor:
+        """Return `self + value * tensor1 / tensor2`, element by element. Shapes broadcast and dtypes promote; where
+        all are integers the call is refused with a DispatchError.
+        """
+
+    def addcdiv_(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor:
+        """Return `self + value * tensor1 / tensor2`, element by element. Shapes broadcast and dtypes promote; where
+        all are integers the call is refused with a DispatchError. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
-    def ldexp(self, other: TensorLike) -> Tensor: ...
+    def ldexp(self, other: TensorLike) -> Tensor:
+        """Return `self * 2 ** other`, element by element. `other` need not be an integer. Shapes broadcast; two
+        integers give floats.
+        """
+
     @overload
     def ldexp(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ldexp_(self, other: TensorLike) -> Tensor: ...
+    def ldexp_(self, other: TensorLike) -> Tensor:
+        """Return `self * 2 ** other`, element by element. `other` need not be an integer. Shapes broadcast; two
+        integers give floats. The result is written to `self`, which is returned.
+        """
+
     @overload
     def ldexp_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def float_power(self, exponent: TensorLike) -> Tensor: ...
+    def float_power(self, exponent: TensorLike) -> Tensor:
+        """Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it.
+        Shapes broadcast, and integers may have negative exponents.
+        """
+
     @overload
-    def float_power(self, exponent: Scalar) -> Tensor: ...
+    def float_power(self, exponent: Scalar) -> Tensor:
+        """Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it.
+        Shapes broadcast, and integers may have negative exponents.
+        """
+
     @overload
-    def float_power_(self, exponent: TensorLike) -> Tensor: ...
+    def float_power_(self, exponent: TensorLike) -> Tensor:
+        """Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it.
+        Shapes broadcast, and integers may have negative exponents. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
-    def float_power_(self, exponent: Scalar) -> Tensor: ...
+    def float_power_(self, exponent: Scalar) -> Tensor:
+        """Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it.
+        Shapes broadcast, and integers may have negative exponents. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
-    def where(self, condition: TensorLike, other: TensorLike) -> Tensor: ...
+    def where(self, condition: TensorLike, other: TensorLike) -> Tensor:
+        """Return the elements of `self` where `condition` is True and those of `other` elsewhere. All three broadcast,
+        and the dtypes of `self` and `other` promote; `condition` must be bool or uint8 (else RuntimeError). With
+        `condition` alone, return the positions of its nonzero elements: one index tensor for each dimension.
+        """
+
     @overload
     def where(self, condition: TensorLike, x2: TensorLike) -> Tensor: ...
     @overload
-    def where(self, condition: TensorLike, other: Scalar) -> Tensor: ...
+    def where(self, condition: TensorLike, other: Scalar) -> Tensor:
+        """Return the elements of `self` where `condition` is True and those of `other` elsewhere. All three broadcast,
+        and the dtypes of `self` and `other` promote; `condition` must be bool or uint8 (else RuntimeError). With
+        `condition` alone, return the positions of its nonzero elements: one index tensor for each dimension.
+        """
+
     @overload
     def where(self, condition: TensorLike, x2: Scalar) -> Tensor: ...
-    def neg(self) -> Tensor: ...
-    def neg_(self) -> Tensor: ...
-    def abs(self) -> Tensor: ...
-    def abs_(self) -> Tensor: ...
-    def exp(self) -> Tensor: ...
-    def exp_(self) -> Tensor: ...
-    def expm1(self) -> Tensor: ...
-    def expm1_(self) -> Tensor: ...
-    def log(self) -> Tensor: ...
-    def log_(self) -> Tensor: ...
-    def log1p(self) -> Tensor: ...
-    def log1p_(self) -> Tensor: ...
-    def log2(self) -> Tensor: ...
-    def log2_(self) -> Tensor: ...
-    def sqrt(self) -> Tensor: ...
-    def sqrt_(self) -> Tensor: ...
-    def sin(self) -> Tensor: ...
-    def sin_(self) -> Tensor: ...
-    def cos(self) -> Tensor: ...
-    def cos_(self) -> Tensor: ...
-    def tan(self) -> Tensor: ...
-    def tan_(self) -> Tensor: ...
-    def tanh(self) -> Tensor: ...
-    def tanh_(self) -> Tensor: ...
-    def reciprocal(self) -> Tensor: ...
-    def reciprocal_(self) -> Tensor: ...
-    def rsqrt(self) -> Tensor: ...
-    def rsqrt_(self) -> Tensor: ...
-    def sigmoid(self) -> Tensor: ...
-    def sigmoid_(self) -> Tensor: ...
-    def floor(self) -> Tensor: ...
-    def floor_(self) -> Tensor: ...
-    def ceil(self) -> Tensor: ...
-    def ceil_(self) -> Tensor: ...
-    def trunc(self) -> Tensor: ...
-    def trunc_(self) -> Tensor: ...
+    def neg(self) -> Tensor:
+        """Return `-self`, element by element. Unsigned integers wrap around; bools are refused with a DispatchError."""
+
+    def neg_(self) -> Tensor:
+        """Return `-self`, element by element. Unsigned integers wrap around; bools are refused with a DispatchError.
+        The result is written to `self`, which is returned.
+        """
+
+    def abs(self) -> Tensor:
+        """Return the absolute value of each element; for complex numbers it is their magnitude, a float. The smallest
+        signed integer stays as it is, and bools are refused with a DispatchError.
+        """
+
+    def abs_(self) -> Tensor:
+        """Return the absolute value of each element; for complex numbers it is their magnitude, a float. The smallest
+        signed integer stays as it is, and bools are refused with a DispatchError. The result is written to `self`,
+        which is returned.
+        """
+
+    def exp(self) -> Tensor:
+        """Return `e ** self`, element by element. Integers and bools give floats."""
+
+    def exp_(self) -> Tensor:
+        """Return `e ** self`, element by element. Integers and bools give floats. The result is written to `self`,
+        which is returned.
+        """
+
+    def expm1(self) -> Tensor:
+        """Return `exp(self) - 1`, precise also where `self` is near 0. Integers and bools give floats."""
+
+    def expm1_(self) -> Tensor:
+        """Return `exp(self) - 1`, precise also where `self` is near 0. Integers and bools give floats. The result is
+        written to `self`, which is returned.
+        """
+
+    def log(self) -> Tensor:
+        """Return the natural logarithm of each element. That of 0 is -inf, that of a negative number nan, unless the
+        dtype is complex. Integers and bools give floats.
+        """
+
+    def log_(self) -> Tensor:
+        """Return the natural logarithm of each element. That of 0 is -inf, that of a negative number nan, unless the
+        dtype is complex. Integers and bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def log1p(self) -> Tensor:
+        """Return `log(1 + self)`, precise also where `self` is near 0. It is -inf at -1 and nan below; integers and
+        bools give floats.
+        """
+
+    def log1p_(self) -> Tensor:
+        """Return `log(1 + self)`, precise also where `self` is near 0. It is -inf at -1 and nan below; integers and
+        bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def log2(self) -> Tensor:
+        """Return the logarithm to base 2 of each element. That of 0 is -inf, that of a negative number nan, unless the
+        dtype is complex. Integers and bools give floats.
+        """
+
+    def log2_(self) -> Tensor:
+        """Return the logarithm to base 2 of each element. That of 0 is -inf, that of a negative number nan, unless the
+        dtype is complex. Integers and bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def sqrt(self) -> Tensor:
+        """Return the square root of each element. Negative numbers give nan, unless the dtype is complex; integers and
+        bools give floats.
+        """
+
+    def sqrt_(self) -> Tensor:
+        """Return the square root of each element. Negative numbers give nan, unless the dtype is complex; integers and
+        bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def sin(self) -> Tensor:
+        """Return the sine of each element, taken in radians. Integers and bools give floats."""
+
+    def sin_(self) -> Tensor:
+        """Return the sine of each element, taken in radians. Integers and bools give floats. The result is written to
+        `self`, which is returned.
+        """
+
+    def cos(self) -> Tensor:
+        """Return the cosine of each element, taken in radians. Integers and bools give floats."""
+
+    def cos_(self) -> Tensor:
+        """Return the cosine of each element, taken in radians. Integers and bools give floats. The result is written
+        to `self`, which is returned.
+        """
+
+    def tan(self) -> Tensor:
+        """Return the tangent of each element, taken in radians. Integers and bools give floats."""
+
+    def tan_(self) -> Tensor:
+        """Return the tangent of each element, taken in radians. Integers and bools give floats. The result is written
+        to `self`, which is returned.
+        """
+
+    def tanh(self) -> Tensor:
+        """Return the hyperbolic tangent of each element, between -1 and 1 for real numbers. Integers and bools give
+        floats.
+        """
+
+    def tanh_(self) -> Tensor:
+        """Return the hyperbolic tangent of each element, between -1 and 1 for real numbers. Integers and bools give
+        floats. The result is written to `self`, which is returned.
+        """
+
+    def reciprocal(self) -> Tensor:
+        """Return `1 / self`, element by element. Zero gives inf with its sign. Integers and bools give floats."""
+
+    def reciprocal_(self) -> Tensor:
+        """Return `1 / self`, element by element. Zero gives inf with its sign. Integers and bools give floats. The
+        result is written to `self`, which is returned.
+        """
+
+    def rsqrt(self) -> Tensor:
+        """Return `1 / sqrt(self)`, element by element. Zero gives inf, negative numbers nan. Integers and bools give
+        floats.
+        """
+
+    def rsqrt_(self) -> Tensor:
+        """Return `1 / sqrt(self)`, element by element. Zero gives inf, negative numbers nan. Integers and bools give
+        floats. The result is written to `self`, which is returned.
+        """
+
+    def sigmoid(self) -> Tensor:
+        """Return `1 / (1 + exp(-self))`, without overflow: between 0 and 1 for real numbers. Integers and bools give
+        floats.
+        """
+
+    def sigmoid_(self) -> Tensor:
+        """Return `1 / (1 + exp(-self))`, without overflow: between 0 and 1 for real numbers. Integers and bools give
+        floats. The result is written to `self`, which is returned.
+        """
+
+    def floor(self) -> Tensor:
+        """Return the largest integer not above each element, in the dtype of `self`. Integers stay as they are; bool
+        and complex are refused with a DispatchError.
+        """
+
+    def floor_(self) -> Tensor:
+        """Return the largest integer not above each element, in the dtype of `self`. Integers stay as they are; bool
+        and complex are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def ceil(self) -> Tensor:
+        """Return the smallest integer not below each element, in the dtype of `self`. Integers stay as they are; bool
+        and complex are refused with a DispatchError.
+        """
+
+    def ceil_(self) -> Tensor:
+        """Return the smallest integer not below each element, in the dtype of `self`. Integers stay as they are; bool
+        and complex are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def trunc(self) -> Tensor:
+        """Return each element without its fraction, that is, rounded towards 0, in the dtype of `self`. Integers stay
+        as they are; bool and complex are refused with a DispatchError.
+        """
+
+    def trunc_(self) -> Tensor:
+        """Return each element without its fraction, that is, rounded towards 0, in the dtype of `self`. Integers stay
+        as they are; bool and complex are refused with a DispatchError. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
-    def round(self) -> Tensor: ...
+    def round(self) -> Tensor:
+        """Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5
+        gives 2. With `decimals` floats are rounded to as many digits behind the point, and negative ones round
+        before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
-    def round(self, *, decimals: int) -> Tensor: ...
+    def round(self, *, decimals: int) -> Tensor:
+        """Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5
+        gives 2. With `decimals` floats are rounded to as many digits behind the point, and negative ones round
+        before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
-    def round_(self) -> Tensor: ...
+    def round_(self) -> Tensor:
+        """Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5
+        gives 2. With `decimals` floats are rounded to as many digits behind the point, and negative ones round
+        before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def round_(self, *, decimals: int) -> Tensor: ...
-    def sign(self) -> Tensor: ...
-    def sign_(self) -> Tensor: ...
-    def asin(self) -> Tensor: ...
-    def asin_(self) -> Tensor: ...
-    def acos(self) -> Tensor: ...
-    def acos_(self) -> Tensor: ...
-    def atan(self) -> Tensor: ...
-    def atan_(self) -> Tensor: ...
-    def sinh(self) -> Tensor: ...
-    def sinh_(self) -> Tensor: ...
-    def cosh(self) -> Tensor: ...
-    def cosh_(self) -> Tensor: ...
-    def asinh(self) -> Tensor: ...
-    def asinh_(self) -> Tensor: ...
-    def acosh(self) -> Tensor: ...
-    def acosh_(self) -> Tensor: ...
-    def atanh(self) -> Tensor: ...
-    def atanh_(self) -> Tensor: ...
-    def exp2(self) -> Tensor: ...
-    def exp2_(self) -> Tensor: ...
-    def log10(self) -> Tensor: ...
-    def log10_(self) -> Tensor: ...
-    def deg2rad(self) -> Tensor: ...
-    def deg2rad_(self) -> Tensor: ...
-    def rad2deg(self) -> Tensor: ...
-    def rad2deg_(self) -> Tensor: ...
-    def frac(self) -> Tensor: ...
-    def frac_(self) -> Tensor: ...
-    def sgn(self) -> Tensor: ...
-    def sgn_(self) -> Tensor: ...
-    def angle(self) -> Tensor: ...
-    def _conj_physical(self) -> Tensor: ...
-    def nan_to_num(
-        self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> Tensor: ...
-    def nan_to_num_(
-        self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> Tensor: ...
-    def positive(self) -> Tensor: ...
-    def conj(self) -> Tensor: ...
-    def conj_physical(self) -> Tensor: ...
-    def conj_physical_(self) -> Tensor: ...
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
-    def is_conj(self) -> bool: ...
-    def is_neg(self) -> bool: ...
-    def relu(self) -> Tensor: ...
-    def relu_(self) -> Tensor: ...
-    def frexp(self) -> _ops.unary.frexp_Tensor_result[Tensor]: ...
-    def square(self) -> Tensor: ...
-    def square_(self) -> Tensor: ...
+    def round_(self, *, decimals: int) -> Tensor:
+        """Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5
+        gives 2. With `decimals` floats are rounded to as many digits behind the point, and negative ones round
+        before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def sign(self) -> Tensor:
+        """Return -1, 0 or 1 for the sign of each element, in the dtype of `self`. A nan gives 0, where NumPy gives
+        nan. Complex numbers are refused with a DispatchError; see `sgn`.
+        """
+
+    def sign_(self) -> Tensor:
+        """Return -1, 0 or 1 for the sign of each element, in the dtype of `self`. A nan gives 0, where NumPy gives
+        nan. Complex numbers are refused with a DispatchError; see `sgn`. The result is written to `self`, which is
+        returned.
+        """
+
+    def asin(self) -> Tensor:
+        """Return the angle, in radians, whose sine each element is. It lies from `-pi / 2` to `pi / 2`; real numbers
+        beyond -1 and 1 give nan. Integers and bools give floats.
+        """
+
+    def asin_(self) -> Tensor:
+        """Return the angle, in radians, whose sine each element is. It lies from `-pi / 2` to `pi / 2`; real numbers
+        beyond -1 and 1 give nan. Integers and bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def acos(self) -> Tensor:
+        """Return the angle, in radians, whose cosine each element is. It lies from 0 to `pi`; real numbers beyond -1
+        and 1 give nan. Integers and bools give floats.
+        """
+
+    def acos_(self) -> Tensor:
+        """Return the angle, in radians, whose cosine each element is. It lies from 0 to `pi`; real numbers beyond -1
+        and 1 give nan. Integers and bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def atan(self) -> Tensor:
+        """Return the angle, in radians, whose tangent each element is. It lies from `-pi / 2` to `pi / 2` for real
+        numbers; integers and bools give floats.
+        """
+
+    def atan_(self) -> Tensor:
+        """Return the angle, in radians, whose tangent each element is. It lies from `-pi / 2` to `pi / 2` for real
+        numbers; integers and bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def sinh(self) -> Tensor:
+        """Return the hyperbolic sine of each element. Integers and bools give floats."""
+
+    def sinh_(self) -> Tensor:
+        """Return the hyperbolic sine of each element. Integers and bools give floats. The result is written to `self`,
+        which is returned.
+        """
+
+    def cosh(self) -> Tensor:
+        """Return the hyperbolic cosine of each element. Integers and bools give floats."""
+
+    def cosh_(self) -> Tensor:
+        """Return the hyperbolic cosine of each element. Integers and bools give floats. The result is written to
+        `self`, which is returned.
+        """
+
+    def asinh(self) -> Tensor:
+        """Return the number whose hyperbolic sine each element is. Integers and bools give floats."""
+
+    def asinh_(self) -> Tensor:
+        """Return the number whose hyperbolic sine each element is. Integers and bools give floats. The result is
+        written to `self`, which is returned.
+        """
+
+    def acosh(self) -> Tensor:
+        """Return the number whose hyperbolic cosine each element is. Real numbers below 1 give nan; integers and bools
+        give floats.
+        """
+
+    def acosh_(self) -> Tensor:
+        """Return the number whose hyperbolic cosine each element is. Real numbers below 1 give nan; integers and bools
+        give floats. The result is written to `self`, which is returned.
+        """
+
+    def atanh(self) -> Tensor:
+        """Return the number whose hyperbolic tangent each element is. It is inf at 1 and -inf at -1, and real numbers
+        beyond give nan. Integers and bools give floats.
+        """
+
+    def atanh_(self) -> Tensor:
+        """Return the number whose hyperbolic tangent each element is. It is inf at 1 and -inf at -1, and real numbers
+        beyond give nan. Integers and bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def exp2(self) -> Tensor:
+        """Return `2 ** self`, element by element. Integers and bools give floats."""
+
+    def exp2_(self) -> Tensor:
+        """Return `2 ** self`, element by element. Integers and bools give floats. The result is written to `self`,
+        which is returned.
+        """
+
+    def log10(self) -> Tensor:
+        """Return the logarithm to base 10 of each element. That of 0 is -inf, that of a negative number nan, unless
+        the dtype is complex. Integers and bools give floats.
+        """
+
+    def log10_(self) -> Tensor:
+        """Return the logarithm to base 10 of each element. That of 0 is -inf, that of a negative number nan, unless
+        the dtype is complex. Integers and bools give floats. The result is written to `self`, which is returned.
+        """
+
+    def deg2rad(self) -> Tensor:
+        """Return angles in degrees as radians: `self * pi / 180`. Integers and bools give floats; complex numbers are
+        refused with a DispatchError.
+        """
+
+    def deg2rad_(self) -> Tensor:
+        """Return angles in degrees as radians: `self * pi / 180`. Integers and bools give floats; complex numbers are
+        refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def rad2deg(self) -> Tensor:
+        """Return angles in radians as degrees: `self * 180 / pi`. Integers and bools give floats; complex numbers are
+        refused with a DispatchError.
+        """
+
+    def rad2deg_(self) -> Tensor:
+        """Return angles in radians as degrees: `self * 180 / pi`. Integers and bools give floats; complex numbers are
+        refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def frac(self) -> Tensor:
+        """Return the fraction of each element, `self - trunc(self)`, which has the sign of the element. Other dtypes
+        than floats are refused with a DispatchError.
+        """
+
+    def frac_(self) -> Tensor:
+        """Return the fraction of each element, `self - trunc(self)`, which has the sign of the element. Other dtypes
+        than floats are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def sgn(self) -> Tensor:
+        """Return `self / abs(self)`, and 0 where `self` is 0. For real numbers this is `sign`: -1, 0 or 1, and 0 for
+        nan. The dtype is that of `self`.
+        """
+
+    def sgn_(self) -> Tensor:
+        """Return `self / abs(self)`, and 0 where `self` is 0. For real numbers this is `sign`: -1, 0 or 1, and 0 for
+        nan. The dtype is that of `self`. The result is written to `self`, which is returned.
+        """
+
+    def angle(self) -> Tensor:
+        """Return the angle of each complex number in the plane, in radians from `-pi` to `pi`, as floats. Real numbers
+        give 0, or `pi` where they are negative; nan stays nan.
+        """
+
+    def _conj_physical(self) -> Tensor:
+        """Return the complex conjugate of each element in new memory."""
+
+    def nan_to_num(self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+        """Return `self` with nan replaced by `nan`, inf by `posinf` and -inf by `neginf`. Without these, nan becomes 0
+        and the infinities become the largest and the lowest finite number of the dtype. Integers and bools stay as
+        they are.
+        """
+
+    def nan_to_num_(self, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+        """Return `self` with nan replaced by `nan`, inf by `posinf` and -inf by `neginf`. Without these, nan becomes 0
+        and the infinities become the largest and the lowest finite number of the dtype. Integers and bools stay as
+        they are. The result is written to `self`, which is returned.
+        """
+
+    def positive(self) -> Tensor:
+        """Return `self` itself. Bools are refused with a RuntimeError."""
+
+    def conj(self) -> Tensor:
+        """Return the complex conjugate of each element. Real tensors are returned as they are; for complex ones the
+        result is a new tensor, and no view.
+        """
+
+    def conj_physical(self) -> Tensor:
+        """Return the complex conjugate of each element. Real tensors are returned as they are."""
+
+    def conj_physical_(self) -> Tensor:
+        """Return the complex conjugate of each element. Real tensors are returned as they are. The result is written
+        to `self`, which is returned.
+        """
+
+    def resolve_conj(self) -> Tensor:
+        """Return `self` itself: conjugates are always computed at once, so there is nothing to resolve."""
+
+    def resolve_neg(self) -> Tensor:
+        """Return `self` itself: negatives are always computed at once, so there is nothing to resolve."""
+
+    def is_conj(self) -> bool:
+        """Return False: conjugates are always computed at once, so no tensor has one that is still to be computed."""
+
+    def is_neg(self) -> bool:
+        """Return False: negatives are always computed at once, so no tensor has one that is still to be computed."""
+
+    def relu(self) -> Tensor:
+        """Return the larger of each element and 0, in the dtype of `self`. A nan stays nan; bool and complex are
+        refused with a DispatchError.
+        """
+
+    def relu_(self) -> Tensor:
+        """Return the larger of each element and 0, in the dtype of `self`. A nan stays nan; bool and complex are
+        refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def frexp(self) -> _ops.unary.frexp_Tensor_result[Tensor]:
+        """Return `mantissa` and `exponent` with `self = mantissa * 2 ** exponent`. The magnitude of a mantissa lies
+        from 0.5 to below 1, or is 0 for zero; exponents are int32. Other dtypes than floats are refused with a
+        DispatchError.
+        """
+
+    def square(self) -> Tensor:
+        """Return `self ** 2`, element by element, in the dtype of `self`; bools give int64."""
+
+    def square_(self) -> Tensor:
+        """Return `self ** 2`, element by element, in the dtype of `self`; bools give int64. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
-    def bitwise_and(self, other: TensorLike) -> Tensor: ...
+    def bitwise_and(self, other: TensorLike) -> Tensor:
+        """Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError.
+        """
+
     @overload
     def bitwise_and(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_and(self, other: Scalar) -> Tensor: ...
+    def bitwise_and(self, other: Scalar) -> Tensor:
+        """Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError.
+        """
+
     @overload
     def bitwise_and(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_and_(self, other: TensorLike) -> Tensor: ...
+    def bitwise_and_(self, other: TensorLike) -> Tensor:
+        """Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def bitwise_and_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_and_(self, other: Scalar) -> Tensor: ...
+    def bitwise_and_(self, other: Scalar) -> Tensor:
+        """Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def bitwise_and_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_or(self, other: TensorLike) -> Tensor: ...
+    def bitwise_or(self, other: TensorLike) -> Tensor:
+        """Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError.
+        """
+
     @overload
     def bitwise_or(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_or(self, other: Scalar) -> Tensor: ...
+    def bitwise_or(self, other: Scalar) -> Tensor:
+        """Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError.
+        """
+
     @overload
     def bitwise_or(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_or_(self, other: TensorLike) -> Tensor: ...
+    def bitwise_or_(self, other: TensorLike) -> Tensor:
+        """Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def bitwise_or_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_or_(self, other: Scalar) -> Tensor: ...
+    def bitwise_or_(self, other: Scalar) -> Tensor:
+        """Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes
+        promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def bitwise_or_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_xor(self, other: TensorLike) -> Tensor: ...
+    def bitwise_xor(self, other: TensorLike) -> Tensor:
+        """Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast
+        and dtypes promote; other dtypes than integers and bool are refused with a DispatchError.
+        """
+
     @overload
     def bitwise_xor(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_xor(self, other: Scalar) -> Tensor: ...
+    def bitwise_xor(self, other: Scalar) -> Tensor:
+        """Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast
+        and dtypes promote; other dtypes than integers and bool are refused with a DispatchError.
+        """
+
     @overload
     def bitwise_xor(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_xor_(self, other: TensorLike) -> Tensor: ...
+    def bitwise_xor_(self, other: TensorLike) -> Tensor:
+        """Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast
+        and dtypes promote; other dtypes than integers and bool are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def bitwise_xor_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_xor_(self, other: Scalar) -> Tensor: ...
+    def bitwise_xor_(self, other: Scalar) -> Tensor:
+        """Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast
+        and dtypes promote; other dtypes than integers and bool are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def bitwise_xor_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_left_shift(self, other: TensorLike) -> Tensor: ...
+    def bitwise_left_shift(self, other: TensorLike) -> Tensor:
+        """Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as
+        many bits as the dtype has, gives 0.
+        """
+
     @overload
     def bitwise_left_shift(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_left_shift(self, other: Scalar) -> Tensor: ...
+    def bitwise_left_shift(self, other: Scalar) -> Tensor:
+        """Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as
+        many bits as the dtype has, gives 0.
+        """
+
     @overload
     def bitwise_left_shift(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_left_shift_(self, other: TensorLike) -> Tensor: ...
+    def bitwise_left_shift_(self, other: TensorLike) -> Tensor:
+        """Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as
+        many bits as the dtype has, gives 0. The result is written to `self`, which is returned.
+        """
+
     @overload
     def bitwise_left_shift_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_left_shift_(self, other: Scalar) -> Tensor: ...
+    def bitwise_left_shift_(self, other: Scalar) -> Tensor:
+        """Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as
+        many bits as the dtype has, gives 0. The result is written to `self`, which is returned.
+        """
+
     @overload
     def bitwise_left_shift_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_right_shift(self, other: TensorLike) -> Tensor: ...
+    def bitwise_right_shift(self, other: TensorLike) -> Tensor:
+        """Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype
+        has, gives 0, or -1 where `self` is negative.
+        """
+
     @overload
     def bitwise_right_shift(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_right_shift(self, other: Scalar) -> Tensor: ...
+    def bitwise_right_shift(self, other: Scalar) -> Tensor:
+        """Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype
+        has, gives 0, or -1 where `self` is negative.
+        """
+
     @overload
     def bitwise_right_shift(self, x2: Scalar) -> Tensor: ...
     @overload
-    def bitwise_right_shift_(self, other: TensorLike) -> Tensor: ...
+    def bitwise_right_shift_(self, other: TensorLike) -> Tensor:
+        """Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype
+        has, gives 0, or -1 where `self` is negative. The result is written to `self`, which is returned.
+        """
+
     @overload
     def bitwise_right_shift_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_right_shift_(self, other: Scalar) -> Tensor: ...
+    def bitwise_right_shift_(self, other: Scalar) -> Tensor:
+        """Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
+        DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype
+        has, gives 0, or -1 where `self` is negative. The result is written to `self`, which is returned.
+        """
+
     @overload
     def bitwise_right_shift_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def logical_and(self, other: TensorLike) -> Tensor: ...
+    def logical_and(self, other: TensorLike) -> Tensor:
+        """Return whether both `self` and `other` are nonzero, as bools. Shapes broadcast; all dtypes are taken, and
+        nan counts as nonzero.
+        """
+
     @overload
     def logical_and(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def logical_and_(self, other: TensorLike) -> Tensor: ...
+    def logical_and_(self, other: TensorLike) -> Tensor:
+        """Return whether both `self` and `other` are nonzero, as bools. Shapes broadcast; all dtypes are taken, and
+        nan counts as nonzero. The result is written to `self`, which is returned.
+        """
+
     @overload
     def logical_and_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def logical_or(self, other: TensorLike) -> Tensor: ...
+    def logical_or(self, other: TensorLike) -> Tensor:
+        """Return whether `self` or `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan
+        counts as nonzero.
+        """
+
     @overload
     def logical_or(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def logical_or_(self, other: TensorLike) -> Tensor: ...
+    def logical_or_(self, other: TensorLike) -> Tensor:
+        """Return whether `self` or `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan
+        counts as nonzero. The result is written to `self`, which is returned.
+        """
+
     @overload
     def logical_or_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def logical_xor(self, other: TensorLike) -> Tensor: ...
+    def logical_xor(self, other: TensorLike) -> Tensor:
+        """Return whether exactly one of `self` and `other` is nonzero, as bools. Shapes broadcast; all dtypes are
+        taken, and nan counts as nonzero.
+        """
+
     @overload
     def logical_xor(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def logical_xor_(self, other: TensorLike) -> Tensor: ...
+    def logical_xor_(self, other: TensorLike) -> Tensor:
+        """Return whether exactly one of `self` and `other` is nonzero, as bools. Shapes broadcast; all dtypes are
+        taken, and nan counts as nonzero. The result is written to `self`, which is returned.
+        """
+
     @overload
     def logical_xor_(self, x2: TensorLike) -> Tensor: ...
-    def bitwise_not(self) -> Tensor: ...
-    def bitwise_not_(self) -> Tensor: ...
-    def logical_not(self) -> Tensor: ...
-    def logical_not_(self) -> Tensor: ...
-    def isnan(self) -> Tensor: ...
-    def isfinite(self) -> Tensor: ...
-    def isinf(self) -> Tensor: ...
-    def isposinf(self) -> Tensor: ...
-    def isneginf(self) -> Tensor: ...
-    def isreal(self) -> Tensor: ...
-    def signbit(self) -> Tensor: ...
+    def bitwise_not(self) -> Tensor:
+        """Return each element with all bits inverted: `-self - 1` for signed integers, the opposite for bools. Other
+        dtypes are refused with a DispatchError.
+        """
+
+    def bitwise_not_(self) -> Tensor:
+        """Return each element with all bits inverted: `-self - 1` for signed integers, the opposite for bools. Other
+        dtypes are refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def logical_not(self) -> Tensor:
+        """Return whether each element is 0, as bools. All dtypes are taken; nan counts as nonzero."""
+
+    def logical_not_(self) -> Tensor:
+        """Return whether each element is 0, as bools. All dtypes are taken; nan counts as nonzero. The result is
+        written to `self`, which is returned.
+        """
+
+    def isnan(self) -> Tensor:
+        """Return whether each element is nan, as bools; a complex number is where either of its parts is. For integers
+        all are False.
+        """
+
+    def isfinite(self) -> Tensor:
+        """Return whether each element is neither nan nor infinite, as bools. For integers all are True."""
+
+    def isinf(self) -> Tensor:
+        """Return whether each element is inf or -inf, as bools; a complex number is infinite where either of its parts
+        is. For integers all are False.
+        """
+
+    def isposinf(self) -> Tensor:
+        """Return whether each element is inf, as bools. Complex numbers are refused with a DispatchError."""
+
+    def isneginf(self) -> Tensor:
+        """Return whether each element is -inf, as bools. Complex numbers are refused with a DispatchError."""
+
+    def isreal(self) -> Tensor:
+        """Return whether each element has no imaginary part, as bools. For other dtypes than complex all are True."""
+
+    def signbit(self) -> Tensor:
+        """Return whether each element has the minus sign, as bools; `-0.0` has. Complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
-    def eq(self, other: TensorLike) -> Tensor: ...
+    def eq(self, other: TensorLike) -> Tensor:
+        """Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes
+        promote; nan equals nothing, not even nan. For one answer use `equal`.
+        """
+
     @overload
     def eq(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def eq(self, other: Scalar) -> Tensor: ...
+    def eq(self, other: Scalar) -> Tensor:
+        """Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes
+        promote; nan equals nothing, not even nan. For one answer use `equal`.
+        """
+
     @overload
     def eq(self, x2: Scalar) -> Tensor: ...
     @overload
-    def eq_(self, other: TensorLike) -> Tensor: ...
+    def eq_(self, other: TensorLike) -> Tensor:
+        """Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes
+        promote; nan equals nothing, not even nan. For one answer use `equal`. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def eq_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def eq_(self, other: Scalar) -> Tensor: ...
+    def eq_(self, other: Scalar) -> Tensor:
+        """Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes
+        promote; nan equals nothing, not even nan. For one answer use `equal`. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def eq_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def ne(self, other: TensorLike) -> Tensor: ...
+    def ne(self, other: TensorLike) -> Tensor:
+        """Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote;
+        nan differs from everything, and from nan.
+        """
+
     @overload
     def ne(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ne(self, other: Scalar) -> Tensor: ...
+    def ne(self, other: Scalar) -> Tensor:
+        """Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote;
+        nan differs from everything, and from nan.
+        """
+
     @overload
     def ne(self, x2: Scalar) -> Tensor: ...
     @overload
-    def ne_(self, other: TensorLike) -> Tensor: ...
+    def ne_(self, other: TensorLike) -> Tensor:
+        """Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote;
+        nan differs from everything, and from nan. The result is written to `self`, which is returned.
+        """
+
     @overload
     def ne_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ne_(self, other: Scalar) -> Tensor: ...
+    def ne_(self, other: Scalar) -> Tensor:
+        """Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote;
+        nan differs from everything, and from nan. The result is written to `self`, which is returned.
+        """
+
     @overload
     def ne_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def lt(self, other: TensorLike) -> Tensor: ...
+    def lt(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def lt(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def lt(self, other: Scalar) -> Tensor: ...
+    def lt(self, other: Scalar) -> Tensor:
+        """Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def lt(self, x2: Scalar) -> Tensor: ...
     @overload
-    def lt_(self, other: TensorLike) -> Tensor: ...
+    def lt_(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def lt_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def lt_(self, other: Scalar) -> Tensor: ...
+    def lt_(self, other: Scalar) -> Tensor:
+        """Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def lt_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def le(self, other: TensorLike) -> Tensor: ...
+    def le(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and
+        dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def le(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def le(self, other: Scalar) -> Tensor: ...
+    def le(self, other: Scalar) -> Tensor:
+        """Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and
+        dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def le(self, x2: Scalar) -> Tensor: ...
     @overload
-    def le_(self, other: TensorLike) -> Tensor: ...
+    def le_(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and
+        dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result
+        is written to `self`, which is returned.
+        """
+
     @overload
     def le_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def le_(self, other: Scalar) -> Tensor: ...
+    def le_(self, other: Scalar) -> Tensor:
+        """Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and
+        dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result
+        is written to `self`, which is returned.
+        """
+
     @overload
     def le_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def gt(self, other: TensorLike) -> Tensor: ...
+    def gt(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def gt(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def gt(self, other: Scalar) -> Tensor: ...
+    def gt(self, other: Scalar) -> Tensor:
+        """Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def gt(self, x2: Scalar) -> Tensor: ...
     @overload
-    def gt_(self, other: TensorLike) -> Tensor: ...
+    def gt_(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def gt_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def gt_(self, other: Scalar) -> Tensor: ...
+    def gt_(self, other: Scalar) -> Tensor:
+        """Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes
+        promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
     def gt_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def ge(self, other: TensorLike) -> Tensor: ...
+    def ge(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast
+        and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def ge(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ge(self, other: Scalar) -> Tensor: ...
+    def ge(self, other: Scalar) -> Tensor:
+        """Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast
+        and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def ge(self, x2: Scalar) -> Tensor: ...
     @overload
-    def ge_(self, other: TensorLike) -> Tensor: ...
+    def ge_(self, other: TensorLike) -> Tensor:
+        """Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast
+        and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The
+        result is written to `self`, which is returned.
+        """
+
     @overload
     def ge_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ge_(self, other: Scalar) -> Tensor: ...
+    def ge_(self, other: Scalar) -> Tensor:
+        """Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast
+        and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The
+        result is written to `self`, which is returned.
+        """
+
     @overload
     def ge_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def isclose(
-        self, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-    ) -> Tensor: ...
+    def isclose(self, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+        """Return whether `abs(self - other) <= atol + rtol * abs(other)`, element by element, as bools. Shapes
+        broadcast; equal infinities are close, and two nan are with `equal_nan`. Two dtypes, or a negative
+        tolerance, raise RuntimeError.
+        """
+
     @overload
     def isclose(self, x2: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor: ...
     @overload
-    def allclose(
-        self, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-    ) -> bool: ...
+    def allclose(self, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+        """Return whether all elements of `self` and `other` are close as `isclose` has it: one bool. Shapes broadcast;
+        two dtypes raise RuntimeError.
+        """
+
     @overload
     def allclose(self, x2: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool: ...
     @overload
-    def equal(self, other: TensorLike) -> bool: ...
+    def equal(self, other: TensorLike) -> bool:
+        """Return whether `self` and `other` have the same shape and elements: one bool. Dtypes need not be the same. A
+        nan makes it False.
+        """
+
     @overload
     def equal(self, x2: TensorLike) -> bool: ...
-    def erf(self) -> Tensor: ...
-    def erf_(self) -> Tensor: ...
-    def erfc(self) -> Tensor: ...
-    def erfc_(self) -> Tensor: ...
-    def erfinv(self) -> Tensor: ...
-    def erfinv_(self) -> Tensor: ...
-    def lgamma(self) -> Tensor: ...
-    def lgamma_(self) -> Tensor: ...
-    def digamma(self) -> Tensor: ...
-    def digamma_(self) -> Tensor: ...
-    def polygamma(self, n: int) -> Tensor: ...
-    def polygamma_(self, n: int) -> Tensor: ...
-    def mvlgamma(self, p: int) -> Tensor: ...
-    def mvlgamma_(self, p: int) -> Tensor: ...
+    def erf(self) -> Tensor:
+        """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t ** 2)` from 0 to the
+        element. It lies between -1 and 1. Integers and bools give floats; complex numbers are refused with a
+        DispatchError.
+        """
+
+    def erf_(self) -> Tensor:
+        """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t ** 2)` from 0 to the
+        element. It lies between -1 and 1. Integers and bools give floats; complex numbers are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def erfc(self) -> Tensor:
+        """Return `1 - erf(self)`, precise also where it is tiny. Integers and bools give floats; complex numbers are
+        refused with a DispatchError.
+        """
+
+    def erfc_(self) -> Tensor:
+        """Return `1 - erf(self)`, precise also where it is tiny. Integers and bools give floats; complex numbers are
+        refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def erfinv(self) -> Tensor:
+        """Return the number whose error function (`erf`) each element is. It is -inf at -1 and inf at 1, and nan
+        beyond. Integers and bools give floats; complex numbers are refused with a DispatchError.
+        """
+
+    def erfinv_(self) -> Tensor:
+        """Return the number whose error function (`erf`) each element is. It is -inf at -1 and inf at 1, and nan
+        beyond. Integers and bools give floats; complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
+    def lgamma(self) -> Tensor:
+        """Return the logarithm of the absolute value of the gamma function, for which `gamma(n + 1)` is n factorial.
+        It is inf at 0 and at negative integers. Integers and bools give floats; complex numbers are refused with a
+        DispatchError.
+        """
+
+    def lgamma_(self) -> Tensor:
+        """Return the logarithm of the absolute value of the gamma function, for which `gamma(n + 1)` is n factorial.
+        It is inf at 0 and at negative integers. Integers and bools give floats; complex numbers are refused with a
+        DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def digamma(self) -> Tensor:
+        """Return the derivative of `lgamma` at each element. It is -inf at 0, inf at -0.0 and nan at negative
+        integers. Integers and bools give floats; complex numbers are refused with a DispatchError.
+        """
+
+    def digamma_(self) -> Tensor:
+        """Return the derivative of `lgamma` at each element. It is -inf at 0, inf at -0.0 and nan at negative
+        integers. Integers and bools give floats; complex numbers are refused with a DispatchError. The result is
+        written to `self`, which is returned.
+        """
+
+    def polygamma(self, n: int) -> Tensor:
+        """Return the derivative of order `n` of `digamma` at each element; for `n` 0, `digamma` itself. A negative `n`
+        raises RuntimeError. Integers and bools give floats; complex numbers are refused with a DispatchError.
+        """
+
+    def polygamma_(self, n: int) -> Tensor:
+        """Return the derivative of order `n` of `digamma` at each element; for `n` 0, `digamma` itself. A negative `n`
+        raises RuntimeError. Integers and bools give floats; complex numbers are refused with a DispatchError. The
+        result is written to `self`, which is returned.
+        """
+
+    def mvlgamma(self, p: int) -> Tensor:
+        """Return the logarithm of the multivariate gamma function of dimension `p`: `p * (p - 1) / 4 * log(pi)` plus
+        the sum of `lgamma(self - i / 2)` for i below `p`. A `p` below 1 raises RuntimeError. Integers give floats.
+        """
+
+    def mvlgamma_(self, p: int) -> Tensor:
+        """Return the logarithm of the multivariate gamma function of dimension `p`: `p * (p - 1) / 4 * log(pi)` plus
+        the sum of `lgamma(self - i / 2)` for i below `p`. A `p` below 1 raises RuntimeError. Integers give floats.
+        The result is written to `self`, which is returned.
+        """
+
     @overload
-    def igamma(self, other: TensorLike) -> Tensor: ...
+    def igamma(self, other: TensorLike) -> Tensor:
+        """Return the lower incomplete gamma function divided by `gamma(self)`: the integral of `t ** (self - 1) *
+        exp(-t)` from 0 to `other`, as a part of the whole. It lies from 0 to 1, and is nan where an operand is
+        negative. Shapes broadcast; other dtypes than floats are refused with a DispatchError.
+        """
+
     @overload
     def igamma(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def igamma_(self, other: TensorLike) -> Tensor: ...
+    def igamma_(self, other: TensorLike) -> Tensor:
+        """Return the lower incomplete gamma function divided by `gamma(self)`: the integral of `t ** (self - 1) *
+        exp(-t)` from 0 to `other`, as a part of the whole. It lies from 0 to 1, and is nan where an operand is
+        negative. Shapes broadcast; other dtypes than floats are refused with a DispatchError. The result is written
+        to `self`, which is returned.
+        """
+
     @overload
     def igamma_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def igammac(self, other: TensorLike) -> Tensor: ...
+    def igammac(self, other: TensorLike) -> Tensor:
+        """Return `1 - igamma(self, other)`: the integral of `t ** (self - 1) * exp(-t)` from `other` to infinity, as a
+        part of the whole. It is nan where an operand is negative. Shapes broadcast; other dtypes than floats are
+        refused with a DispatchError.
+        """
+
     @overload
     def igammac(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def igammac_(self, other: TensorLike) -> Tensor: ...
+    def igammac_(self, other: TensorLike) -> Tensor:
+        """Return `1 - igamma(self, other)`: the integral of `t ** (self - 1) * exp(-t)` from `other` to infinity, as a
+        part of the whole. It is nan where an operand is negative. Shapes broadcast; other dtypes than floats are
+        refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def igammac_(self, x2: TensorLike) -> Tensor: ...
-    def i0(self) -> Tensor: ...
-    def i0_(self) -> Tensor: ...
-    def logit(self, eps: float | None = None) -> Tensor: ...
-    def logit_(self, eps: float | None = None) -> Tensor: ...
-    def sinc(self) -> Tensor: ...
-    def sinc_(self) -> Tensor: ...
+    def i0(self) -> Tensor:
+        """Return the modified Bessel function of the first kind of order 0: 1 at 0, growing as fast as `exp` does.
+        Integers and bools give floats; complex numbers are refused with a DispatchError.
+        """
+
+    def i0_(self) -> Tensor:
+        """Return the modified Bessel function of the first kind of order 0: 1 at 0, growing as fast as `exp` does.
+        Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to
+        `self`, which is returned.
+        """
+
+    def logit(self, eps: float | None = None) -> Tensor:
+        """Return `log(self / (1 - self))`, the inverse of `sigmoid`: -inf at 0, inf at 1, nan beyond. With `eps`
+        elements are first brought between `eps` and `1 - eps`. Integers and bools give floats; complex numbers are
+        refused with a DispatchError.
+        """
+
+    def logit_(self, eps: float | None = None) -> Tensor:
+        """Return `log(self / (1 - self))`, the inverse of `sigmoid`: -inf at 0, inf at 1, nan beyond. With `eps`
+        elements are first brought between `eps` and `1 - eps`. Integers and bools give floats; complex numbers are
+        refused with a DispatchError. The result is written to `self`, which is returned.
+        """
+
+    def sinc(self) -> Tensor:
+        """Return `sin(pi * self) / (pi * self)`, and 1 at 0. Integers and bools give floats."""
+
+    def sinc_(self) -> Tensor:
+        """Return `sin(pi * self) / (pi * self)`, and 1 at 0. Integers and bools give floats. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
-    def xlogy(self, other: TensorLike) -> Tensor: ...
+    def xlogy(self, other: TensorLike) -> Tensor:
+        """Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast.
+        Integers and bools give floats; complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def xlogy(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def xlogy(self, other: Scalar) -> Tensor: ...
+    def xlogy(self, other: Scalar) -> Tensor:
+        """Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast.
+        Integers and bools give floats; complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def xlogy(self, x2: Scalar) -> Tensor: ...
     @overload
-    def xlogy_(self, other: TensorLike) -> Tensor: ...
+    def xlogy_(self, other: TensorLike) -> Tensor:
+        """Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast.
+        Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def xlogy_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def xlogy_(self, other: Scalar) -> Tensor: ...
+    def xlogy_(self, other: Scalar) -> Tensor:
+        """Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast.
+        Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def xlogy_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def true_divide(self, other: TensorLike) -> Tensor: ...
+    def true_divide(self, other: TensorLike) -> Tensor:
+        """Another name of `div`: `self / other`."""
+
     @overload
     def true_divide(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def true_divide(self, other: Scalar) -> Tensor: ...
+    def true_divide(self, other: Scalar) -> Tensor:
+        """Another name of `div`: `self / other`."""
+
     @overload
     def true_divide(self, x2: Scalar) -> Tensor: ...
     @overload
-    def true_divide_(self, other: TensorLike) -> Tensor: ...
+    def true_divide_(self, other: TensorLike) -> Tensor:
+        """Another name of `div`: `self / other`. The result is written to `self`, which is returned."""
+
     @overload
     def true_divide_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def true_divide_(self, other: Scalar) -> Tensor: ...
+    def true_divide_(self, other: Scalar) -> Tensor:
+        """Another name of `div`: `self / other`. The result is written to `self`, which is returned."""
+
     @overload
     def true_divide_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def divide(self, other: TensorLike) -> Tensor: ...
+    def divide(self, other: TensorLike) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
+
     @overload
     def divide(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def divide(self, other: Scalar) -> Tensor: ...
+    def divide(self, other: Scalar) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
+
     @overload
     def divide(self, x2: Scalar) -> Tensor: ...
     @overload
-    def divide(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
+    def divide(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
+
     @overload
     def divide(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def divide(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
+    def divide(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
+
     @overload
     def divide(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def divide_(self, other: TensorLike) -> Tensor: ...
+    def divide_(self, other: TensorLike) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def divide_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def divide_(self, other: Scalar) -> Tensor: ...
+    def divide_(self, other: Scalar) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def divide_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def divide_(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
+    def divide_(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def divide_(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def divide_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
+    def divide_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
+        """Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def divide_(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def multiply(self, other: TensorLike) -> Tensor: ...
+    def multiply(self, other: TensorLike) -> Tensor:
+        """Another name of `mul`: `self * other`."""
+
     @overload
     def multiply(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def multiply(self, other: Scalar) -> Tensor: ...
+    def multiply(self, other: Scalar) -> Tensor:
+        """Another name of `mul`: `self * other`."""
+
     @overload
     def multiply(self, x2: Scalar) -> Tensor: ...
     @overload
-    def multiply_(self, other: TensorLike) -> Tensor: ...
+    def multiply_(self, other: TensorLike) -> Tensor:
+        """Another name of `mul`: `self * other`. The result is written to `self`, which is returned."""
+
     @overload
     def multiply_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def multiply_(self, other: Scalar) -> Tensor: ...
+    def multiply_(self, other: Scalar) -> Tensor:
+        """Another name of `mul`: `self * other`. The result is written to `self`, which is returned."""
+
     @overload
     def multiply_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def subtract(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def subtract(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Another name of `sub`: `self - alpha * other`."""
+
     @overload
     def subtract(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def subtract(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
+    def subtract(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        """Another name of `sub`: `self - alpha * other`."""
+
     @overload
     def subtract(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def subtract_(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def subtract_(self, other: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Another name of `sub`: `self - alpha * other`. The result is written to `self`, which is returned."""
+
     @overload
     def subtract_(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def subtract_(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
+    def subtract_(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        """Another name of `sub`: `self - alpha * other`. The result is written to `self`, which is returned."""
+
     @overload
     def subtract_(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def clip(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor: ...
+    def clip(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Another name of `clamp`: elements brought between `min` and `max`."""
+
     @overload
-    def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
+    def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
+        """Another name of `clamp`: elements brought between `min` and `max`."""
+
     @overload
-    def clip_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor: ...
+    def clip_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Another name of `clamp`: elements brought between `min` and `max`. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
-    def clip_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
-    def negative(self) -> Tensor: ...
-    def negative_(self) -> Tensor: ...
-    def absolute(self) -> Tensor: ...
-    def absolute_(self) -> Tensor: ...
-    def fix(self) -> Tensor: ...
-    def fix_(self) -> Tensor: ...
+    def clip_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
+        """Another name of `clamp`: elements brought between `min` and `max`. The result is written to `self`, which is
+        returned.
+        """
+
+    def negative(self) -> Tensor:
+        """Another name of `neg`: `-self`."""
+
+    def negative_(self) -> Tensor:
+        """Another name of `neg`: `-self`. The result is written to `self`, which is returned."""
+
+    def absolute(self) -> Tensor:
+        """Another name of `abs`: absolute values."""
+
+    def absolute_(self) -> Tensor:
+        """Another name of `abs`: absolute values. The result is written to `self`, which is returned."""
+
+    def fix(self) -> Tensor:
+        """Another name of `trunc`: elements rounded towards 0."""
+
+    def fix_(self) -> Tensor:
+        """Another name of `trunc`: elements rounded towards 0. The result is written to `self`, which is returned."""
+
     @overload
-    def arctan2(self, other: TensorLike) -> Tensor: ...
+    def arctan2(self, other: TensorLike) -> Tensor:
+        """Another name of `atan2`: the angle of a point in the plane."""
+
     @overload
     def arctan2(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def arctan2_(self, other: TensorLike) -> Tensor: ...
+    def arctan2_(self, other: TensorLike) -> Tensor:
+        """Another name of `atan2`: the angle of a point in the plane. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def arctan2_(self, x2: TensorLike) -> Tensor: ...
-    def arcsin(self) -> Tensor: ...
-    def arcsin_(self) -> Tensor: ...
-    def arccos(self) -> Tensor: ...
-    def arccos_(self) -> Tensor: ...
-    def arctan(self) -> Tensor: ...
-    def arctan_(self) -> Tensor: ...
-    def arcsinh(self) -> Tensor: ...
-    def arcsinh_(self) -> Tensor: ...
-    def arccosh(self) -> Tensor: ...
-    def arccosh_(self) -> Tensor: ...
-    def arctanh(self) -> Tensor: ...
-    def arctanh_(self) -> Tensor: ...
+    def arcsin(self) -> Tensor:
+        """Another name of `asin`, the inverse of `sin`."""
+
+    def arcsin_(self) -> Tensor:
+        """Another name of `asin`, the inverse of `sin`. The result is written to `self`, which is returned."""
+
+    def arccos(self) -> Tensor:
+        """Another name of `acos`, the inverse of `cos`."""
+
+    def arccos_(self) -> Tensor:
+        """Another name of `acos`, the inverse of `cos`. The result is written to `self`, which is returned."""
+
+    def arctan(self) -> Tensor:
+        """Another name of `atan`, the inverse of `tan`."""
+
+    def arctan_(self) -> Tensor:
+        """Another name of `atan`, the inverse of `tan`. The result is written to `self`, which is returned."""
+
+    def arcsinh(self) -> Tensor:
+        """Another name of `asinh`, the inverse of `sinh`."""
+
+    def arcsinh_(self) -> Tensor:
+        """Another name of `asinh`, the inverse of `sinh`. The result is written to `self`, which is returned."""
+
+    def arccosh(self) -> Tensor:
+        """Another name of `acosh`, the inverse of `cosh`."""
+
+    def arccosh_(self) -> Tensor:
+        """Another name of `acosh`, the inverse of `cosh`. The result is written to `self`, which is returned."""
+
+    def arctanh(self) -> Tensor:
+        """Another name of `atanh`, the inverse of `tanh`."""
+
+    def arctanh_(self) -> Tensor:
+        """Another name of `atanh`, the inverse of `tanh`. The result is written to `self`, which is returned."""
+
     @overload
-    def not_equal(self, other: Scalar) -> Tensor: ...
+    def not_equal(self, other: Scalar) -> Tensor:
+        """Another name of `ne`: `self != other`, element by element."""
+
     @overload
     def not_equal(self, x2: Scalar) -> Tensor: ...
     @overload
-    def not_equal(self, other: TensorLike) -> Tensor: ...
+    def not_equal(self, other: TensorLike) -> Tensor:
+        """Another name of `ne`: `self != other`, element by element."""
+
     @overload
     def not_equal(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def not_equal_(self, other: Scalar) -> Tensor: ...
+    def not_equal_(self, other: Scalar) -> Tensor:
+        """Another name of `ne`: `self != other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def not_equal_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def not_equal_(self, other: TensorLike) -> Tensor: ...
+    def not_equal_(self, other: TensorLike) -> Tensor:
+        """Another name of `ne`: `self != other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def not_equal_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def less(self, other: Scalar) -> Tensor: ...
+    def less(self, other: Scalar) -> Tensor:
+        """Another name of `lt`: `self < other`, element by element."""
+
     @overload
     def less(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less(self, other: TensorLike) -> Tensor: ...
+    def less(self, other: TensorLike) -> Tensor:
+        """Another name of `lt`: `self < other`, element by element."""
+
     @overload
     def less(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def less_(self, other: Scalar) -> Tensor: ...
+    def less_(self, other: Scalar) -> Tensor:
+        """Another name of `lt`: `self < other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def less_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less_(self, other: TensorLike) -> Tensor: ...
+    def less_(self, other: TensorLike) -> Tensor:
+        """Another name of `lt`: `self < other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def less_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def less_equal(self, other: Scalar) -> Tensor: ...
+    def less_equal(self, other: Scalar) -> Tensor:
+        """Another name of `le`: `self <= other`, element by element."""
+
     @overload
     def less_equal(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less_equal(self, other: TensorLike) -> Tensor: ...
+    def less_equal(self, other: TensorLike) -> Tensor:
+        """Another name of `le`: `self <= other`, element by element."""
+
     @overload
     def less_equal(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def less_equal_(self, other: Scalar) -> Tensor: ...
+    def less_equal_(self, other: Scalar) -> Tensor:
+        """Another name of `le`: `self <= other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def less_equal_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less_equal_(self, other: TensorLike) -> Tensor: ...
+    def less_equal_(self, other: TensorLike) -> Tensor:
+        """Another name of `le`: `self <= other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def less_equal_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def greater(self, other: Scalar) -> Tensor: ...
+    def greater(self, other: Scalar) -> Tensor:
+        """Another name of `gt`: `self > other`, element by element."""
+
     @overload
     def greater(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater(self, other: TensorLike) -> Tensor: ...
+    def greater(self, other: TensorLike) -> Tensor:
+        """Another name of `gt`: `self > other`, element by element."""
+
     @overload
     def greater(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def greater_(self, other: Scalar) -> Tensor: ...
+    def greater_(self, other: Scalar) -> Tensor:
+        """Another name of `gt`: `self > other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def greater_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater_(self, other: TensorLike) -> Tensor: ...
+    def greater_(self, other: TensorLike) -> Tensor:
+        """Another name of `gt`: `self > other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def greater_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def greater_equal(self, other: Scalar) -> Tensor: ...
+    def greater_equal(self, other: Scalar) -> Tensor:
+        """Another name of `ge`: `self >= other`, element by element."""
+
     @overload
     def greater_equal(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater_equal(self, other: TensorLike) -> Tensor: ...
+    def greater_equal(self, other: TensorLike) -> Tensor:
+        """Another name of `ge`: `self >= other`, element by element."""
+
     @overload
     def greater_equal(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def greater_equal_(self, other: Scalar) -> Tensor: ...
+    def greater_equal_(self, other: Scalar) -> Tensor:
+        """Another name of `ge`: `self >= other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def greater_equal_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater_equal_(self, other: TensorLike) -> Tensor: ...
+    def greater_equal_(self, other: TensorLike) -> Tensor:
+        """Another name of `ge`: `self >= other`, element by element. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def greater_equal_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def sum(self, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def sum(self, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the sum of all elements, or of those along each `dim`; these dimensions go, or stay with size 1 where
+        `keepdim`. Integers and bools are summed as int64; `dtype` casts before the sum. No elements sum to 0; a
+        `dim` out of range raises IndexError, one given twice RuntimeError.
+        """
+
     @overload
-    def sum(
-        self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-    ) -> Tensor: ...
+    def sum(self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the sum of all elements, or of those along each `dim`; these dimensions go, or stay with size 1 where
+        `keepdim`. Integers and bools are summed as int64; `dtype` casts before the sum. No elements sum to 0; a
+        `dim` out of range raises IndexError, one given twice RuntimeError.
+        """
+
     @overload
     def sum(
         self, axis: Sequence[int] | int | None, keepdims: bool = False, *, dtype: DTypeLike | None = None
     ) -> Tensor: ...
     @overload
-    def prod(self, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def prod(self, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the product of all elements, or of those along `dim`; the dimension goes, or stays with size 1 where
+        `keepdim`. Integers and bools are multiplied as int64; `dtype` casts before. The product of no elements is
+        1; a `dim` out of range raises IndexError.
+        """
+
     @overload
-    def prod(self, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def prod(self, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the product of all elements, or of those along `dim`; the dimension goes, or stays with size 1 where
+        `keepdim`. Integers and bools are multiplied as int64; `dtype` casts before. The product of no elements is
+        1; a `dim` out of range raises IndexError.
+        """
+
     @overload
     def prod(self, axis: int, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
-    def mean(self, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def mean(self, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the mean of all elements, or of those along each `dim`; these dimensions go, or stay with size 1
+        where `keepdim`. Integers and bools raise RuntimeError unless a float `dtype` is given (NumPy would take
+        them). The mean of no elements is nan; a `dim` out of range raises IndexError.
+        """
+
     @overload
-    def mean(
-        self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-    ) -> Tensor: ...
+    def mean(self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the mean of all elements, or of those along each `dim`; these dimensions go, or stay with size 1
+        where `keepdim`. Integers and bools raise RuntimeError unless a float `dtype` is given (NumPy would take
+        them). The mean of no elements is nan; a `dim` out of range raises IndexError.
+        """
+
     @overload
     def mean(
         self, axis: Sequence[int] | int | None, keepdims: bool = False, *, dtype: DTypeLike | None = None
     ) -> Tensor: ...
     @overload
-    def amax(self, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor: ...
+    def amax(self, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
+        """Return the largest element of all, or along each `dim`; these dimensions go, or stay with size 1 where
+        `keepdim`. Where there is a nan the result is nan. A dimension without elements raises IndexError, an empty
+        tensor without `dim` RuntimeError; complex numbers are refused.
+        """
+
     @overload
     def amax(self, axis: Sequence[int] | int = (), keepdims: bool = False) -> Tensor: ...
     @overload
-    def amin(self, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor: ...
+    def amin(self, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
+        """Return the smallest element of all, or along each `dim`; these dimensions go, or stay with size 1 where
+        `keepdim`. Where there is a nan the result is nan. A dimension without elements raises IndexError, an empty
+        tensor without `dim` RuntimeError; complex numbers are refused.
+        """
+
     @overload
     def amin(self, axis: Sequence[int] | int = (), keepdims: bool = False) -> Tensor: ...
     @overload
-    def any(self) -> Tensor: ...
+    def any(self) -> Tensor:
+        """Return whether any element is nonzero, of all or along each `dim`; these dimensions go, or stay with size 1
+        where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements the
+        answer is False. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+        """
+
     @overload
-    def any(self, dim: int, keepdim: bool = False) -> Tensor: ...
+    def any(self, dim: int, keepdim: bool = False) -> Tensor:
+        """Return whether any element is nonzero, of all or along each `dim`; these dimensions go, or stay with size 1
+        where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements the
+        answer is False. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+        """
+
     @overload
     def any(self, axis: int, keepdims: bool = False) -> Tensor: ...
     @overload
-    def any(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor: ...
+    def any(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Return whether any element is nonzero, of all or along each `dim`; these dimensions go, or stay with size 1
+        where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements the
+        answer is False. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+        """
+
     @overload
     def any(self, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor: ...
     @overload
-    def all(self) -> Tensor: ...
+    def all(self) -> Tensor:
+        """Return whether all elements are nonzero, of the whole or along each `dim`; these dimensions go, or stay with
+        size 1 where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements
+        the answer is True. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+        """
+
     @overload
-    def all(self, dim: int, keepdim: bool = False) -> Tensor: ...
+    def all(self, dim: int, keepdim: bool = False) -> Tensor:
+        """Return whether all elements are nonzero, of the whole or along each `dim`; these dimensions go, or stay with
+        size 1 where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements
+        the answer is True. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+        """
+
     @overload
     def all(self, axis: int, keepdims: bool = False) -> Tensor: ...
     @overload
-    def all(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor: ...
+    def all(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Return whether all elements are nonzero, of the whole or along each `dim`; these dimensions go, or stay with
+        size 1 where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements
+        the answer is True. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+        """
+
     @overload
     def all(self, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor: ...
     @overload
-    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor: ...
+    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Return the position of the largest element as int64: along `dim`, or in the flattened tensor without it.
+        `dim` goes, or stays with size 1 where `keepdim`. The first of equal elements counts, and the first nan is
+        the largest; empty input raises IndexError, and bool and complex are refused.
+        """
+
     @overload
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor: ...
     @overload
-    def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor: ...
+    def argmin(self, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """Return the position of the smallest element as int64: along `dim`, or in the flattened tensor without it.
+        `dim` goes, or stays with size 1 where `keepdim`. The first of equal elements counts, and a nan counts as
+        the smallest; empty input raises IndexError, and bool and complex are refused.
+        """
+
     @overload
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor: ...
     @overload
-    def max(self) -> Tensor: ...
+    def max(self) -> Tensor:
+        """Return the largest element of all; with `dim`, return `values` and their positions `indices` along it, the
+        first of equal ones; with `other`, return `maximum`. `dim` goes, or stays with size 1 where `keepdim`. Where
+        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+        """
+
     @overload
-    def max(self, dim: int, keepdim: bool = False) -> _ops.reductions.max_dim_result[Tensor]: ...
+    def max(self, dim: int, keepdim: bool = False) -> _ops.reductions.max_dim_result[Tensor]:
+        """Return the largest element of all; with `dim`, return `values` and their positions `indices` along it, the
+        first of equal ones; with `other`, return `maximum`. `dim` goes, or stays with size 1 where `keepdim`. Where
+        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+        """
+
     @overload
     def max(self, axis: int, keepdims: bool = False) -> _ops.reductions.max_dim_result[Tensor]: ...
     @overload
-    def max(self, other: TensorLike) -> Tensor: ...
+    def max(self, other: TensorLike) -> Tensor:
+        """Return the largest element of all; with `dim`, return `values` and their positions `indices` along it, the
+        first of equal ones; with `other`, return `maximum`. `dim` goes, or stays with size 1 where `keepdim`. Where
+        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+        """
+
     @overload
     def max(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def min(self) -> Tensor: ...
+    def min(self) -> Tensor:
+        """Return the smallest element of all; with `dim`, return `values` and their positions `indices` along it, the
+        first of equal ones; with `other`, return `minimum`. `dim` goes, or stays with size 1 where `keepdim`. Where
+        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+        """
+
     @overload
-    def min(self, dim: int, keepdim: bool = False) -> _ops.reductions.min_dim_result[Tensor]: ...
+    def min(self, dim: int, keepdim: bool = False) -> _ops.reductions.min_dim_result[Tensor]:
+        """Return the smallest element of all; with `dim`, return `values` and their positions `indices` along it, the
+        first of equal ones; with `other`, return `minimum`. `dim` goes, or stays with size 1 where `keepdim`. Where
+        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+        """
+
     @overload
     def min(self, axis: int, keepdims: bool = False) -> _ops.reductions.min_dim_result[Tensor]: ...
     @overload
-    def min(self, other: TensorLike) -> Tensor: ...
+    def min(self, other: TensorLike) -> Tensor:
+        """Return the smallest element of all; with `dim`, return `values` and their positions `indices` along it, the
+        first of equal ones; with `other`, return `minimum`. `dim` goes, or stays with size 1 where `keepdim`. Where
+        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+        """
+
     @overload
     def min(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def var(self, unbiased: bool = True) -> Tensor: ...
+    def var(self, unbiased: bool = True) -> Tensor:
+        """Return the variance of all elements, or along each `dim`: the sum of squared distances from the mean,
+        divided by `n - correction`. `correction` is 1 by default (NumPy: 0); `unbiased` False makes it 0. One
+        element gives nan; integers are refused with a DispatchError, and that of complex numbers is a float.
+        """
+
     @overload
-    def var(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
+    def var(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        """Return the variance of all elements, or along each `dim`: the sum of squared distances from the mean,
+        divided by `n - correction`. `correction` is 1 by default (NumPy: 0); `unbiased` False makes it 0. One
+        element gives nan; integers are refused with a DispatchError, and that of complex numbers is a float.
+        """
+
     @overload
     def var(self, axis: Sequence[int] | int | None, unbiased: bool = True, keepdims: bool = False) -> Tensor: ...
     @overload
     def var(
         self, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the variance of all elements, or along each `dim`: the sum of squared distances from the mean,
+        divided by `n - correction`. `correction` is 1 by default (NumPy: 0); `unbiased` False makes it 0. One
+        element gives nan; integers are refused with a DispatchError, and that of complex numbers is a float.
+        """
+
     @overload
     def var(
         self, axis: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdims: bool = False
     ) -> Tensor: ...
     @overload
-    def std(self, unbiased: bool = True) -> Tensor: ...
+    def std(self, unbiased: bool = True) -> Tensor:
+        """Return the standard deviation of all elements, or along each `dim`: the square root of `var`. The sum is
+        divided by `n - correction`, which is n - 1 by default (NumPy: n); `unbiased` False makes it n. One element
+        gives nan; integers are refused with a DispatchError.
+        """
+
     @overload
-    def std(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
+    def std(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        """Return the standard deviation of all elements, or along each `dim`: the square root of `var`. The sum is
+        divided by `n - correction`, which is n - 1 by default (NumPy: n); `unbiased` False makes it n. One element
+        gives nan; integers are refused with a DispatchError.
+        """
+
     @overload
     def std(self, axis: Sequence[int] | int | None, unbiased: bool = True, keepdims: bool = False) -> Tensor: ...
     @overload
     def std(
         self, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the standard deviation of all elements, or along each `dim`: the square root of `var`. The sum is
+        divided by `n - correction`, which is n - 1 by default (NumPy: n); `unbiased` False makes it n. One element
+        gives nan; integers are refused with a DispatchError.
+        """
+
     @overload
     def std(
         self, axis: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdims: bool = False
@@ -1033,7 +2464,12 @@ class TensorMethods:
     @overload
     def nansum(
         self, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the sum of all elements, or along each `dim`, with each nan taken as 0. The dimensions go, or stay
+        with size 1 where `keepdim`. Integers and bools are summed as int64; complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
     def nansum(
         self, axis: Sequence[int] | int | None = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
@@ -1041,149 +2477,316 @@ class TensorMethods:
     @overload
     def nanmean(
         self, dim: Sequence[int] | int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the mean of the elements that are not nan, of all or along each `dim`; it is nan where there are
+        none. The dimensions go, or stay with size 1 where `keepdim`. Integers raise RuntimeError, complex numbers
+        DispatchError.
+        """
+
     @overload
     def nanmean(
         self, axis: Sequence[int] | int | None = None, keepdims: bool = False, *, dtype: DTypeLike | None = None
     ) -> Tensor: ...
     @overload
-    def count_nonzero(self, dim: Sequence[int] | int, *more: int) -> Tensor: ...
+    def count_nonzero(self, dim: Sequence[int] | int, *more: int) -> Tensor:
+        """Return how many elements are nonzero, of all or along each `dim`, as int64; nan counts as nonzero. The
+        dimensions go.
+        """
+
     @overload
     def count_nonzero(self, axis: Sequence[int] | int, *more: int) -> Tensor: ...
     @overload
-    def count_nonzero(self, dim: int | None = None) -> Tensor: ...
+    def count_nonzero(self, dim: int | None = None) -> Tensor:
+        """Return how many elements are nonzero, of all or along each `dim`, as int64; nan counts as nonzero. The
+        dimensions go.
+        """
+
     @overload
     def count_nonzero(self, axis: int | None = None) -> Tensor: ...
     @overload
-    def logsumexp(self, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor: ...
+    def logsumexp(self, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
+        """Return `log(sum(exp(self)))` along each `dim`, computed without overflow; an empty list takes all
+        dimensions. The dimensions go, or stay with size 1 where `keepdim`. Integers and bools give floats; no
+        elements give -inf.
+        """
+
     @overload
     def logsumexp(self, axis: Sequence[int] | int, keepdims: bool = False) -> Tensor: ...
     @overload
     def aminmax(
         self, *, dim: int | None = None, keepdim: bool = False
-    ) -> _ops.reductions.aminmax_default_result[Tensor]: ...
+    ) -> _ops.reductions.aminmax_default_result[Tensor]:
+        """Return the smallest and the largest element, `min` and `max`: of all, or along `dim`, which goes, or stays
+        with size 1 where `keepdim`. Where there is a nan both are nan. An empty tensor without `dim` raises
+        RuntimeError; complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def aminmax(
         self, *, axis: int | None = None, keepdims: bool = False
     ) -> _ops.reductions.aminmax_default_result[Tensor]: ...
     @overload
-    def norm(self, p: Scalar = 2) -> Tensor: ...
+    def norm(self, p: Scalar = 2) -> Tensor:
+        """Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The
+        order is 2 if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The
+        dimensions go, or stay with size 1 where `keepdim`; integers raise RuntimeError.
+        """
+
     @overload
-    def norm(self, p: Scalar | None, *, dtype: DTypeLike) -> Tensor: ...
+    def norm(self, p: Scalar | None, *, dtype: DTypeLike) -> Tensor:
+        """Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The
+        order is 2 if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The
+        dimensions go, or stay with size 1 where `keepdim`; integers raise RuntimeError.
+        """
+
     @overload
-    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor: ...
+    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
+        """Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The
+        order is 2 if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The
+        dimensions go, or stay with size 1 where `keepdim`; integers raise RuntimeError.
+        """
+
     @overload
     def norm(self, p: Scalar | None, axis: Sequence[int] | int, keepdims: bool = False) -> Tensor: ...
     @overload
-    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool, *, dtype: DTypeLike) -> Tensor: ...
+    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool, *, dtype: DTypeLike) -> Tensor:
+        """Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The
+        order is 2 if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The
+        dimensions go, or stay with size 1 where `keepdim`; integers raise RuntimeError.
+        """
+
     @overload
     def norm(self, p: Scalar | None, axis: Sequence[int] | int, keepdims: bool, *, dtype: DTypeLike) -> Tensor: ...
     @overload
-    def dist(self, other: TensorLike, p: Scalar = 2) -> Tensor: ...
+    def dist(self, other: TensorLike, p: Scalar = 2) -> Tensor:
+        """Return the norm of order `p` of all elements of `self - other`: one number. Shapes broadcast. Two integer
+        tensors raise RuntimeError.
+        """
+
     @overload
     def dist(self, x2: TensorLike, p: Scalar = 2) -> Tensor: ...
     @overload
-    def cumsum(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def cumsum(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the sum of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are
+        summed as int64; `dtype` casts before. A `dim` out of range raises IndexError.
+        """
+
     @overload
     def cumsum(self, axis: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
-    def cumsum_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def cumsum_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the sum of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are
+        summed as int64; `dtype` casts before. A `dim` out of range raises IndexError. The result is written to
+        `self`, which is returned.
+        """
+
     @overload
     def cumsum_(self, axis: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
-    def cumprod(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def cumprod(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the product of all elements up to each one along `dim`, in the shape of `self`. Integers and bools
+        are multiplied as int64; `dtype` casts before. A `dim` out of range raises IndexError.
+        """
+
     @overload
     def cumprod(self, axis: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
-    def cumprod_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
+    def cumprod_(self, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the product of all elements up to each one along `dim`, in the shape of `self`. Integers and bools
+        are multiplied as int64; `dtype` casts before. A `dim` out of range raises IndexError. The result is written
+        to `self`, which is returned.
+        """
+
     @overload
     def cumprod_(self, axis: int, *, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
-    def cummax(self, dim: int) -> _ops.reductions.cummax_default_result[Tensor]: ...
+    def cummax(self, dim: int) -> _ops.reductions.cummax_default_result[Tensor]:
+        """Return the largest element up to each one along `dim` as `values`, and its positions as `indices`: the last
+        of equal ones. From the first nan on all are nan. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def cummax(self, axis: int) -> _ops.reductions.cummax_default_result[Tensor]: ...
     @overload
-    def cummin(self, dim: int) -> _ops.reductions.cummin_default_result[Tensor]: ...
+    def cummin(self, dim: int) -> _ops.reductions.cummin_default_result[Tensor]:
+        """Return the smallest element up to each one along `dim` as `values`, and its positions as `indices`: the last
+        of equal ones. From the first nan on all are nan. Complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def cummin(self, axis: int) -> _ops.reductions.cummin_default_result[Tensor]: ...
     @overload
-    def logcumsumexp(self, dim: int) -> Tensor: ...
+    def logcumsumexp(self, dim: int) -> Tensor:
+        """Return `log(cumsum(exp(self), dim))`, computed without overflow, in the shape of `self`. Integers and bools
+        are refused with a DispatchError.
+        """
+
     @overload
     def logcumsumexp(self, axis: int) -> Tensor: ...
     @overload
     def diff(
         self, n: int = 1, dim: int = -1, prepend: TensorLike | None = None, append: TensorLike | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the difference of each element to the next along `dim`, `n` times over: the dimension is shorter by
+        `n`, and not below 0. `prepend` and `append` are joined to `self` before. Bools give whether neighbours
+        differ; a negative `n` and a tensor of no dimensions raise RuntimeError.
+        """
+
     @overload
     def diff(
         self, n: int = 1, axis: int = -1, prepend: TensorLike | None = None, append: TensorLike | None = None
     ) -> Tensor: ...
     def cov(
         self, *, correction: int = 1, fweights: TensorLike | None = None, aweights: TensorLike | None = None
-    ) -> Tensor: ...
-    def corrcoef(self) -> Tensor: ...
-    def sum_to_size(self, size: Sequence[int] | int, *more: int) -> Tensor: ...
+    ) -> Tensor:
+        """Return the covariances of variables that are the rows of `self`, with an observation in each column: a
+        square matrix. The sums are divided by `n - correction`; `fweights` says how often an observation counts,
+        `aweights` how much. One row gives one number; bools and three dimensions raise RuntimeError.
+        """
+
+    def corrcoef(self) -> Tensor:
+        """Return the correlations, from -1 to 1, of variables that are the rows of `self`, with an observation in each
+        column: a square matrix with 1 on its diagonal. One row gives one number; three dimensions raise
+        RuntimeError.
+        """
+
+    def sum_to_size(self, size: Sequence[int] | int, *more: int) -> Tensor:
+        """Return `self` summed over the dimensions by which `size` would have to broadcast to its shape. Where the
+        shapes are equal `self` itself is returned; a `size` that does not broadcast raises RuntimeError. It undoes
+        what `expand` does to shapes.
+        """
+
     @overload
-    def hash_tensor(self, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> Tensor: ...
+    def hash_tensor(self, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+        """Return a hash of all elements, or along each `dim`: the exclusive or of their bits, integers as int64 and
+        floats as float64, in uint64. The dimensions go, or stay with size 1 where `keepdim`. `mode` must be 0 (else
+        RuntimeError); complex numbers and empty tensors are refused.
+        """
+
     @overload
     def hash_tensor(self, axis: Sequence[int] | int = (), *, keepdims: bool = False, mode: int = 0) -> Tensor: ...
     @overload
-    def sort(self, dim: int = -1, descending: bool = False) -> _ops.sorting.sort_default_result[Tensor]: ...
+    def sort(self, dim: int = -1, descending: bool = False) -> _ops.sorting.sort_default_result[Tensor]:
+        """Return the elements sorted along `dim` as `values`, and where they came from as `indices` (int64):
+        ascending, or from the largest on where `descending`; nan counts as the largest. With `stable`, equal
+        elements keep their order. A `dim` out of range raises IndexError; complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
     def sort(self, axis: int = -1, descending: bool = False) -> _ops.sorting.sort_default_result[Tensor]: ...
     @overload
     def sort(
         self, *, stable: bool | None, dim: int = -1, descending: bool = False
-    ) -> _ops.sorting.sort_stable_result[Tensor]: ...
+    ) -> _ops.sorting.sort_stable_result[Tensor]:
+        """Return the elements sorted along `dim` as `values`, and where they came from as `indices` (int64):
+        ascending, or from the largest on where `descending`; nan counts as the largest. With `stable`, equal
+        elements keep their order. A `dim` out of range raises IndexError; complex numbers are refused with a
+        DispatchError.
+        """
+
     @overload
     def sort(
         self, *, stable: bool | None, axis: int = -1, descending: bool = False
     ) -> _ops.sorting.sort_stable_result[Tensor]: ...
     @overload
-    def argsort(self, dim: int = -1, descending: bool = False) -> Tensor: ...
+    def argsort(self, dim: int = -1, descending: bool = False) -> Tensor:
+        """Return the positions (int64) that sort `self` along `dim`. Ascending, or from the largest on where
+        `descending`; nan counts as the largest. With `stable`, equal elements keep their order; complex numbers are
+        refused with a DispatchError.
+        """
+
     @overload
     def argsort(self, axis: int = -1, descending: bool = False) -> Tensor: ...
     @overload
-    def argsort(self, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor: ...
+    def argsort(self, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+        """Return the positions (int64) that sort `self` along `dim`. Ascending, or from the largest on where
+        `descending`; nan counts as the largest. With `stable`, equal elements keep their order; complex numbers are
+        refused with a DispatchError.
+        """
+
     @overload
     def argsort(self, *, stable: bool, axis: int = -1, descending: bool = False) -> Tensor: ...
-    def msort(self) -> Tensor: ...
+    def msort(self) -> Tensor:
+        """Return `self` sorted along its first dimension, ascending. nan counts as the largest. Complex numbers are
+        refused with a DispatchError.
+        """
+
     @overload
     def topk(
         self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-    ) -> _ops.sorting.topk_default_result[Tensor]: ...
+    ) -> _ops.sorting.topk_default_result[Tensor]:
+        """Return the `k` largest elements along `dim`, or the smallest where `largest` is False, as `values`, and
+        their positions as `indices`. They are ordered where `sorted`; nan counts as the largest. `dim` gets size
+        `k`, which may not exceed it (RuntimeError).
+        """
+
     @overload
     def topk(
         self, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
     ) -> _ops.sorting.topk_default_result[Tensor]: ...
     @overload
-    def kthvalue(
-        self, k: int, dim: int = -1, keepdim: bool = False
-    ) -> _ops.sorting.kthvalue_default_result[Tensor]: ...
+    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> _ops.sorting.kthvalue_default_result[Tensor]:
+        """Return the `k`-th smallest element along `dim`, counted from 1, as `values`, and its position as `indices`.
+        `dim` goes, or stays with size 1 where `keepdim`; nan counts as the largest. A `k` out of range raises
+        RuntimeError; bool and complex are refused with a DispatchError.
+        """
+
     @overload
     def kthvalue(
         self, k: int, axis: int = -1, keepdims: bool = False
     ) -> _ops.sorting.kthvalue_default_result[Tensor]: ...
     @overload
-    def median(self) -> Tensor: ...
+    def median(self) -> Tensor:
+        """Return the median of all elements; with `dim`, return `values` and their positions `indices` along it. Of an
+        even number of elements it is the lower of the two in the middle, where NumPy takes their mean. Where there
+        is a nan the result is nan; bool and complex are refused.
+        """
+
     @overload
-    def median(self, dim: int, keepdim: bool = False) -> _ops.sorting.median_dim_result[Tensor]: ...
+    def median(self, dim: int, keepdim: bool = False) -> _ops.sorting.median_dim_result[Tensor]:
+        """Return the median of all elements; with `dim`, return `values` and their positions `indices` along it. Of an
+        even number of elements it is the lower of the two in the middle, where NumPy takes their mean. Where there
+        is a nan the result is nan; bool and complex are refused.
+        """
+
     @overload
     def median(self, axis: int, keepdims: bool = False) -> _ops.sorting.median_dim_result[Tensor]: ...
     @overload
-    def nanmedian(self) -> Tensor: ...
+    def nanmedian(self) -> Tensor:
+        """Return the median of the elements that are not nan; with `dim`, return `values` and their positions
+        `indices` along it. Of an even number it is the lower of the two in the middle. Where all are nan the result
+        is nan; bool and complex are refused.
+        """
+
     @overload
-    def nanmedian(self, dim: int, keepdim: bool = False) -> _ops.sorting.nanmedian_dim_result[Tensor]: ...
+    def nanmedian(self, dim: int, keepdim: bool = False) -> _ops.sorting.nanmedian_dim_result[Tensor]:
+        """Return the median of the elements that are not nan; with `dim`, return `values` and their positions
+        `indices` along it. Of an even number it is the lower of the two in the middle. Where all are nan the result
+        is nan; bool and complex are refused.
+        """
+
     @overload
     def nanmedian(self, axis: int, keepdims: bool = False) -> _ops.sorting.nanmedian_dim_result[Tensor]: ...
     @overload
-    def mode(self, dim: int = -1, keepdim: bool = False) -> _ops.sorting.mode_default_result[Tensor]: ...
+    def mode(self, dim: int = -1, keepdim: bool = False) -> _ops.sorting.mode_default_result[Tensor]:
+        """Return the most frequent element along `dim` as `values`, the smallest of equally frequent ones, and its
+        last position as `indices`. `dim` goes, or stays with size 1 where `keepdim`. A dimension without elements
+        raises IndexError; complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def mode(self, axis: int = -1, keepdims: bool = False) -> _ops.sorting.mode_default_result[Tensor]: ...
     @overload
     def quantile(
         self, q: TensorLike, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the element below which the part `q` of all elements lies, of the whole or along `dim`; between two
+        elements it is interpolated as `interpolation` says ('linear', 'lower', 'higher', 'nearest', 'midpoint'). A
+        tensor `q` adds a first dimension. A nan gives nan; other dtypes than float32 and float64, and no elements,
+        raise RuntimeError.
+        """
+
     @overload
     def quantile(
         self, q: TensorLike, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
@@ -1191,7 +2794,13 @@ class TensorMethods:
     @overload
     def quantile(
         self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the element below which the part `q` of all elements lies, of the whole or along `dim`; between two
+        elements it is interpolated as `interpolation` says ('linear', 'lower', 'higher', 'nearest', 'midpoint'). A
+        tensor `q` adds a first dimension. A nan gives nan; other dtypes than float32 and float64, and no elements,
+        raise RuntimeError.
+        """
+
     @overload
     def quantile(
         self, q: float, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
@@ -1199,7 +2808,12 @@ class TensorMethods:
     @overload
     def nanquantile(
         self, q: TensorLike, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return what `quantile` does, of the elements that are not nan; where all are, nan. A tensor `q` adds a first
+        dimension; `dim` goes, or stays with size 1 where `keepdim`. Other dtypes than float32 and float64 raise
+        RuntimeError.
+        """
+
     @overload
     def nanquantile(
         self, q: TensorLike, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
@@ -1207,17 +2821,37 @@ class TensorMethods:
     @overload
     def nanquantile(
         self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return what `quantile` does, of the elements that are not nan; where all are, nan. A tensor `q` adds a first
+        dimension; `dim` goes, or stays with size 1 where `keepdim`. Other dtypes than float32 and float64 raise
+        RuntimeError.
+        """
+
     @overload
     def nanquantile(
         self, q: float, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
-    def bincount(self, weights: TensorLike | None = None, minlength: int = 0) -> Tensor: ...
-    def histc(self, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor: ...
+    def bincount(self, weights: TensorLike | None = None, minlength: int = 0) -> Tensor:
+        """Return how often each number 0, 1, 2 and so on occurs in `self`, or the sum of `weights` where it does, with
+        at least `minlength` elements. `self` must have one dimension and hold integers that are not negative (else
+        RuntimeError). Counts are int64; float32 weights give float32, others float64.
+        """
+
+    def histc(self, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
+        """Return how many elements fall into each of `bins` equal parts from `min` to `max`, as floats. Where both are
+        0 the parts span the elements; elements outside of the range, and nan, are not counted. Other dtypes than
+        floats are refused with a DispatchError.
+        """
+
     @overload
     def histogram(
         self, bins: TensorLike, *, weight: TensorLike | None = None, density: bool = False
-    ) -> _ops.sorting.histogram_bins_tensor_result[Tensor]: ...
+    ) -> _ops.sorting.histogram_bins_tensor_result[Tensor]:
+        """Return `hist`, how many elements fall into each bin, and `bin_edges`. `bins` is a number of equal bins over
+        `range` (by default that of the elements), or a tensor of edges. With `weight` the weights are summed, with
+        `density` the integral is made 1; other dtypes than floats are refused with a DispatchError.
+        """
+
     @overload
     def histogram(
         self,
@@ -1226,65 +2860,224 @@ class TensorMethods:
         range: Sequence[float] | None = None,
         weight: TensorLike | None = None,
         density: bool = False,
-    ) -> _ops.sorting.histogram_bin_ct_result[Tensor]: ...
-    def mm(self, mat2: TensorLike) -> Tensor: ...
-    def bmm(self, mat2: TensorLike) -> Tensor: ...
-    def mv(self, vec: TensorLike) -> Tensor: ...
-    def dot(self, tensor: TensorLike) -> Tensor: ...
+    ) -> _ops.sorting.histogram_bin_ct_result[Tensor]:
+        """Return `hist`, how many elements fall into each bin, and `bin_edges`. `bins` is a number of equal bins over
+        `range` (by default that of the elements), or a tensor of edges. With `weight` the weights are summed, with
+        `density` the integral is made 1; other dtypes than floats are refused with a DispatchError.
+        """
+
+    def mm(self, mat2: TensorLike) -> Tensor:
+        """Return the matrix product of `self` (m × k) and `mat2` (k × n). Both have two dimensions and one dtype,
+        integers, floats or complex numbers; else RuntimeError (bool: DispatchError). `matmul` takes vectors and
+        batches, too.
+        """
+
+    def bmm(self, mat2: TensorLike) -> Tensor:
+        """Return the matrix products of `self` (b × m × k) and `mat2` (b × k × n), pair by pair. The numbers of
+        matrices must be equal, 1 is not broadcast; both need one dtype. What does not fit raises RuntimeError.
+        """
+
+    def mv(self, vec: TensorLike) -> Tensor:
+        """Return the product of the matrix `self` (m × k) and the vector `vec` of k elements: a vector of m. Both need
+        one dtype; what does not fit raises RuntimeError.
+        """
+
+    def dot(self, tensor: TensorLike) -> Tensor:
+        """Return the sum of the products of the elements of two vectors of equal length; complex numbers are not
+        conjugated (see `vdot`). Other shapes and two dtypes raise RuntimeError; bools are refused with a
+        DispatchError.
+        """
+
     @overload
-    def vdot(self, other: TensorLike) -> Tensor: ...
+    def vdot(self, other: TensorLike) -> Tensor:
+        """Return the sum of the products of the elements of two vectors, those of `self` conjugated. Other shapes and
+        two dtypes raise RuntimeError; bools are refused with a DispatchError.
+        """
+
     @overload
     def vdot(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def matmul(self, other: TensorLike) -> Tensor: ...
+    def matmul(self, other: TensorLike) -> Tensor:
+        """Return the matrix product of the last two dimensions of `self` and `other`; the dimensions before them
+        broadcast. A vector is a row on the left and a column on the right, and this dimension goes; two vectors
+        give their `dot`. Tensors of no dimensions, sizes that do not fit, and two dtypes raise RuntimeError.
+        """
+
     @overload
     def matmul(self, x2: TensorLike) -> Tensor: ...
-    def outer(self, vec2: TensorLike) -> Tensor: ...
-    def ger(self, vec2: TensorLike) -> Tensor: ...
+    def outer(self, vec2: TensorLike) -> Tensor:
+        """Return the products of all pairs of elements of two vectors: `self[i] * vec2[j]` at row i, column j. Dtypes
+        promote; other shapes than vectors raise RuntimeError.
+        """
+
+    def ger(self, vec2: TensorLike) -> Tensor:
+        """Another name of `outer`: the products of all pairs of elements of two vectors."""
+
     @overload
-    def inner(self, other: TensorLike) -> Tensor: ...
+    def inner(self, other: TensorLike) -> Tensor:
+        """Return the sums of products along the last dimensions of `self` and `other`, for all pairs of what is before
+        them. Those dimensions go, and must have one size (else RuntimeError). With a tensor of no dimensions it is
+        `mul`.
+        """
+
     @overload
     def inner(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def kron(self, other: TensorLike) -> Tensor: ...
+    def kron(self, other: TensorLike) -> Tensor:
+        """Return the Kronecker product: each element of `self` times all of `other`, as blocks beside each other.
+        Sizes multiply, dimension by dimension; a tensor of fewer dimensions gets leading ones of size 1. Dtypes
+        promote.
+        """
+
     @overload
     def kron(self, x2: TensorLike) -> Tensor: ...
-    def matrix_power(self, n: int) -> Tensor: ...
+    def matrix_power(self, n: int) -> Tensor:
+        """Another name of `linalg_matrix_power`: the product of `n` times a matrix."""
+
     @overload
-    def cross(self, other: TensorLike, dim: int | None = None) -> Tensor: ...
+    def cross(self, other: TensorLike, dim: int | None = None) -> Tensor:
+        """Return the vector product of `self` and `other` along `dim`, or without it along the first dimension of size
+        3. Where there is no such dimension RuntimeError is raised.
+        """
+
     @overload
     def cross(self, other: TensorLike, axis: int | None = None) -> Tensor: ...
     @overload
     def cross(self, x2: TensorLike, dim: int | None = None) -> Tensor: ...
-    def addmm(self, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def addmm_(self, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def addmv(self, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def addmv_(self, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def baddbmm(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def baddbmm_(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def addbmm(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def addbmm_(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def addr(self, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def addr_(self, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
-    def trace(self) -> Tensor: ...
-    def inverse(self) -> Tensor: ...
+    def addmm(self, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * (mat1 @ mat2)` for matrices. `self` broadcasts to the product; with `beta` 0
+        it is not read, not even its nan. All need one dtype; what does not fit raises RuntimeError.
+        """
+
+    def addmm_(self, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * (mat1 @ mat2)` for matrices. `self` broadcasts to the product; with `beta` 0
+        it is not read, not even its nan. All need one dtype; what does not fit raises RuntimeError. The result is
+        written to `self`, which is returned.
+        """
+
+    def addmv(self, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector. `self` broadcasts to the product; with
+        `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError.
+        """
+
+    def addmv_(self, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector. `self` broadcasts to the product; with
+        `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError. The result is written to
+        `self`, which is returned.
+        """
+
+    def baddbmm(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * (batch1 @ batch2)` for as many matrices in both batches. `self` broadcasts to
+        the products; with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError.
+        """
+
+    def baddbmm_(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * (batch1 @ batch2)` for as many matrices in both batches. `self` broadcasts to
+        the products; with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError. The
+        result is written to `self`, which is returned.
+        """
+
+    def addbmm(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self` plus `alpha` times the sum of the products of all matrices of `batch1` and `batch2`:
+        one matrix. `self` broadcasts to it; with `beta` 0 it is not read. All need one dtype; what does not fit
+        raises RuntimeError.
+        """
+
+    def addbmm_(self, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self` plus `alpha` times the sum of the products of all matrices of `batch1` and `batch2`:
+        one matrix. `self` broadcasts to it; with `beta` 0 it is not read. All need one dtype; what does not fit
+        raises RuntimeError. The result is written to `self`, which is returned.
+        """
+
+    def addr(self, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * outer(vec1, vec2)`. `self` broadcasts to the matrix; with `beta` 0 it is not
+        read. Other shapes than vectors raise RuntimeError.
+        """
+
+    def addr_(self, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """Return `beta * self + alpha * outer(vec1, vec2)`. `self` broadcasts to the matrix; with `beta` 0 it is not
+        read. Other shapes than vectors raise RuntimeError. The result is written to `self`, which is returned.
+        """
+
+    def trace(self) -> Tensor:
+        """Return the sum of the diagonal of a matrix; it need not be square. Integers are summed as int64. Other
+        shapes than matrices raise RuntimeError, bools DispatchError.
+        """
+
+    def inverse(self) -> Tensor:
+        """Another name of `linalg_inv`: the inverse of each matrix."""
+
     def triangular_solve(
         self, A_: TensorLike, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-    ) -> _ops.linear_algebra.triangular_solve_default_result[Tensor]: ...
-    def cholesky_solve(self, input2: TensorLike, upper: bool = False) -> Tensor: ...
-    def cholesky_inverse(self, upper: bool = False) -> Tensor: ...
-    def det(self) -> Tensor: ...
-    def slogdet(self) -> _ops.linear_algebra.slogdet_default_result[Tensor]: ...
-    def logdet(self) -> Tensor: ...
-    def cholesky(self, upper: bool = False) -> Tensor: ...
-    def qr(self, some: bool = True) -> _ops.linear_algebra.qr_default_result[Tensor]: ...
-    def svd(self, some: bool = True, compute_uv: bool = True) -> _ops.linear_algebra.svd_default_result[Tensor]: ...
-    def pinverse(self, rcond: float = 1e-15) -> Tensor: ...
-    def orgqr(self, input2: TensorLike) -> Tensor: ...
-    def geqrf(self) -> _ops.factors.geqrf_default_result[Tensor]: ...
-    def ormqr(self, input2: TensorLike, input3: TensorLike, left: bool = True, transpose: bool = False) -> Tensor: ...
-    def lu_solve(self, LU_data: TensorLike, LU_pivots: TensorLike) -> Tensor: ...
-    def matrix_exp(self) -> Tensor: ...
+    ) -> _ops.linear_algebra.triangular_solve_default_result[Tensor]:
+        """Return the solution X of `A @ X = self` for triangular `A`, or for its transpose where `transpose`, and a
+        copy of `A`. Only the triangle that `upper` names is read; with `unitriangular` its diagonal is taken as 1.
+        Batches broadcast.
+        """
+
+    def cholesky_solve(self, input2: TensorLike, upper: bool = False) -> Tensor:
+        """Return the solution X of `A @ X = self`, given the Cholesky factor `input2` of A, an upper triangle where
+        `upper`. Batches broadcast; a vector as `self` raises RuntimeError.
+        """
+
+    def cholesky_inverse(self, upper: bool = False) -> Tensor:
+        """Return the inverse of the matrix whose Cholesky factor `self` is, an upper triangle where `upper`. Leading
+        dimensions are a batch.
+        """
+
+    def det(self) -> Tensor:
+        """Another name of `linalg_det`: the determinant of each matrix."""
+
+    def slogdet(self) -> _ops.linear_algebra.slogdet_default_result[Tensor]:
+        """Another name of `linalg_slogdet`: sign and logarithm of the magnitude of each determinant."""
+
+    def logdet(self) -> Tensor:
+        """Return the logarithm of the determinant of each matrix: -inf for 0, and nan for a negative one, unless the
+        dtype is complex. Integers and matrices that are not square raise RuntimeError.
+        """
+
+    def cholesky(self, upper: bool = False) -> Tensor:
+        """Return the Cholesky factor of each matrix, as `linalg_cholesky` does: a lower triangle, or an upper one
+        where `upper`. Matrices that are not positive definite raise LinAlgError.
+        """
+
+    def qr(self, some: bool = True) -> _ops.linear_algebra.qr_default_result[Tensor]:
+        """Return `Q`, with orthonormal columns, and the upper triangle `R` with `self = Q @ R`, as `linalg_qr` does; a
+        square `Q` where `some` is False.
+        """
+
+    def svd(self, some: bool = True, compute_uv: bool = True) -> _ops.linear_algebra.svd_default_result[Tensor]:
+        """Return `U`, `S` and `V` with `self = U @ diag(S) @ V.mH`: `V` itself, where `linalg_svd` returns it
+        transposed and conjugated. Both factors are square where `some` is False, and zeros where `compute_uv` is
+        False.
+        """
+
+    def pinverse(self, rcond: float = 1e-15) -> Tensor:
+        """Return the pseudo-inverse of each matrix, as `linalg_pinv` does; singular values below `rcond` times the
+        largest one count as 0.
+        """
+
+    def orgqr(self, input2: TensorLike) -> Tensor:
+        """Another name of `linalg_householder_product`: Q, from what `geqrf` returned."""
+
+    def geqrf(self) -> _ops.factors.geqrf_default_result[Tensor]:
+        """Return a QR decomposition as LAPACK stores it: `a` has R from the diagonal on and the reflections' vectors
+        below it, `tau` their factors. `linalg_qr` returns Q and R themselves.
+        """
+
+    def ormqr(self, input2: TensorLike, input3: TensorLike, left: bool = True, transpose: bool = False) -> Tensor:
+        """Return Q times `input3`, or `input3` times Q where `left` is False, with Q as the reflections `self` and
+        `input2` that `geqrf` returned. With `transpose` the transposed, conjugated Q is meant.
+        """
+
+    def lu_solve(self, LU_data: TensorLike, LU_pivots: TensorLike) -> Tensor:
+        """Return the solution X of `A @ X = self`, given what `linalg_lu_factor` returned for A; `linalg_lu_solve` is
+        the same with other order of arguments.
+        """
+
+    def matrix_exp(self) -> Tensor:
+        """Another name of `linalg_matrix_exp`: the exponential of each square matrix."""
+
     @overload
     def stft(
         self,
@@ -1296,7 +3089,13 @@ class TensorMethods:
         onesided: bool | None = None,
         return_complex: bool | None = None,
         align_to_window: bool | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the spectra of windows of `n_fft` samples of a signal, `hop_length` apart (by default a fourth of
+        `n_fft`), times `window`: frequencies × windows, after a batch. With `center` the signal is padded by half a
+        window on both sides. For real signals `return_complex` must be given; False adds a dimension of real and
+        imaginary parts.
+        """
+
     @overload
     def stft(
         self,
@@ -1310,7 +3109,13 @@ class TensorMethods:
         onesided: bool | None = None,
         return_complex: bool | None = None,
         align_to_window: bool | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return the spectra of windows of `n_fft` samples of a signal, `hop_length` apart (by default a fourth of
+        `n_fft`), times `window`: frequencies × windows, after a batch. With `center` the signal is padded by half a
+        window on both sides. For real signals `return_complex` must be given; False adds a dimension of real and
+        imaginary parts.
+        """
+
     def istft(
         self,
         n_fft: int,
@@ -1322,269 +3127,688 @@ class TensorMethods:
         onesided: bool | None = None,
         length: int | None = None,
         return_complex: bool = False,
-    ) -> Tensor: ...
-    def alias(self) -> Tensor: ...
-    def detach(self) -> Tensor: ...
+    ) -> Tensor:
+        """Return the signal whose `stft` is `self`: the windows' inverse transforms are added and divided by the sum
+        of the squared windows. `length` cuts it or fills it with zeros. Windows that leave a sample out, and input
+        that is not complex, raise RuntimeError.
+        """
+
+    def alias(self) -> Tensor:
+        """Return a view of `self` with the same shape and strides: a new tensor over the same memory."""
+
+    def detach(self) -> Tensor:
+        """Return a view of `self` that no gradient flows through: a new tensor over the same memory, which does not
+        require gradients.
+        """
+
     @overload
-    def view(self, size: Sequence[int] | int, *more: int) -> Tensor: ...
+    def view(self, size: Sequence[int] | int, *more: int) -> Tensor:
+        """Return a view of `self` of the shape `size`; one size may be -1 and follows from the others. Where the
+        strides do not allow it, RuntimeError is raised: `reshape` copies then. With `dtype`, return the same bytes
+        read as another dtype, which makes the last dimension longer or shorter.
+        """
+
     @overload
-    def view(self, dtype: DTypeLike) -> Tensor: ...
-    def transpose(self, dim0: int, dim1: int) -> Tensor: ...
-    def t(self) -> Tensor: ...
-    def numpy_T(self) -> Tensor: ...
-    def permute(self, dims: Sequence[int] | int, *more: int) -> Tensor: ...
-    def expand(self, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor: ...
+    def view(self, dtype: DTypeLike) -> Tensor:
+        """Return a view of `self` of the shape `size`; one size may be -1 and follows from the others. Where the
+        strides do not allow it, RuntimeError is raised: `reshape` copies then. With `dtype`, return the same bytes
+        read as another dtype, which makes the last dimension longer or shorter.
+        """
+
+    def transpose(self, dim0: int, dim1: int) -> Tensor:
+        """Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises
+        IndexError.
+        """
+
+    def t(self) -> Tensor:
+        """Return a view of a matrix with rows and columns exchanged. Fewer dimensions stay as they are; more raise
+        RuntimeError.
+        """
+
+    def numpy_T(self) -> Tensor:
+        """Return a view of `self` with its dimensions in reverse order."""
+
+    def permute(self, dims: Sequence[int] | int, *more: int) -> Tensor:
+        """Return a view of `self` with its dimensions in the order `dims`, which names each one once (else
+        RuntimeError). A dimension out of range raises IndexError.
+        """
+
+    def expand(self, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
+        """Return a view of `self` broadcast to the shape `size`, without copying: its elements repeat in memory. -1
+        keeps a size; new dimensions come first. Only sizes of 1 can grow, others raise RuntimeError.
+        """
+
     @overload
-    def select(self, dim: int, index: int) -> Tensor: ...
+    def select(self, dim: int, index: int) -> Tensor:
+        """Return a view of `self` at one `index` of the dimension `dim`, which goes. A negative index counts from the
+        end. An index or dimension out of range, and a tensor of no dimensions, raise IndexError.
+        """
+
     @overload
     def select(self, axis: int, index: int) -> Tensor: ...
     @overload
-    def slice(self, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor: ...
+    def slice(self, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        """Return a view of the elements from `start` to before `end` along `dim`, each `step`-th one. Negative
+        positions count from the end, and those out of range are brought into it. A `step` below 1 raises
+        RuntimeError.
+        """
+
     @overload
     def slice(self, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor: ...
     @overload
-    def unsqueeze(self, dim: int) -> Tensor: ...
+    def unsqueeze(self, dim: int) -> Tensor:
+        """Return a view of `self` with a new dimension of size 1 at `dim`. -1 puts it last; a position out of range
+        raises IndexError.
+        """
+
     @overload
     def unsqueeze(self, axis: int) -> Tensor: ...
     @overload
-    def squeeze(self) -> Tensor: ...
+    def squeeze(self) -> Tensor:
+        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
+        `dim` of another size stays; one out of range raises IndexError.
+        """
+
     @overload
-    def squeeze(self, dim: int) -> Tensor: ...
+    def squeeze(self, dim: int) -> Tensor:
+        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
+        `dim` of another size stays; one out of range raises IndexError.
+        """
+
     @overload
     def squeeze(self, axis: int) -> Tensor: ...
     @overload
-    def squeeze(self, dim: Sequence[int] | int, *more: int) -> Tensor: ...
+    def squeeze(self, dim: Sequence[int] | int, *more: int) -> Tensor:
+        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
+        `dim` of another size stays; one out of range raises IndexError.
+        """
+
     @overload
     def squeeze(self, axis: Sequence[int] | int, *more: int) -> Tensor: ...
-    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """Return a view of the diagonal of the dimensions `dim1` and `dim2`; both go, and the diagonal comes last.
+        `offset` above 0 takes one above the main diagonal, below 0 one below; beyond the matrix it is empty. Equal
+        dimensions raise RuntimeError, one out of range IndexError.
+        """
+
     @overload
-    def split(self, split_size: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def split(self, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of `self` along `dim`, of size `split_size`; the last may be smaller. A
+        list as `split_size` gives the size of each, and must add up to the dimension (else RuntimeError).
+        """
+
     @overload
     def split(self, split_size: int, axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def split(self, split_size: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
+    def split(self, split_size: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of `self` along `dim`, of size `split_size`; the last may be smaller. A
+        list as `split_size` gives the size of each, and must add up to the dimension (else RuntimeError).
+        """
+
     @overload
     def split(self, split_size: Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def split_with_sizes(self, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
+    def split_with_sizes(self, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Return views of consecutive parts of `self` along `dim`, of the sizes `split_sizes`, which must add up to
+        the dimension (else RuntimeError).
+        """
+
     @overload
     def split_with_sizes(self, split_sizes: Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def unbind(self, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
+        """Return a view of each index along `dim`, which goes. A `dim` out of range, and a tensor of no dimensions,
+        raise IndexError.
+        """
+
     @overload
     def unbind(self, axis: int = 0) -> tuple[Tensor, ...]: ...
-    def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor: ...
+    def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """Return a view of the memory of `self` with any `size` and `stride`, from `storage_offset` on, all counted in
+        elements. The parts may overlap. Negative strides, and elements outside of the memory, raise RuntimeError.
+        """
+
     @overload
-    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Return views of at most `chunks` consecutive parts of `self` along `dim`, all of one size but the last.
+        There may be fewer: 5 elements in 4 chunks give 2, 2 and 1. `chunks` must be above 0 (else RuntimeError);
+        `tensor_split` gives as many as asked for.
+        """
+
     @overload
     def chunk(self, chunks: int, axis: int = 0) -> tuple[Tensor, ...]: ...
-    def reshape(self, shape: Sequence[int] | int, *more: int) -> Tensor: ...
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...
+    def reshape(self, shape: Sequence[int] | int, *more: int) -> Tensor:
+        """Return `self` in another shape: a view where the strides allow it, else a copy. One size may be -1 and
+        follows from the others. The number of elements must stay (else RuntimeError).
+        """
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        """Return `self` with the dimensions from `start_dim` to `end_dim` joined to one: a view where the strides
+        allow it, else a copy. A tensor of no dimensions gets one. `start_dim` behind `end_dim` raises RuntimeError.
+        """
+
     @overload
-    def expand_as(self, other: TensorLike) -> Tensor: ...
+    def expand_as(self, other: TensorLike) -> Tensor:
+        """Return a view of `self` broadcast to the shape of `other`, as `expand` does."""
+
     @overload
     def expand_as(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def narrow(self, dim: int, start: int, length: int) -> Tensor: ...
+    def narrow(self, dim: int, start: int, length: int) -> Tensor:
+        """Return a view of `length` elements along `dim` from `start` on. A negative `start` counts from the end.
+        Where the end is exceeded RuntimeError is raised; `slice` would cut.
+        """
+
     @overload
     def narrow(self, axis: int, start: int, length: int) -> Tensor: ...
     @overload
-    def narrow(self, dim: int, start: TensorLike, length: int) -> Tensor: ...
+    def narrow(self, dim: int, start: TensorLike, length: int) -> Tensor:
+        """Return a view of `length` elements along `dim` from `start` on. A negative `start` counts from the end.
+        Where the end is exceeded RuntimeError is raised; `slice` would cut.
+        """
+
     @overload
     def narrow(self, axis: int, start: TensorLike, length: int) -> Tensor: ...
     @overload
-    def movedim(self, source: int, destination: int) -> Tensor: ...
+    def movedim(self, source: int, destination: int) -> Tensor:
+        """Return a view of `self` with the dimensions `source` moved to the places `destination`; the others keep
+        their order. Both name as many dimensions, and none twice (else RuntimeError).
+        """
+
     @overload
-    def movedim(self, source: Sequence[int], destination: Sequence[int]) -> Tensor: ...
+    def movedim(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
+        """Return a view of `self` with the dimensions `source` moved to the places `destination`; the others keep
+        their order. Both name as many dimensions, and none twice (else RuntimeError).
+        """
+
     @overload
-    def moveaxis(self, source: int, destination: int) -> Tensor: ...
+    def moveaxis(self, source: int, destination: int) -> Tensor:
+        """Another name of `movedim`: dimensions moved to other places, as a view."""
+
     @overload
-    def moveaxis(self, source: Sequence[int], destination: Sequence[int]) -> Tensor: ...
-    def swapaxes(self, axis0: int, axis1: int) -> Tensor: ...
-    def swapdims(self, dim0: int, dim1: int) -> Tensor: ...
-    def adjoint(self) -> Tensor: ...
-    def matrix_H(self) -> Tensor: ...
+    def moveaxis(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
+        """Another name of `movedim`: dimensions moved to other places, as a view."""
+
+    def swapaxes(self, axis0: int, axis1: int) -> Tensor:
+        """Another name of `transpose`: two dimensions exchanged, as a view."""
+
+    def swapdims(self, dim0: int, dim1: int) -> Tensor:
+        """Another name of `transpose`: two dimensions exchanged, as a view."""
+
+    def adjoint(self) -> Tensor:
+        """Another name of `mH`: the last two dimensions exchanged and each element conjugated."""
+
+    def matrix_H(self) -> Tensor:
+        """Return a matrix with rows and columns exchanged and each element conjugated: a view for real dtypes. One
+        dimension, or more than two, raises RuntimeError; `mH` takes batches.
+        """
+
     @overload
-    def view_as(self, other: TensorLike) -> Tensor: ...
+    def view_as(self, other: TensorLike) -> Tensor:
+        """Return a view of `self` in the shape of `other`, as `view` does."""
+
     @overload
     def view_as(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def reshape_as(self, other: TensorLike) -> Tensor: ...
+    def reshape_as(self, other: TensorLike) -> Tensor:
+        """Return `self` in the shape of `other`, as `reshape` does."""
+
     @overload
     def reshape_as(self, x2: TensorLike) -> Tensor: ...
-    def _reshape_alias(self, size: Sequence[int], stride: Sequence[int]) -> Tensor: ...
-    def ravel(self) -> Tensor: ...
+    def _reshape_alias(self, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+        """Return a view of `self` with this `size` and `stride`, which `reshape` computed."""
+
+    def ravel(self) -> Tensor:
+        """Return `self` in one dimension: a view where the strides allow it, else a copy."""
+
     @overload
-    def unflatten(self, dim: int, sizes: Sequence[int]) -> Tensor: ...
+    def unflatten(self, dim: int, sizes: Sequence[int]) -> Tensor:
+        """Return a view of `self` with the dimension `dim` taken apart into `sizes`; one may be -1 and follows from
+        the others. Sizes whose product is not that of the dimension raise RuntimeError.
+        """
+
     @overload
     def unflatten(self, axis: int, sizes: Sequence[int]) -> Tensor: ...
-    def broadcast_to(self, size: Sequence[int] | int, *more: int) -> Tensor: ...
+    def broadcast_to(self, size: Sequence[int] | int, *more: int) -> Tensor:
+        """Another name of `expand`: `self` broadcast to the shape `size`, as a view."""
+
     @overload
-    def tensor_split(self, sections: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def tensor_split(self, sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Return views of as many parts of `self` along `dim` as `sections` says, the first ones larger by 1 where
+        needed, or empty ones last. `indices` says instead where to cut. `sections` below 1 raises RuntimeError.
+        """
+
     @overload
     def tensor_split(self, sections: int, axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def tensor_split(self, indices: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
+    def tensor_split(self, indices: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Return views of as many parts of `self` along `dim` as `sections` says, the first ones larger by 1 where
+        needed, or empty ones last. `indices` says instead where to cut. `sections` below 1 raises RuntimeError.
+        """
+
     @overload
     def tensor_split(self, indices: Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def tensor_split(self, tensor_indices_or_sections: TensorLike, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def tensor_split(self, tensor_indices_or_sections: TensorLike, dim: int = 0) -> tuple[Tensor, ...]:
+        """Return views of as many parts of `self` along `dim` as `sections` says, the first ones larger by 1 where
+        needed, or empty ones last. `indices` says instead where to cut. `sections` below 1 raises RuntimeError.
+        """
+
     @overload
     def tensor_split(self, tensor_indices_or_sections: TensorLike, axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def hsplit(self, sections: int) -> tuple[Tensor, ...]: ...
+    def hsplit(self, sections: int) -> tuple[Tensor, ...]:
+        """Return views of equal parts along the second dimension, or along the first of a vector: as many as
+        `sections` says, or cut at `indices`. A size that does not divide, and a tensor of no dimensions, raise
+        RuntimeError.
+        """
+
     @overload
-    def hsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]: ...
+    def hsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]:
+        """Return views of equal parts along the second dimension, or along the first of a vector: as many as
+        `sections` says, or cut at `indices`. A size that does not divide, and a tensor of no dimensions, raise
+        RuntimeError.
+        """
+
     @overload
-    def vsplit(self, sections: int) -> tuple[Tensor, ...]: ...
+    def vsplit(self, sections: int) -> tuple[Tensor, ...]:
+        """Return views of equal parts along the first dimension: as many as `sections` says, or cut at `indices`. A
+        size that does not divide, and less than two dimensions, raise RuntimeError.
+        """
+
     @overload
-    def vsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]: ...
+    def vsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]:
+        """Return views of equal parts along the first dimension: as many as `sections` says, or cut at `indices`. A
+        size that does not divide, and less than two dimensions, raise RuntimeError.
+        """
+
     @overload
-    def dsplit(self, sections: int) -> tuple[Tensor, ...]: ...
+    def dsplit(self, sections: int) -> tuple[Tensor, ...]:
+        """Return views of equal parts along the third dimension: as many as `sections` says, or cut at `indices`. A
+        size that does not divide, and less than three dimensions, raise RuntimeError.
+        """
+
     @overload
-    def dsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]: ...
+    def dsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]:
+        """Return views of equal parts along the third dimension: as many as `sections` says, or cut at `indices`. A
+        size that does not divide, and less than three dimensions, raise RuntimeError.
+        """
+
     @overload
-    def unsafe_split(self, split_size: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def unsafe_split(self, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Return the parts that `split` does, as tensors that do not count as views."""
+
     @overload
     def unsafe_split(self, split_size: int, axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Return the parts that `split_with_sizes` does, as tensors that do not count as views."""
+
     @overload
     def unsafe_split_with_sizes(self, split_sizes: Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def unsafe_chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+    def unsafe_chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Return the parts that `chunk` does, as tensors that do not count as views."""
+
     @overload
     def unsafe_chunk(self, chunks: int, axis: int = 0) -> tuple[Tensor, ...]: ...
-    def unfold(self, dimension: int, size: int, step: int) -> Tensor: ...
-    def t_(self) -> Tensor: ...
-    def transpose_(self, dim0: int, dim1: int) -> Tensor: ...
-    def swapaxes_(self, axis0: int, axis1: int) -> Tensor: ...
-    def swapdims_(self, dim0: int, dim1: int) -> Tensor: ...
+    def unfold(self, dimension: int, size: int, step: int) -> Tensor:
+        """Return a view of all windows of `size` elements along `dimension`, `step` apart: `dimension` counts the
+        windows, and a new last dimension holds their elements. Windows larger than the dimension, and a `step`
+        below 1, raise RuntimeError.
+        """
+
+    def t_(self) -> Tensor:
+        """Return a view of a matrix with rows and columns exchanged. Fewer dimensions stay as they are; more raise
+        RuntimeError. The result is written to `self`, which is returned.
+        """
+
+    def transpose_(self, dim0: int, dim1: int) -> Tensor:
+        """Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises
+        IndexError. The result is written to `self`, which is returned.
+        """
+
+    def swapaxes_(self, axis0: int, axis1: int) -> Tensor:
+        """Another name of `transpose`: two dimensions exchanged, as a view. The result is written to `self`, which is
+        returned.
+        """
+
+    def swapdims_(self, dim0: int, dim1: int) -> Tensor:
+        """Another name of `transpose`: two dimensions exchanged, as a view. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
-    def unsqueeze_(self, dim: int) -> Tensor: ...
+    def unsqueeze_(self, dim: int) -> Tensor:
+        """Return a view of `self` with a new dimension of size 1 at `dim`. -1 puts it last; a position out of range
+        raises IndexError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def unsqueeze_(self, axis: int) -> Tensor: ...
     @overload
-    def squeeze_(self) -> Tensor: ...
+    def squeeze_(self) -> Tensor:
+        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
+        `dim` of another size stays; one out of range raises IndexError. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
-    def squeeze_(self, dim: int) -> Tensor: ...
+    def squeeze_(self, dim: int) -> Tensor:
+        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
+        `dim` of another size stays; one out of range raises IndexError. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def squeeze_(self, axis: int) -> Tensor: ...
     @overload
-    def squeeze_(self, dim: Sequence[int] | int, *more: int) -> Tensor: ...
+    def squeeze_(self, dim: Sequence[int] | int, *more: int) -> Tensor:
+        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
+        `dim` of another size stays; one out of range raises IndexError. The result is written to `self`, which is
+        returned.
+        """
+
     @overload
     def squeeze_(self, axis: Sequence[int] | int, *more: int) -> Tensor: ...
-    def as_strided_(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor: ...
-    def detach_(self) -> Tensor: ...
-    def resize_as_(self, the_template: TensorLike, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
-    def flip(self, dims: Sequence[int] | int, *more: int) -> Tensor: ...
-    def fliplr(self) -> Tensor: ...
-    def flipud(self) -> Tensor: ...
-    def roll(self, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> Tensor: ...
-    def rot90(self, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor: ...
+    def as_strided_(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """Return a view of the memory of `self` with any `size` and `stride`, from `storage_offset` on, all counted in
+        elements. The parts may overlap. Negative strides, and elements outside of the memory, raise RuntimeError.
+        The result is written to `self`, which is returned.
+        """
+
+    def detach_(self) -> Tensor:
+        """Return a view of `self` that no gradient flows through: a new tensor over the same memory, which does not
+        require gradients. The result is written to `self`, which is returned.
+        """
+
+    def resize_as_(self, the_template: TensorLike, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Give `self` the shape of `the_template`, as `resize_` does, and return it. New elements are not
+        initialised.
+        """
+
+    def flip(self, dims: Sequence[int] | int, *more: int) -> Tensor:
+        """Return a copy of `self` with the order of elements reversed along each of `dims`. NumPy gives a view. A
+        dimension given twice raises RuntimeError, one out of range IndexError.
+        """
+
+    def fliplr(self) -> Tensor:
+        """Return a copy of `self` with the order of columns, the second dimension, reversed. Less than two dimensions
+        raise RuntimeError.
+        """
+
+    def flipud(self) -> Tensor:
+        """Return a copy of `self` with the order of rows, the first dimension, reversed. A tensor of no dimensions
+        raises RuntimeError.
+        """
+
+    def roll(self, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> Tensor:
+        """Return a copy of `self` with all elements moved by `shifts` along `dims`; what leaves at the end comes back
+        at the begin. Without `dims` the flattened elements move. Other numbers of shifts than of dimensions raise
+        RuntimeError, a dimension out of range IndexError.
+        """
+
+    def rot90(self, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+        """Return a copy of `self` turned by `k` times 90 degrees in the plane of two `dims`: rows and columns
+        counterclockwise by default. A negative `k` turns clockwise. Less than two dimensions, and equal `dims`,
+        raise RuntimeError.
+        """
+
     @overload
-    def narrow_copy(self, dim: int, start: int, length: int) -> Tensor: ...
+    def narrow_copy(self, dim: int, start: int, length: int) -> Tensor:
+        """Return a view of `length` elements along `dim` from `start` on. A negative `start` counts from the end.
+        Where the end is exceeded RuntimeError is raised; `slice` would cut. The result is a copy, not a view.
+        """
+
     @overload
     def narrow_copy(self, axis: int, start: int, length: int) -> Tensor: ...
-    def repeat(self, repeats: Sequence[int] | int, *more: int) -> Tensor: ...
-    def tile(self, dims: Sequence[int] | int, *more: int) -> Tensor: ...
+    def repeat(self, repeats: Sequence[int] | int, *more: int) -> Tensor:
+        """Return a copy of `self` written `repeats` times along each dimension; more repeats than dimensions add
+        leading ones. Fewer repeats, and negative ones, raise RuntimeError. NumPy calls this `tile`; its repeat is
+        `repeat_interleave` here.
+        """
+
+    def tile(self, dims: Sequence[int] | int, *more: int) -> Tensor:
+        """Return a copy of `self` written `dims` times along each dimension. Where there are fewer numbers than
+        dimensions, they are for the last ones.
+        """
+
     @overload
     def repeat_interleave(
         self, repeats: TensorLike, dim: int | None = None, *, output_size: int | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return `self` with each element written `repeats` times, along `dim` or flattened without it; a tensor has a
+        number for each. `repeats` alone gives positions: 2, 0, 3 become 0, 0, 2, 2, 2. Negative numbers, and an
+        `output_size` that is not their sum, raise RuntimeError.
+        """
+
     @overload
     def repeat_interleave(
         self, repeats: TensorLike, axis: int | None = None, *, output_size: int | None = None
     ) -> Tensor: ...
     @overload
-    def repeat_interleave(self, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor: ...
+    def repeat_interleave(self, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+        """Return `self` with each element written `repeats` times, along `dim` or flattened without it; a tensor has a
+        number for each. `repeats` alone gives positions: 2, 0, 3 become 0, 0, 2, 2, 2. Negative numbers, and an
+        `output_size` that is not their sum, raise RuntimeError.
+        """
+
     @overload
     def repeat_interleave(self, repeats: int, axis: int | None = None, *, output_size: int | None = None) -> Tensor: ...
-    def diag(self, diagonal: int = 0) -> Tensor: ...
-    def diagflat(self, offset: int = 0) -> Tensor: ...
-    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor: ...
+    def diag(self, diagonal: int = 0) -> Tensor:
+        """Return a matrix with a vector on its diagonal, or the diagonal of a matrix as a copy. `diagonal` above 0
+        means one above the main diagonal, below 0 one below. Other shapes raise RuntimeError.
+        """
+
+    def diagflat(self, offset: int = 0) -> Tensor:
+        """Return a matrix with all elements of `self` on its diagonal and 0 elsewhere. `offset` above 0 means one
+        above the main diagonal, below 0 one below.
+        """
+
+    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """Return matrices with the vectors of the last dimension of `self` on their diagonals and 0 elsewhere, in the
+        new dimensions `dim1` and `dim2`. `offset` above 0 means one above the main diagonal, below 0 one below.
+        """
+
     @overload
     def slice_scatter(
         self, src: TensorLike, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a copy of `self` with `src` in the place of the elements that `slice` would select. `src` must have
+        their shape (else RuntimeError).
+        """
+
     @overload
     def slice_scatter(
         self, src: TensorLike, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> Tensor: ...
     @overload
-    def select_scatter(self, src: TensorLike, dim: int, index: int) -> Tensor: ...
+    def select_scatter(self, src: TensorLike, dim: int, index: int) -> Tensor:
+        """Return a copy of `self` with `src` in the place of the elements that `select` would return. `src` must have
+        their shape (else RuntimeError).
+        """
+
     @overload
     def select_scatter(self, src: TensorLike, axis: int, index: int) -> Tensor: ...
-    def diagonal_scatter(self, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
+    def diagonal_scatter(self, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """Return a copy of `self` with `src` in the place of the elements that `diagonal` would return. `src` must
+        have their shape (else RuntimeError).
+        """
+
     def as_strided_scatter(
         self, src: TensorLike, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-    ) -> Tensor: ...
-    def index(self, indices: Sequence[TensorLike | None]) -> Tensor: ...
-    def index_put(
-        self, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False
-    ) -> Tensor: ...
-    def index_put_(
-        self, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a copy of `self` with `src` in the place of the elements that `as_strided` would return. `src` must
+        have their shape.
+        """
+
+    def index(self, indices: Sequence[TensorLike | None]) -> Tensor:
+        """Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
+        dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first
+        where these are apart. Bools select where they are True, negative positions count from the end; those out of
+        range raise IndexError.
+        """
+
+    def index_put(self, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> Tensor:
+        """Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values`
+        broadcast to them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added,
+        also where a position comes twice; positions out of range raise IndexError.
+        """
+
+    def index_put_(self, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> Tensor:
+        """Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values`
+        broadcast to them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added,
+        also where a position comes twice; positions out of range raise IndexError. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
-    def index_select(self, dim: int, index: TensorLike) -> Tensor: ...
+    def index_select(self, dim: int, index: TensorLike) -> Tensor:
+        """Return the slices of `self` along `dim` at the positions in the vector `index`, as a copy. Negative
+        positions, those out of range, and an `index` of more dimensions raise IndexError. `index` is int32 or int64
+        (else RuntimeError).
+        """
+
     @overload
     def index_select(self, axis: int, index: TensorLike) -> Tensor: ...
     @overload
-    def gather(self, dim: int, index: TensorLike, *, sparse_grad: bool = False) -> Tensor: ...
+    def gather(self, dim: int, index: TensorLike, *, sparse_grad: bool = False) -> Tensor:
+        """Return `self[i, index[i, j]]` at (i, j) for `dim` 1, and so on: the element along `dim` that `index` names
+        for each place of the result, which has the shape of `index`. `index` has as many dimensions as `self` and
+        is not larger but along `dim`. What does not fit, and positions negative or out of range, raise RuntimeError.
+        """
+
     @overload
     def gather(self, axis: int, index: TensorLike, *, sparse_grad: bool = False) -> Tensor: ...
-    def take(self, index: TensorLike) -> Tensor: ...
+    def take(self, index: TensorLike) -> Tensor:
+        """Return the elements of the flattened `self` at the positions `index`, in the shape of `index`. Negative
+        positions count from the end; those out of range raise IndexError. `index` is int64 (else RuntimeError).
+        """
+
     @overload
-    def take_along_dim(self, indices: TensorLike, dim: int | None = None) -> Tensor: ...
+    def take_along_dim(self, indices: TensorLike, dim: int | None = None) -> Tensor:
+        """Return the elements of `self` that `indices` names along `dim`, or in the flattened `self` without it. The
+        other dimensions of both broadcast. What `argsort` and `argmax` return fits as `indices`.
+        """
+
     @overload
     def take_along_dim(self, indices: TensorLike, axis: int | None = None) -> Tensor: ...
-    def put(self, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor: ...
-    def put_(self, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor: ...
+    def put(self, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor:
+        """Return a copy of `self` with the elements of `source` at the positions `index` of the flattened tensor;
+        negative ones count from the end. With `accumulate` they are added. Another dtype of `source` raises
+        RuntimeError; another number of elements, and positions out of range, raise IndexError.
+        """
+
+    def put_(self, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor:
+        """Return a copy of `self` with the elements of `source` at the positions `index` of the flattened tensor;
+        negative ones count from the end. With `accumulate` they are added. Another dtype of `source` raises
+        RuntimeError; another number of elements, and positions out of range, raise IndexError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
-    def scatter(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
+    def scatter(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError.
+        """
+
     @overload
     def scatter(self, axis: int, index: TensorLike, src: TensorLike) -> Tensor: ...
     @overload
-    def scatter(self, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
+    def scatter(self, dim: int, index: TensorLike, value: Scalar) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError.
+        """
+
     @overload
     def scatter(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def scatter(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
+    def scatter(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError.
+        """
+
     @overload
     def scatter(self, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
     @overload
-    def scatter(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
+    def scatter(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError.
+        """
+
     @overload
     def scatter(self, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
     @overload
-    def scatter_(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
+    def scatter_(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def scatter_(self, axis: int, index: TensorLike, src: TensorLike) -> Tensor: ...
     @overload
-    def scatter_(self, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
+    def scatter_(self, dim: int, index: TensorLike, value: Scalar) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def scatter_(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def scatter_(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
+    def scatter_(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def scatter_(self, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
     @overload
-    def scatter_(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
+    def scatter_(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor:
+        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
+        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
+        dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to `self`,
+        which is returned.
+        """
+
     @overload
     def scatter_(self, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
     @overload
-    def scatter_add(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
+    def scatter_add(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor:
+        """Return a copy of `self` with each element of `src` added at the place that `index` names along `dim`; a
+        place may come several times. What does not fit, another dtype of `src`, and positions negative or out of
+        range raise RuntimeError.
+        """
+
     @overload
     def scatter_add(self, axis: int, index: TensorLike, src: TensorLike) -> Tensor: ...
     @overload
-    def scatter_add_(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
+    def scatter_add_(self, dim: int, index: TensorLike, src: TensorLike) -> Tensor:
+        """Return a copy of `self` with each element of `src` added at the place that `index` names along `dim`; a
+        place may come several times. What does not fit, another dtype of `src`, and positions negative or out of
+        range raise RuntimeError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def scatter_add_(self, axis: int, index: TensorLike, src: TensorLike) -> Tensor: ...
     @overload
     def scatter_reduce(
         self, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a copy of `self` with the elements of `src` combined at the places that `index` names along `dim`:
+        'sum', 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` is
+        False. What does not fit raises RuntimeError.
+        """
+
     @overload
     def scatter_reduce(
         self, axis: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
@@ -1592,23 +3816,43 @@ class TensorMethods:
     @overload
     def scatter_reduce_(
         self, dim: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a copy of `self` with the elements of `src` combined at the places that `index` names along `dim`:
+        'sum', 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` is
+        False. What does not fit raises RuntimeError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def scatter_reduce_(
         self, axis: int, index: TensorLike, src: TensorLike, reduce: str, *, include_self: bool = True
     ) -> Tensor: ...
     @overload
-    def index_add(self, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def index_add(self, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Return a copy of `self` with the slices of `source` along `dim`, times `alpha`, added at the positions in
+        the vector `index`; a position may come several times. Positions out of range raise IndexError; other
+        numbers of slices, and another dtype, RuntimeError.
+        """
+
     @overload
     def index_add(self, axis: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def index_add_(self, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+    def index_add_(self, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> Tensor:
+        """Return a copy of `self` with the slices of `source` along `dim`, times `alpha`, added at the positions in
+        the vector `index`; a position may come several times. Positions out of range raise IndexError; other
+        numbers of slices, and another dtype, RuntimeError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def index_add_(self, axis: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def index_reduce(
         self, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a copy of `self` with the slices of `source` along `dim` combined at the positions in the vector
+        `index`: 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self`
+        is False. Positions out of range raise IndexError.
+        """
+
     @overload
     def index_reduce(
         self, axis: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
@@ -1616,72 +3860,206 @@ class TensorMethods:
     @overload
     def index_reduce_(
         self, dim: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a copy of `self` with the slices of `source` along `dim` combined at the positions in the vector
+        `index`: 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self`
+        is False. Positions out of range raise IndexError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def index_reduce_(
         self, axis: int, index: TensorLike, source: TensorLike, reduce: str, *, include_self: bool = True
     ) -> Tensor: ...
     @overload
-    def index_copy(self, dim: int, index: TensorLike, source: TensorLike) -> Tensor: ...
+    def index_copy(self, dim: int, index: TensorLike, source: TensorLike) -> Tensor:
+        """Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
+        dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first
+        where these are apart. Bools select where they are True, negative positions count from the end; those out of
+        range raise IndexError. The result is a copy, not a view.
+        """
+
     @overload
     def index_copy(self, axis: int, index: TensorLike, source: TensorLike) -> Tensor: ...
     @overload
-    def index_copy_(self, dim: int, index: TensorLike, source: TensorLike) -> Tensor: ...
+    def index_copy_(self, dim: int, index: TensorLike, source: TensorLike) -> Tensor:
+        """Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
+        dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first
+        where these are apart. Bools select where they are True, negative positions count from the end; those out of
+        range raise IndexError. The result is a copy, not a view. The result is written to `self`, which is returned.
+        """
+
     @overload
     def index_copy_(self, axis: int, index: TensorLike, source: TensorLike) -> Tensor: ...
     @overload
-    def index_fill(self, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
+    def index_fill(self, dim: int, index: TensorLike, value: Scalar) -> Tensor:
+        """Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`;
+        negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError).
+        Positions out of range raise IndexError.
+        """
+
     @overload
     def index_fill(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def index_fill(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor: ...
+    def index_fill(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor:
+        """Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`;
+        negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError).
+        Positions out of range raise IndexError.
+        """
+
     @overload
     def index_fill(self, axis: int, index: TensorLike, value: TensorLike) -> Tensor: ...
     @overload
-    def index_fill_(self, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
+    def index_fill_(self, dim: int, index: TensorLike, value: Scalar) -> Tensor:
+        """Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`;
+        negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError).
+        Positions out of range raise IndexError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def index_fill_(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def index_fill_(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor: ...
+    def index_fill_(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor:
+        """Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`;
+        negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError).
+        Positions out of range raise IndexError. The result is written to `self`, which is returned.
+        """
+
     @overload
     def index_fill_(self, axis: int, index: TensorLike, value: TensorLike) -> Tensor: ...
-    def masked_scatter(self, mask: TensorLike, source: TensorLike) -> Tensor: ...
-    def masked_scatter_(self, mask: TensorLike, source: TensorLike) -> Tensor: ...
+    def masked_scatter(self, mask: TensorLike, source: TensorLike) -> Tensor:
+        """Return a copy of `self` with the elements of `source`, in order, where `mask` is True. `mask` broadcasts. A
+        `source` with fewer elements than there are True, or of another dtype, raises RuntimeError.
+        """
+
+    def masked_scatter_(self, mask: TensorLike, source: TensorLike) -> Tensor:
+        """Return a copy of `self` with the elements of `source`, in order, where `mask` is True. `mask` broadcasts. A
+        `source` with fewer elements than there are True, or of another dtype, raises RuntimeError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
-    def masked_fill(self, mask: TensorLike, value: Scalar) -> Tensor: ...
+    def masked_fill(self, mask: TensorLike, value: Scalar) -> Tensor:
+        """Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of
+        `self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else
+        RuntimeError).
+        """
+
     @overload
-    def masked_fill(self, mask: TensorLike, value: TensorLike) -> Tensor: ...
+    def masked_fill(self, mask: TensorLike, value: TensorLike) -> Tensor:
+        """Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of
+        `self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else
+        RuntimeError).
+        """
+
     @overload
-    def masked_fill_(self, mask: TensorLike, value: Scalar) -> Tensor: ...
+    def masked_fill_(self, mask: TensorLike, value: Scalar) -> Tensor:
+        """Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of
+        `self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else
+        RuntimeError). The result is written to `self`, which is returned.
+        """
+
     @overload
-    def masked_fill_(self, mask: TensorLike, value: TensorLike) -> Tensor: ...
-    def masked_select(self, mask: TensorLike) -> Tensor: ...
-    def nonzero(self) -> Tensor: ...
-    def nonzero_static(self, *, size: int, fill_value: int = -1) -> Tensor: ...
-    def argwhere(self) -> Tensor: ...
-    def nonzero_numpy(self) -> tuple[Tensor, ...]: ...
-    def tril(self, diagonal: int = 0) -> Tensor: ...
-    def tril_(self, diagonal: int = 0) -> Tensor: ...
-    def triu(self, diagonal: int = 0) -> Tensor: ...
-    def triu_(self, diagonal: int = 0) -> Tensor: ...
+    def masked_fill_(self, mask: TensorLike, value: TensorLike) -> Tensor:
+        """Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of
+        `self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else
+        RuntimeError). The result is written to `self`, which is returned.
+        """
+
+    def masked_select(self, mask: TensorLike) -> Tensor:
+        """Return the elements of `self` where `mask` is True, as a vector. Both shapes broadcast. `mask` is bool (else
+        RuntimeError).
+        """
+
+    def nonzero(self) -> Tensor:
+        """Return the positions of the nonzero elements: a row for each, a column for each dimension, int64.
+        `nonzero_numpy` returns a tensor for each dimension, as NumPy does.
+        """
+
+    def nonzero_static(self, *, size: int, fill_value: int = -1) -> Tensor:
+        """Return the positions of the first `size` nonzero elements: a row for each, a column for each dimension,
+        int64. Where there are fewer, rows of `fill_value` follow. A negative `size` raises RuntimeError.
+        """
+
+    def argwhere(self) -> Tensor:
+        """Return the positions of the nonzero elements: a row for each, a column for each dimension, as `nonzero`
+        does.
+        """
+
+    def nonzero_numpy(self) -> tuple[Tensor, ...]:
+        """Return the positions of the nonzero elements as one int64 vector for each dimension, which can be used as
+        indices. A tensor of no dimensions counts as a vector of one element.
+        """
+
+    def tril(self, diagonal: int = 0) -> Tensor:
+        """Return a copy of `self` with 0 above the diagonal of each matrix: the lower triangle. `diagonal` above 0
+        keeps some diagonals above the main one, below 0 leaves some out. Less than two dimensions raise
+        RuntimeError.
+        """
+
+    def tril_(self, diagonal: int = 0) -> Tensor:
+        """Return a copy of `self` with 0 above the diagonal of each matrix: the lower triangle. `diagonal` above 0
+        keeps some diagonals above the main one, below 0 leaves some out. Less than two dimensions raise
+        RuntimeError. The result is written to `self`, which is returned.
+        """
+
+    def triu(self, diagonal: int = 0) -> Tensor:
+        """Return a copy of `self` with 0 below the diagonal of each matrix: the upper triangle. `diagonal` above 0
+        leaves some diagonals out, below 0 keeps some below the main one. Less than two dimensions raise
+        RuntimeError.
+        """
+
+    def triu_(self, diagonal: int = 0) -> Tensor:
+        """Return a copy of `self` with 0 below the diagonal of each matrix: the upper triangle. `diagonal` above 0
+        leaves some diagonals out, below 0 keeps some below the main one. Less than two dimensions raise
+        RuntimeError. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def softmax(self, dim: int, dtype: DTypeLike | None = None) -> Tensor: ...
+    def softmax(self, dim: int, dtype: DTypeLike | None = None) -> Tensor:
+        """Return `exp(self) / sum(exp(self))` along `dim`, computed without overflow: numbers from 0 to 1 whose sum is
+        1. `dtype` casts before. Integers and complex numbers are refused with a DispatchError; where all elements
+        are -inf the result is nan.
+        """
+
     @overload
     def softmax(self, axis: int, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
-    def log_softmax(self, dim: int, dtype: DTypeLike | None = None) -> Tensor: ...
+    def log_softmax(self, dim: int, dtype: DTypeLike | None = None) -> Tensor:
+        """Return `log(softmax(self, dim))`, precise also where the softmax is tiny. `dtype` casts before. Integers and
+        complex numbers are refused with a DispatchError.
+        """
+
     @overload
     def log_softmax(self, axis: int, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
-    def renorm(self, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor: ...
+    def renorm(self, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        """Return a copy of `self` in which each slice along `dim` is scaled down to the norm `maxnorm`, where it is
+        larger. `p` is the order of the norm, above 0 (else RuntimeError). Less than two dimensions raise
+        RuntimeError, a `dim` out of range IndexError.
+        """
+
     @overload
     def renorm(self, p: Scalar, axis: int, maxnorm: Scalar) -> Tensor: ...
     @overload
-    def renorm_(self, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor: ...
+    def renorm_(self, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        """Return a copy of `self` in which each slice along `dim` is scaled down to the norm `maxnorm`, where it is
+        larger. `p` is the order of the norm, above 0 (else RuntimeError). Less than two dimensions raise
+        RuntimeError, a `dim` out of range IndexError.
+        """
+
     @overload
     def renorm_(self, p: Scalar, axis: int, maxnorm: Scalar) -> Tensor: ...
-    def prelu(self, weight: TensorLike) -> Tensor: ...
-    def hardshrink(self, lambd: Scalar = 0.5) -> Tensor: ...
+    def prelu(self, weight: TensorLike) -> Tensor:
+        """Return `self` for elements above 0, and `weight * self` for the others. `weight` is one number, or has one
+        for each channel, the second dimension; other numbers raise RuntimeError. A vector has one channel; other
+        dtypes than floats are refused with a DispatchError.
+        """
+
+    def hardshrink(self, lambd: Scalar = 0.5) -> Tensor:
+        """Return 0 for elements from `-lambd` to `lambd`, and `self` for the others; nan stays. Other dtypes than
+        floats are refused with a DispatchError.
+        """
+
     def new_empty(
         self,
         size: Sequence[int] | int,
@@ -1691,7 +4069,11 @@ class TensorMethods:
         device: Device | str | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a new tensor of the shape `size` and the dtype and device of `self`, whose elements are not
+        initialised. `dtype` and `device` may be others.
+        """
+
     def new_empty_strided(
         self,
         size: Sequence[int],
@@ -1702,7 +4084,11 @@ class TensorMethods:
         device: Device | str | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a new tensor of the shape `size`, the strides `stride`, and the dtype and device of `self`, whose
+        elements are not initialised. `dtype` and `device` may be others.
+        """
+
     def new_zeros(
         self,
         size: Sequence[int] | int,
@@ -1712,7 +4098,11 @@ class TensorMethods:
         device: Device | str | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a new tensor of the shape `size` and the dtype and device of `self`, filled with 0. `dtype` and
+        `device` may be others.
+        """
+
     def new_ones(
         self,
         size: Sequence[int] | int,
@@ -1722,7 +4112,11 @@ class TensorMethods:
         device: Device | str | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return a new tensor of the shape `size` and the dtype and device of `self`, filled with 1. `dtype` and
+        `device` may be others.
+        """
+
     def new_full(
         self,
         size: Sequence[int],
@@ -1733,23 +4127,75 @@ class TensorMethods:
         device: Device | str | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor: ...
-    def copy(self, src: TensorLike, non_blocking: bool = False) -> Tensor: ...
-    def copy_(self, src: TensorLike, non_blocking: bool = False) -> Tensor: ...
+    ) -> Tensor:
+        """Return a new tensor of the shape `size` and the dtype and device of `self`, filled with `fill_value`;
+        integers cut a float. `dtype` and `device` may be others.
+        """
+
+    def copy(self, src: TensorLike, non_blocking: bool = False) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` with the elements of `src`, which broadcasts to it;
+        integers cut floats. A shape that does not broadcast raises RuntimeError. `copy_` writes into `self`.
+        """
+
+    def copy_(self, src: TensorLike, non_blocking: bool = False) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` with the elements of `src`, which broadcasts to it;
+        integers cut floats. A shape that does not broadcast raises RuntimeError. `copy_` writes into `self`. The
+        result is written to `self`, which is returned.
+        """
+
     @overload
-    def fill(self, value: Scalar) -> Tensor: ...
+    def fill(self, value: Scalar) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a
+        number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`.
+        """
+
     @overload
-    def fill(self, value: TensorLike) -> Tensor: ...
+    def fill(self, value: TensorLike) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a
+        number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`.
+        """
+
     @overload
-    def fill_(self, value: Scalar) -> Tensor: ...
+    def fill_(self, value: Scalar) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a
+        number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`. The result is written
+        to `self`, which is returned.
+        """
+
     @overload
-    def fill_(self, value: TensorLike) -> Tensor: ...
-    def zero(self) -> Tensor: ...
-    def zero_(self) -> Tensor: ...
-    def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
-    def fill_diagonal_(self, fill_value: Scalar, wrap: bool = False) -> Tensor: ...
-    def contiguous(self, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor: ...
-    def resize_(self, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> Tensor: ...
+    def fill_(self, value: TensorLike) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a
+        number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`. The result is written
+        to `self`, which is returned.
+        """
+
+    def zero(self) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` filled with 0; `zero_` writes into `self`."""
+
+    def zero_(self) -> Tensor:
+        """Return a tensor of the shape and dtype of `self` filled with 0; `zero_` writes into `self`. The result is
+        written to `self`, which is returned.
+        """
+
+    def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Return a copy of `self` in memory of its own, with the same strides where it has no gaps; gradients flow
+        through it.
+        """
+
+    def fill_diagonal_(self, fill_value: Scalar, wrap: bool = False) -> Tensor:
+        """Write `fill_value` on the main diagonal of `self`, and return it. With `wrap` the diagonal of a tall matrix
+        begins again, after an empty row. Less than two dimensions, and more than two of different sizes, raise
+        RuntimeError.
+        """
+
+    def contiguous(self, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
+        """Return `self` where it lies in memory row by row without gaps, else a copy that does."""
+
+    def resize_(self, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Give `self` the shape `size`, and return it. The elements stay in memory as they are, and new ones are not
+        initialised.
+        """
+
     @overload
     def to(
         self,
@@ -1761,7 +4207,11 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: MemoryFormat | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
+        changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
+        """
+
     @overload
     def to(
         self,
@@ -1770,7 +4220,11 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: MemoryFormat | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
+        changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
+        """
+
     @overload
     def to(
         self,
@@ -1778,7 +4232,11 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: MemoryFormat | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
+        changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
+        """
+
     @overload
     def to(
         self,
@@ -1786,49 +4244,165 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: MemoryFormat | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
+        changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
+        """
+
     @overload
     def to(
         self, x2: TensorLike, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None
     ) -> Tensor: ...
     @overload
-    def type_as(self, other: TensorLike) -> Tensor: ...
+    def type_as(self, other: TensorLike) -> Tensor:
+        """Return `self` in the dtype and on the device of `other`; `self` itself where nothing changes."""
+
     @overload
     def type_as(self, x2: TensorLike) -> Tensor: ...
-    def item(self) -> Scalar: ...
-    def uniform(self, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor: ...
-    def uniform_(self, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor: ...
-    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor: ...
-    def exponential(self, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor: ...
-    def exponential_(self, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor: ...
-    def geometric(self, p: float, *, generator: Generator | None = None) -> Tensor: ...
-    def geometric_(self, p: float, *, generator: Generator | None = None) -> Tensor: ...
-    def cauchy(self, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor: ...
-    def cauchy_(self, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor: ...
-    def log_normal(self, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor: ...
-    def log_normal_(self, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor: ...
+    def item(self) -> Scalar:
+        """Return the only element of `self` as a number of Python. Another number of elements raises RuntimeError."""
+
+    def uniform(self, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw numbers from `from` to below `to`, evenly distributed, in the shape and dtype of `self`. `from` above
+        `to` raises RuntimeError; integers are refused with a DispatchError. `uniform_` writes into `self`.
+        """
+
+    def uniform_(self, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw numbers from `from` to below `to`, evenly distributed, in the shape and dtype of `self`. `from` above
+        `to` raises RuntimeError; integers are refused with a DispatchError. `uniform_` writes into `self`. The
+        result is written to `self`, which is returned.
+        """
+
+    def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw normal numbers of the mean `mean` and the standard deviation `std`: a number for each pair of elements,
+        which broadcast, or in the shape `size` for two numbers. A negative `std` raises RuntimeError. `normal_`
+        writes into a tensor. The result is written to `self`, which is returned.
+        """
+
+    def exponential(self, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw numbers above 0 whose density is `lambd * exp(-lambd * x)`, in the shape and dtype of `self`; their
+        mean is `1 / lambd`. A `lambd` of 0 or less raises RuntimeError; other dtypes than floats are refused with a
+        DispatchError. `exponential_` writes into `self`.
+        """
+
+    def exponential_(self, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw numbers above 0 whose density is `lambd * exp(-lambd * x)`, in the shape and dtype of `self`; their
+        mean is `1 / lambd`. A `lambd` of 0 or less raises RuntimeError; other dtypes than floats are refused with a
+        DispatchError. `exponential_` writes into `self`. The result is written to `self`, which is returned.
+        """
+
+    def geometric(self, p: float, *, generator: Generator | None = None) -> Tensor:
+        """Draw how many trials it takes to the first success, each with probability `p`, in the shape and dtype of
+        `self`: 1 or more. A `p` that is not between 0 and 1 raises RuntimeError. `geometric_` writes into `self`.
+        """
+
+    def geometric_(self, p: float, *, generator: Generator | None = None) -> Tensor:
+        """Draw how many trials it takes to the first success, each with probability `p`, in the shape and dtype of
+        `self`: 1 or more. A `p` that is not between 0 and 1 raises RuntimeError. `geometric_` writes into `self`.
+        The result is written to `self`, which is returned.
+        """
+
+    def cauchy(self, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw numbers of Cauchy's distribution around `median`, half of them nearer than `sigma`, in the shape and
+        dtype of `self`. A `sigma` of 0 or less raises RuntimeError; other dtypes than floats are refused with a
+        DispatchError. `cauchy_` writes into `self`.
+        """
+
+    def cauchy_(self, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw numbers of Cauchy's distribution around `median`, half of them nearer than `sigma`, in the shape and
+        dtype of `self`. A `sigma` of 0 or less raises RuntimeError; other dtypes than floats are refused with a
+        DispatchError. `cauchy_` writes into `self`. The result is written to `self`, which is returned.
+        """
+
+    def log_normal(self, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw exponentials of normal numbers of the mean `mean` and the standard deviation `std`, in the shape and
+        dtype of `self`. A `std` of 0 or less raises RuntimeError; other dtypes than floats are refused with a
+        DispatchError. `log_normal_` writes into `self`.
+        """
+
+    def log_normal_(self, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+        """Draw exponentials of normal numbers of the mean `mean` and the standard deviation `std`, in the shape and
+        dtype of `self`. A `std` of 0 or less raises RuntimeError; other dtypes than floats are refused with a
+        DispatchError. `log_normal_` writes into `self`. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def random(self, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor: ...
+    def random(self, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
+        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
+        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
+        complex numbers are refused.
+        """
+
     @overload
-    def random(self, to: int, *, generator: Generator | None = None) -> Tensor: ...
+    def random(self, to: int, *, generator: Generator | None = None) -> Tensor:
+        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
+        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
+        complex numbers are refused.
+        """
+
     @overload
-    def random(self, *, generator: Generator | None = None) -> Tensor: ...
+    def random(self, *, generator: Generator | None = None) -> Tensor:
+        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
+        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
+        complex numbers are refused.
+        """
+
     @overload
-    def random_(self, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor: ...
+    def random_(self, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
+        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
+        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
+        complex numbers are refused. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def random_(self, to: int, *, generator: Generator | None = None) -> Tensor: ...
+    def random_(self, to: int, *, generator: Generator | None = None) -> Tensor:
+        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
+        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
+        complex numbers are refused. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def random_(self, *, generator: Generator | None = None) -> Tensor: ...
+    def random_(self, *, generator: Generator | None = None) -> Tensor:
+        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
+        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
+        complex numbers are refused. The result is written to `self`, which is returned.
+        """
+
     @overload
-    def bernoulli(self, *, generator: Generator | None = None) -> Tensor: ...
+    def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
+        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
+        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError.
+        """
+
     @overload
-    def bernoulli(self, p: float, *, generator: Generator | None = None) -> Tensor: ...
+    def bernoulli(self, p: float, *, generator: Generator | None = None) -> Tensor:
+        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
+        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError.
+        """
+
     @overload
-    def bernoulli(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
+    def bernoulli(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor:
+        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
+        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError.
+        """
+
     @overload
-    def bernoulli_(self, p: float = 0.5, *, generator: Generator | None = None) -> Tensor: ...
+    def bernoulli_(self, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
+        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
+        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError. The result is
+        written to `self`, which is returned.
+        """
+
     @overload
-    def bernoulli_(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
-    def multinomial(
-        self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-    ) -> Tensor: ...
+    def bernoulli_(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor:
+        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
+        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError. The result is
+        written to `self`, which is returned.
+        """
+
+    def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+        """Draw `num_samples` positions in each row of `self`, with the elements as weights, which need not add up to
+        1; int64. Without `replacement` each position comes at most once, and more samples than elements raise
+        RuntimeError. Negative weights, a row of zeros, integers, and more than two dimensions raise RuntimeError,
+        too.
+        """

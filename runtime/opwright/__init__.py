@@ -6,6 +6,7 @@ own operators, which imports `opwright_core.abi` alone, does not load ATen. `__i
 checkers, is written from the same table (`facade_stub.py`).
 """
 
+import sys as _sys
 from math import e, inf, nan, pi  # noqa: F401
 
 import opwright_core.tensors.tensor  # noqa: F401 (its former name is that of a function)
@@ -76,6 +77,7 @@ _HOMES = {
     "opwright.symbolic.numbers": "SymBool SymFloat SymInt",
     "opwright.symbolic.questions": "check_is_size statically_known_true sym_not sym_sqrt sym_sum",
     "opwright.tags": "Tag",
+    "opwright.threads": "get_num_threads set_num_threads",
     "opwright_core.tensors.tensor": "Tensor",
     "opwright.utils.torch_alias": "as_torch",
 }  # fmt: skip
@@ -83,7 +85,11 @@ _HOMES = {
 _MODULES = (
     "_subclasses", "amp", "array_api", "autograd", "cuda", "dispatch", "fake", "fake_profile", "fft", "func", "fx",
     "library", "linalg", "masked", "nn", "overrides", "plugins", "python_dispatch", "random", "signal", "special",
-    "symbolic", "testing", "utils",
+    "symbolic", "testing", "threads", "utils",
 )  # fmt: skip
 __getattr__, __dir__ = _of_package(_HOMES, _MODULES)
 _former_names.install()
+if "threadpoolctl" in _sys.modules:
+    from opwright.threads import register_with_threadpoolctl as _register_with_threadpoolctl
+
+    _register_with_threadpoolctl()

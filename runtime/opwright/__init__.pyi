@@ -31,6 +31,7 @@ from opwright import (
     special as special,
     symbolic as symbolic,
     testing as testing,
+    threads as threads,
     utils as utils,
 )
 from opwright.amp.regions import autocast as autocast
@@ -204,6 +205,10 @@ from opwright.symbolic.questions import (
     sym_sum as sym_sum,
 )
 from opwright.tags import Tag as Tag
+from opwright.threads import (
+    get_num_threads as get_num_threads,
+    set_num_threads as set_num_threads,
+)
 from opwright_core.tensors.tensor import Tensor as Tensor
 from opwright.utils.torch_alias import as_torch as as_torch
 import opwright_aten.ops as _operators
@@ -316,6 +321,7 @@ __all__ = [
     "fx",
     "get_autocast_dtype",
     "get_default_dtype",
+    "get_num_threads",
     "get_rng_state",
     "guard_or_false",
     "guard_or_true",
@@ -368,6 +374,7 @@ __all__ = [
     "set_autocast_enabled",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_threads",
     "set_printoptions",
     "set_rng_state",
     "short",
@@ -390,6 +397,7 @@ __all__ = [
     "tensor",
     "tensordot",
     "testing",
+    "threads",
     "uint16",
     "uint32",
     "uint64",

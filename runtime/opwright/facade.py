@@ -27,6 +27,7 @@ _ALONE: Final = (
     "plugins",
     "symbolic",
     "tags",
+    "threads",
 )
 
 

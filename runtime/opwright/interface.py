@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from opwright.cuda_kernels.writers import CudaHostWriter, CudaWriter
     from opwright.dimensions.declared import Dimensions
     from opwright.dimensions.windows import At, Windows
+    from opwright.elsewhere.numba_kernels import NumbaArrays, NumbaFunction
+    from opwright.elsewhere.triton_kernels import TritonKernel, TritonWriter
+    from opwright.elsewhere.tvm_kernels import TvmFunction
     from opwright.fake import array_module
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
@@ -54,14 +57,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Along", "At", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter",
     "Dimensions", "Edge", "Elementwise", "Everything", "Family", "Folded", "Generator", "LaunchRule", "Leading",
-    "NativeLibrary", "Product", "Recorded", "RecordedSeveral", "Reducing", "SymBool", "SymFloat", "SymInt", "Windows",
-    "adjoint_of", "array_module", "as_tuple", "autocast_wrapper", "conjugate_of", "copy_written", "cuda_kernel",
-    "expanded", "fake", "fake_kernel", "gradients_of", "inplace_recorder", "install_methods", "kept_argument",
-    "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value",
-    "native_kernel", "new_fake", "new_place", "not_implemented", "number_of", "or_zeros", "out_recorder", "place_of",
-    "place_of_first", "recorded_if", "recorder", "refuse_recording", "reshaped", "saved_result", "saved_tensor",
-    "split_edges", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "write_out",
-    "write_outs", "write_self", "zeros_for",
+    "NativeLibrary", "NumbaArrays", "NumbaFunction", "Product", "Recorded", "RecordedSeveral", "Reducing", "SymBool",
+    "SymFloat", "SymInt", "TritonKernel", "TritonWriter", "TvmFunction", "Windows", "adjoint_of", "array_module",
+    "as_tuple", "autocast_wrapper", "conjugate_of", "copy_written", "cuda_kernel", "expanded", "fake", "fake_kernel",
+    "gradients_of", "inplace_recorder", "install_methods", "kept_argument", "kept_counts", "kept_numel",
+    "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "native_kernel", "new_fake",
+    "new_place", "not_implemented", "number_of", "or_zeros", "out_recorder", "place_of", "place_of_first",
+    "recorded_if", "recorder", "refuse_recording", "reshaped", "saved_result", "saved_tensor", "split_edges",
+    "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "write_out", "write_outs",
+    "write_self", "zeros_for",
 ]  # fmt: skip
 
 _CURRENT: Final = {
@@ -89,6 +93,9 @@ _CURRENT: Final = {
     "opwright.cuda_kernels.writers": ("CudaHostWriter", "CudaWriter"),
     "opwright.dimensions.declared": ("Dimensions",),
     "opwright.dimensions.windows": ("At", "Windows"),
+    "opwright.elsewhere.numba_kernels": ("NumbaArrays", "NumbaFunction"),
+    "opwright.elsewhere.triton_kernels": ("TritonKernel", "TritonWriter"),
+    "opwright.elsewhere.tvm_kernels": ("TvmFunction",),
     "opwright.fake": ("array_module",),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),

@@ -14,9 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-__all__ = ["VERSION", "Caller", "Core", "NodeBase", "SizeBase", "TensorBase", "compiled", "core", "fast"]
+__all__ = [
+    "VERSION", "Caller", "Core", "NodeBase", "OperatorBase", "SizeBase", "TensorBase", "compiled", "core", "fast",
+]  # fmt: skip
 
-VERSION: Final = 15  # of what Python code and the extensions agree on: the build tells it C
+VERSION: Final = 16  # of what Python code and the extensions agree on: the build tells it C
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -91,6 +93,13 @@ class Caller:
         self.__call__ = function
 
 
+class OperatorBase:
+    """The slots of an operator that C reads."""
+
+    __slots__ = ("straight_stub",)
+    straight_stub: Callable[..., Any] | None
+
+
 class SizeBase(tuple[int, ...]):
     """The base of shapes, by which C gives what they have at a position."""
 
@@ -99,6 +108,7 @@ class SizeBase(tuple[int, ...]):
 
 if fast is not None and not TYPE_CHECKING:
     TensorBase, NodeBase, Caller, SizeBase = fast.TensorBase, fast.NodeBase, fast.Caller, fast.SizeBase
+    OperatorBase = fast.OperatorBase
 
 
 def core() -> Core:

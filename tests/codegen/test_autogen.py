@@ -141,7 +141,8 @@ def test_variants_share_what_their_functional_has() -> None:
     for operator in (inplace, out):
         assert operator.base_name == functional.name
         assert operator.dispatch == functional.dispatch
-        assert operator.doc == "Add the tensors."
+        written = " The result is written to `self`, which is returned."
+        assert operator.doc == "Add the tensors." + (written if operator.kind is SchemaKind.INPLACE else "")
         assert operator.meta is None
     assert str(inplace.schema) == "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
     assert (

@@ -26,7 +26,8 @@ MADE = {
     "read/values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"}
     | {"unknown-autocast-policy", "unknown-autocast-device"}  # of `read.autocast`
     | {"unknown-convention", "unknown-launch-key", "unknown-grid"},  # of `read.native` and `read.launch`
-    "bindings/signatures.py": {"native-argument", "native-results", "cuda-argument", "cuda-results"},
+    "bindings/signatures.py": {"native-argument", "native-results", "cuda-argument", "cuda-results"}
+    | {"elsewhere-argument", "elsewhere-results"},
     "formula/limits.py": {"not-allowed"},
     "bindings/family_calls.py": {"batch-form", "blocks-form"},
     "bindings/shardings.py": {"sharding-form", "sharding-factor", "sharding-kind"},

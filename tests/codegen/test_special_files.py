@@ -213,7 +213,9 @@ def test_files_that_are_no_text(folder: Path, name: str, content: str | bytes) -
     assert "Traceback" not in done.stderr and "an error of its own" not in done.stderr
 
 
-@pytest.mark.parametrize("module", ["opwright_codegen.cli", "yaml", "lark", "opwright_codegen.read.files", "argparse"])
+@pytest.mark.parametrize(
+    "module", ["opwright_codegen.cli", "yaml", "jinja2", "opwright_codegen.read.files", "argparse"]
+)
 def test_an_interrupt_while_modules_are_imported(folder: Path, module: str) -> None:
     interrupt = f"""
 import sys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -336,12 +337,53 @@ def test_gradients_without_a_binding_are_refused() -> None:
     x = torch.ones(3, requires_grad=True)
     for function in (shrink, aten.exp, aten.exp.default):
         with pytest.raises(
-            ArgumentError, match=r"requires grad or is traced, and no binding gives it to PyTorch"
+            ArgumentError, match=r"requires grad, has a tangent or is traced, and no binding gives it to PyTorch"
         ) as got:
             function(x)
         assert "\n" not in str(got.value)
     with torch.no_grad():
         assert shrink(x).tolist() == [0.5, 0.5, 0.5]
+
+
+def test_calls_that_came_before_lose_no_tangent_and_take_no_tensor_without_data() -> None:
+    """Each class of tensors of PyTorch, where the compiled core has the call of plain ones already."""
+    torch = pytest.importorskip("torch")
+    x, function = torch.ones(3), torch._C._functorch
+    forward = torch.autograd.forward_ad
+
+    class Own(torch.Tensor):
+        pass
+
+    def refused(tensor: Any) -> Any:
+        for _ in range(3):
+            with pytest.raises(ArgumentError):
+                shrink(tensor)
+        return tensor
+
+    for _ in range(3):
+        assert shrink(x).tolist() == [0.5, 0.5, 0.5]
+    with forward.dual_level():
+        refused(forward.make_dual(x, torch.ones(3)))
+        assert shrink(x).tolist() == [0.5, 0.5, 0.5]
+    torch.func.jvp(refused, (x,), (x,))
+    torch.func.vmap(refused)(x)
+    torch.func.grad(lambda z: refused(z).sum())(x)
+    torch.func.functionalize(refused)(x)
+    with torch._subclasses.FakeTensorMode():
+        refused(torch.ones(3))
+    for each in (x.as_subclass(Own), x.to_sparse(), torch.ones(3, device="meta")):
+        refused(each)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        refused(torch.eye(3).to_sparse_csr())
+        refused(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))
+        refused(torch.quantize_per_tensor(x, 0.1, 0, torch.qint8))
+    assert function.peek_interpreter_stack() is None
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    for _ in range(3):
+        assert torch.equal(shrink(z.conj().imag), shrink(-z.imag.clone()))
+        assert torch.equal(shrink(z.conj().imag.detach()), shrink(-z.imag.clone()))
+    with torch.inference_mode():
+        assert shrink(x * 2).tolist() == [1.5, 1.5, 1.5]
 
 
 def test_jax_traces_through_the_packages_binding() -> None:

@@ -15,7 +15,8 @@ from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula, Kind, Reference, walk
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.kernels.forms import FamilyBatch, PathBatch, batch_form
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.source import Text

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from opwright_codegen.bindings.cuda import CudaKernel, check_cuda_meta, cuda_kernel
+from opwright_codegen.bindings.cuda import CudaKernel, DeviceKernel, check_cuda_meta, cuda_kernel
+from opwright_codegen.bindings.elsewhere import Elsewhere, check_key, elsewhere_kernel
 from opwright_codegen.bindings.kernel_calls import (
     called_kernels,
     check_inline_results,
@@ -28,21 +29,25 @@ from opwright_codegen.kernels.forms import (
     KernelForm,
     NamedKernel,
     NativeKernel,
+    NumbaKernel,
     NvccKernel,
     PathKernel,
     RawKernel,
     TorchKernel,
+    TritonKernel,
+    TvmKernel,
     kernel_form,
 )
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.keys import EXPRESSION_KEYS
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "CudaKernel", "FunctionalOf", "Inline", "Looped", "Named", "Native", "Torch", "Unbound", "VariantOf",
-    "backend_bindings", "bind", "composite_bindings", "result_formulas",
+    "Binding", "CudaKernel", "DeviceKernel", "Elsewhere", "FunctionalOf", "Inline", "Jitted", "Looped", "Named",
+    "Native", "Torch", "Unbound", "VariantOf", "backend_bindings", "bind", "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")
@@ -70,6 +75,13 @@ class Named:
     """A function of a kernel module."""
 
     function: KernelFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Jitted(Named):
+    """A function on arrays that Numba compiles; `name` is what the package's module of kernels calls it."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,7 @@ class Binding:
     view: OperatorView
     base: Operator
     key: str
-    kernel: Inline | Named | Native | CudaKernel | Torch | VariantOf | FunctionalOf | Unbound
+    kernel: Inline | Named | Native | DeviceKernel | Torch | VariantOf | FunctionalOf | Unbound
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
@@ -125,7 +137,7 @@ class Binding:
     def modules(self) -> Iterator[tuple[str, str]]:
         """Yield the modules that the shim calls functions of, each with what they are: `kernels` or `rules`."""
         is_fake = self.key == "Meta" and isinstance(self.meta, Plans)  # the plan is all there is to it
-        if isinstance(self.kernel, Named) and not is_fake:
+        if isinstance(self.kernel, Named) and not isinstance(self.kernel, Jitted) and not is_fake:
             yield self.kernel.function.module, "kernels"
         for node in self.references() if not is_fake else ():
             if node.kind is Kind.FUNCTION and ":" in node.name:
@@ -144,7 +156,7 @@ def bind(
     return found
 
 
-_Bound = Inline | Named | Native | CudaKernel | Torch | Unbound
+_Bound = Inline | Named | Native | DeviceKernel | Torch | Unbound
 
 
 class _Binder:
@@ -177,7 +189,7 @@ class _Binder:
                     _check_variant(operator, base, meta)
                 if isinstance(bound, Native):
                     check_native_meta(bound, meta, kernel.span)
-                if isinstance(bound, CudaKernel):
+                if isinstance(bound, DeviceKernel):
                     check_cuda_meta(bound, meta, kernel.span)
                 if operator.autogen and not isinstance(bound, Unbound):
                     self._check_autogen(operator)
@@ -285,6 +297,13 @@ class _Binder:
                 if self._native.setdefault(name, base.name) != base.name:
                     message = f"{self._native[name]} has the C kernel {name!r}, too"
                     raise SchemaError("native-twice", message, kernel.span, "give each operator a kernel of its own")
+            case NumbaKernel(module, name) if base.convention is None:
+                check_key("Numba", "CPU", key, kernel.span)
+                function = self._kernels.find_path(module, name, kernel.span)
+                check_kernel_call(function, base, False, kernel.span)
+                bound = Jitted(function, self._loops[base.name])
+            case NumbaKernel() | TritonKernel() | TvmKernel():
+                bound = elsewhere_kernel(form, self._loops[base.name], base, key, self._kernels, kernel.span)
             case RawKernel(name=name) | NvccKernel(name=name):
                 bound = cuda_kernel(form, base, key, self._kernels, kernel.span)
                 if self._cuda.setdefault(name, base.name) != base.name:
@@ -318,7 +337,7 @@ def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:
 
 
 def _writes_arguments(binding: Binding) -> bool:
-    return isinstance(binding.kernel, Native | CudaKernel) and binding.kernel.writes
+    return isinstance(binding.kernel, Native | DeviceKernel) and binding.kernel.writes
 
 
 def _check_array_module(base: Operator, kernel: Kernel) -> None:

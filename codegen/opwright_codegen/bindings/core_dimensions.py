@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.formula.ast import Binary, Call, Constant, Formula, Kind, Name, Reference, Unary, rewrite, walk
-from opwright_codegen.kernels.modules import KernelFunction
+from opwright_codegen.kernels.functions import KernelFunction
 from opwright_codegen.source import Span
 
 __all__ = [

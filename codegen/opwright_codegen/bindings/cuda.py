@@ -13,9 +13,10 @@ from opwright_codegen.kernels.forms import NvccKernel, RawKernel
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.launch import GRANTED
 from opwright_codegen.read.model import Launch, Operator
+from opwright_codegen.read.native import layout_of
 from opwright_codegen.source import Span
 
-__all__ = ["SIZES", "SUFFIXES", "CudaKernel", "check_cuda_meta", "cuda_kernel"]
+__all__ = ["SIZES", "SUFFIXES", "CudaKernel", "DeviceKernel", "check_cuda_meta", "check_names", "cuda_kernel"]
 
 SIZES: Final = 16  # dimensions that a shape has which travels by value, as the runtime packs it
 _PARAMETERS: Final = 4096  # bytes that the parameters of a kernel may take on every device
@@ -40,7 +41,14 @@ SUFFIXES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class CudaKernel(FunctionKernel):
+class DeviceKernel(FunctionKernel):
+    """A kernel on arrays of a CUDA device, and how it is launched."""
+
+    launch: Launch
+
+
+@dataclass(frozen=True, slots=True)
+class CudaKernel(DeviceKernel):
     """A CUDA kernel.
 
     Of `raw`, the functions are kernels that CuPy compiles; else they are functions of the host, which `opwright build`
@@ -49,7 +57,6 @@ class CudaKernel(FunctionKernel):
 
     file: CudaFile
     raw: bool
-    launch: Launch
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -69,7 +76,8 @@ def cuda_kernel(
     assert base.convention is not None and base.dtypes  # rules say so
     file = modules.cuda_file(form.file, f"{base.namespace}_cuda.h", span)
     launch = base.launch or Launch()
-    made = CudaKernel(form.name, base.name, base.convention, base.dtypes, arguments, results, file, is_raw, launch)
+    layout, _ = layout_of(base.convention)  # a grid has its own ranges
+    made = CudaKernel(form.name, base.name, layout, base.dtypes, arguments, results, launch, file, is_raw)
     file.check_function(form.name, made.functions, span)
     if is_raw:
         _check_launch(made, base, span)
@@ -90,10 +98,10 @@ def _check_launch(kernel: CudaKernel, base: Operator, span: Span) -> None:
     if taken + 8 > _PARAMETERS:
         message = f"the functions of {kernel.name!r} take more than {_PARAMETERS:,} bytes of arguments"
         raise SchemaError("launch-limit", message, span, "pass fewer arrays or lists, or use 'convention: elementwise'")
-    _check_names(kernel, base)
+    check_names(kernel, base)
 
 
-def _check_names(kernel: CudaKernel, base: Operator) -> None:
+def check_names(kernel: DeviceKernel, base: Operator) -> None:
     """Raise SchemaError for dimensions and rows of what is no array, or may be left out."""
     there = [a.name for a in kernel.arguments if a.sort == "array" and not a.is_optional]
     if kernel.launch.rows_of and kernel.launch.rows_of not in there:
@@ -105,7 +113,7 @@ def _check_names(kernel: CudaKernel, base: Operator) -> None:
             raise SchemaError("launch-argument", message, base.span("launch"), f"there are {', '.join(kernel.arrays)}")
 
 
-def check_cuda_meta(kernel: CudaKernel, meta: Meta, span: Span) -> None:
+def check_cuda_meta(kernel: DeviceKernel, meta: Meta, span: Span) -> None:
     """Raise SchemaError unless `meta` says what results look like: they are allocated by it."""
     if not kernel.writes and not isinstance(meta, Plans):
         message = f"{kernel.operator} has no 'meta' by which the CUDA kernel's results could be allocated"

@@ -21,7 +21,8 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.resolve import BUILTINS, DTYPES
 from opwright_codegen.formula.ufuncs import UFUNCS
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Span

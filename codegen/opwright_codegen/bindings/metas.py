@@ -20,7 +20,8 @@ from opwright_codegen.formula.ast import Call, Conditional, Formula, Kind, Refer
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts, narrowed
 from opwright_codegen.kernels.forms import MetaFormulas, PathMeta, ViewMeta, meta_form
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator
 from opwright_codegen.source import Span
 
@@ -84,7 +85,7 @@ class MetaBinder:
                 check_view(base, False, base.meta.span)
                 return Plans((call,), *_operands(rule, arguments))
             case MetaFormulas(formulas):
-                scope = Scope.for_meta(base.schema, self._rules.rule_names)
+                scope = Scope.for_meta(base.schema, self._rules.public)
                 named = [sizes_as_texts(formula, self._rules.find) for formula in formulas]
                 return self._plans(base, [resolve(formula, scope) for formula in named])
             case _:

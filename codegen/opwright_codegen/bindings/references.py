@@ -8,7 +8,8 @@ from typing import Final
 
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.formula.names import ARRAY_FUNCTIONS
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.source import Text

@@ -24,7 +24,7 @@ from opwright_codegen.formula.ast import (
     Unary,
 )
 from opwright_codegen.formula.sorts import NOTHING, Given, Sort, described, narrowed, sort_of
-from opwright_codegen.kernels.modules import KernelFunction, Parameter
+from opwright_codegen.kernels.functions import KernelFunction, Parameter
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Span
 

@@ -38,6 +38,7 @@ _FOLDER: Final = "native"
 _SHIMS: Final = "_shims.c"
 _LOOPS: Final = "_loops.c"
 _JAX: Final = "_jax.c"
+_TVM: Final = "_tvm_ffi.c"
 _HEADER: Final = "_kernels.h"
 _LOG: Final = "build.log"
 _LINES: Final = 40  # of what a compiler says, on a terminal
@@ -54,6 +55,7 @@ def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, 
         found = [
             *(libraries(folders, native, find_compiler()) if needs_c else ()),
             *(jax_libraries(folders, native, find_compiler(), out) if needs_c else ()),
+            *(tvm_libraries(folders, native, find_compiler()) if needs_c else ()),
             *cuda_libraries(folders, job.roots, out),
         ]
         if not found and not any(shims_of(folders, CUDA_SHIMS)):
@@ -121,6 +123,17 @@ def jax_libraries(
         sources = _sources(native, namespace, is_only=is_only) if header.is_file() else []
         found = with_headers(compiler, headers, JAX_HEADER)
         yield Library(header, f"{namespace}_jax", generated, sources, found, "jax")
+
+
+def tvm_libraries(
+    folders: Sequence[Path], native: Mapping[str, Sequence[Path]], compiler: Compiler
+) -> Iterator[Library]:
+    """Yield the module of tvm-ffi of each namespace that is given to it."""
+    is_only = len(list(shims_of(folders))) == 1
+    for path in shims_of(folders, _TVM):
+        namespace = path.name.removesuffix(_TVM)
+        sources = _sources(native, namespace, is_only=is_only)
+        yield Library(path.with_name(f"{namespace}{_HEADER}"), f"{namespace}_tvm_ffi", [path], sources, compiler, "tvm")
 
 
 def _sources(native: Mapping[str, Sequence[Path]], namespace: str, *, is_only: bool) -> list[Path]:

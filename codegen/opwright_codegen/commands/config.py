@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
-from opwright_codegen.output.frameworks import FRAMEWORKS
+from opwright_codegen.output.frameworks import BINDINGS
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "is_name", "read_config"]
@@ -177,9 +177,9 @@ class _Reader:
     def _frameworks(self, key: str, value: object) -> tuple[str, ...]:
         found = self._texts(key, value)
         for name in found:
-            if name not in FRAMEWORKS:
-                near = nearest(name, FRAMEWORKS)
-                hint = f"did you mean {near!r}?" if near else f"known: {', '.join(FRAMEWORKS)}"
+            if name not in BINDINGS:
+                near = nearest(name, BINDINGS)
+                hint = f"did you mean {near!r}?" if near else f"known: {', '.join(BINDINGS)}"
                 message = f"operators cannot be given to {shorten(name)!r}"
                 self._errors.add(SchemaError("unknown-framework", message, self._item_span(key, name), hint))
         return tuple(dict.fromkeys(found))

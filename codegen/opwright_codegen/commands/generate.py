@@ -90,7 +90,7 @@ def check(job: Job, arguments: Namespace, out: TextIO) -> int:
     derivatives = read_job_derivatives(job, operators)
     for namespace in operators.namespaces:
         folder = job.folder(namespace, operators.namespaces) if job.output else None
-        render_namespace(job, operators, namespace, folder, derivatives)
+        render_namespace(job, operators, namespace, folder, derivatives, is_dry=True)
     made = sum(operator.generated for operator in operators.operators.values())
     declared = len(operators.operators) - made
     seconds = time.perf_counter() - start
@@ -146,8 +146,10 @@ def render_namespace(
     namespace: str,
     folder: Path | None,
     derivatives: DerivativeSet | None = None,
+    *,
+    is_dry: bool = False,
 ) -> dict[str, str]:
-    """Return the files of one namespace, name to text. Raises SchemaErrors."""
+    """Return the files of one namespace, name to text; of a dry run empty texts. Raises SchemaErrors."""
     from opwright_codegen.kernels.modules import KernelModules
     from opwright_codegen.output.render import render
     from opwright_codegen.views.names import is_word
@@ -175,6 +177,7 @@ def render_namespace(
         left_out=job.left_out,
         targets=job.targets,
         trusted=job.trusted,
+        is_dry=is_dry,
     )
 
 

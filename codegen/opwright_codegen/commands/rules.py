@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.kernels.modules import KernelFunction, KernelModules
+from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.modules import KernelModules
 
 __all__ = ["show_rules"]
 
@@ -21,7 +22,7 @@ Operators that are defined at run time may have one, too: [custom operators](cus
 
 def show_rules(rules: KernelModules, name: str | None, markdown: bool, out: TextIO) -> int:
     """Print one rule, or all of them. Raises SchemaError for a name that no rule has."""
-    known = sorted(rules.rule_names)
+    known = sorted(rules.public)
     if name is None:
         found = [_found(rules, each) for each in known]
     elif name in known:
@@ -39,7 +40,7 @@ def show_rules(rules: KernelModules, name: str | None, markdown: bool, out: Text
 
 def _found(rules: KernelModules, name: str) -> KernelFunction:
     function = rules.find(name)
-    assert function is not None  # rule_names are names of functions
+    assert function is not None  # these are names of functions
     return function
 
 

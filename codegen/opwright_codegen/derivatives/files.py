@@ -157,8 +157,7 @@ def _formulas(operators: OperatorSet, functions: KernelModules, used: Sequence[U
             own.update(package.functions)
     methods = {operator.schema.name.base for operator in every if "method" in operator.variants}
     methods.update(name for package in used for name in package.methods)
-    known = {name: found for name in functions.names if not name.startswith("_") and (found := functions.find(name))}
-    return Formulas(names, frozenset(methods), known)
+    return Formulas(names, frozenset(methods), functions.public)
 
 
 def _find_operator(entry: Entry, operators: OperatorSet) -> Operator:

@@ -27,7 +27,7 @@ from opwright_codegen.formula.names import may_be_method
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts
-from opwright_codegen.kernels.modules import KernelFunction
+from opwright_codegen.kernels.functions import KernelFunction
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Text
 

@@ -27,6 +27,7 @@ SUBJECTS = {
     "native": "Kernels in C",
     "expressions": "Expressions",
     "cuda": "Kernels in CUDA",
+    "elsewhere": "Kernels written elsewhere",
     "derivatives": "Derivatives",
 }
 

@@ -21,7 +21,7 @@ from opwright_codegen.expressions.typed import (
 )
 from opwright_codegen.formula.ast import Constant, Formula
 
-__all__ = ["CTypes", "c_form", "fits", "is_in_c", "may_refuse", "types_of"]
+__all__ = ["CTypes", "c_form", "c_parts", "fits", "is_in_c", "may_refuse", "types_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,15 @@ def c_form(expression: Expression, dtype: str) -> str:
     return writer.text(expression.root)
 
 
+def c_parts(
+    roots: Sequence[Node], tensors: Sequence[str], numbers: Sequence[Formula], dtype: str
+) -> tuple[list[str], list[str]]:
+    """Return statements that compute what several trees are made of, common parts once, and the text of each tree."""
+    writer = _Shared(_TYPES[dtype], tensors, numbers)
+    texts = [writer.text(root) for root in roots]
+    return writer.statements, texts
+
+
 class _Writer:
     def __init__(self, types: CTypes, tensors: Sequence[str], numbers: Sequence[Formula]) -> None:
         self._types = types
@@ -177,6 +186,30 @@ class _Writer:
         if self._types.suffix == "b8":
             return str(int(bool(value)))
         return _real(float(value), kind)
+
+
+class _Shared(_Writer):
+    """A writer that holds what functions give: `t0`, `t1`, …, each computed once."""
+
+    def __init__(self, types: CTypes, tensors: Sequence[str], numbers: Sequence[Formula]) -> None:
+        super().__init__(types, tensors, numbers)
+        self._held: dict[str, str] = {}
+        self.statements: list[str] = []
+
+    def text(self, node: Node) -> str:
+        found = super().text(node)
+        if not isinstance(node, Applied):
+            return found
+        if found not in self._held:
+            self._held[found] = f"t{len(self._held)}"
+            kind = "int" if node.sort is Sort.TRUTH else self._types.type
+            self.statements.append(f"const {kind} {self._held[found]} = {_bare(found)};")
+        return self._held[found]
+
+
+def _bare(text: str) -> str:
+    """Return a text without the parentheses around it, of what has no others."""
+    return text[1:-1] if text.startswith("(") and not set("()") & set(text[1:-1]) else text
 
 
 def _real(value: float, kind: str) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from functools import cache
 
-from lark import Token
+from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedToken
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.source import Span, Text
+from opwright_codegen.formula.places import place
+from opwright_codegen.parsing.grammars import FORMULA
+from opwright_codegen.parsing.tables import lark_of
+from opwright_codegen.source import Text
 
-__all__ = ["place", "syntax_error"]
+__all__ = ["syntax_error"]
 
 # What people write that formulas do not have: found at the error, after what stands before it.
 _HINTS = (
@@ -47,13 +50,26 @@ _HINT_PATTERNS = tuple((re.compile(f"(?:{before})\\Z"), re.compile(at), hint) fo
 _CLOSING = {"(": ")", "[": "]"}
 
 
-def syntax_error(error: LarkError, text: Text, lex: Callable[[str], Iterator[Token]]) -> SchemaError:
-    """Return the error that says what `error`, from parsing `text`, means."""
+@cache
+def _lark() -> Lark:
+    return lark_of(FORMULA)
+
+
+def syntax_error(text: Text) -> SchemaError:
+    """Return the error that says why `text` is no formula."""
+    try:
+        _lark().parse(text.text)
+    except LarkError as error:
+        return _said(error, text)
+    return SchemaError("formula-syntax", "this is not a formula", text.span)
+
+
+def _said(error: LarkError, text: Text) -> SchemaError:
     match error:
         case UnexpectedCharacters(pos_in_stream=int(at)):
             return _unexpected(text, at, at + 1)
         case UnexpectedToken(token=Token(type="$END")):
-            return _unexpected_end(text, lex)
+            return _unexpected_end(text)
         case UnexpectedToken(token=Token(start_pos=int(start), end_pos=int(end))):
             return _unexpected(text, start, end)
         case _:
@@ -68,11 +84,11 @@ def _unexpected(text: Text, start: int, end: int) -> SchemaError:
     return SchemaError("formula-syntax", f"unexpected {shown!r} in a formula", place(text, start, end), hint)
 
 
-def _unexpected_end(text: Text, lex: Callable[[str], Iterator[Token]]) -> SchemaError:
+def _unexpected_end(text: Text) -> SchemaError:
     if not text.text.strip():
         return SchemaError("formula-syntax", "a formula is expected", text.span)
     open_brackets: list[Token] = []
-    for token in lex(text.text):
+    for token in _lark().lex(text.text):
         if token.value in _CLOSING:
             open_brackets.append(token)
         elif open_brackets and token.value == _CLOSING[open_brackets[-1].value]:
@@ -84,34 +100,3 @@ def _unexpected_end(text: Text, lex: Callable[[str], Iterator[Token]]) -> Schema
         return SchemaError("formula-syntax", message, place(text, at, at + 1), hint)
     end = len(text.text.rstrip())
     return SchemaError("formula-syntax", "the formula ends too early", place(text, end, end))
-
-
-def place(text: Text, start: int, end: int) -> Span:
-    """Return where characters `start` up to `end` of `text` stand in its file."""
-    written = text.span.text
-    if len(written) == len(text.text):
-        return text.span.sub(start, end)
-    at = _offset(text.text, written, start)
-    return text.span.sub(at, max(at, _offset(text.text, written, end - 1) + 1) if end > start else at)
-
-
-def _offset(text: str, written: str, index: int) -> int:
-    """Return where character `index` of `text` stands in `written`, which has quotes, escapes or folded lines."""
-    at = 0
-    if written[:1] in ("|", ">"):
-        at = written.find("\n") + 1
-    elif written[:1] in ("'", '"'):
-        at = 1
-    for char in text[:index]:
-        if char.isspace():
-            while at < len(written) and written[at].isspace():
-                at += 1
-            continue
-        while at < len(written) and written[at].isspace():
-            at += 1
-        at += 2 if written[at : at + 2] == "''" and char == "'" else 1
-        if written[at - 1 : at] == "\\" and char != "\\":
-            at += 1
-    while at < len(written) and written[at].isspace() and not text[index : index + 1].isspace():
-        at += 1
-    return min(at, len(written))

@@ -1,4 +1,4 @@
-"""The parser of formulas, by formula.lark."""
+"""The meaning of formula.lark: a formula's text to a formula."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ import math
 import re
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
-
-from lark import Lark, Token, Transformer
-from lark.exceptions import LarkError
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula.ast import (
@@ -31,7 +27,9 @@ from opwright_codegen.formula.ast import (
     Unary,
     depth,
 )
-from opwright_codegen.formula.errors import place, syntax_error
+from opwright_codegen.formula.places import place
+from opwright_codegen.parsing.grammars import FORMULA
+from opwright_codegen.parsing.parser import NoMatchError, Parser, Token, parser
 from opwright_codegen.source import Span, Text
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "parse"]
@@ -52,26 +50,23 @@ def _parse(formula: str, span: Span) -> Formula:
     text = Text(formula, span)
     if len(text.text) > MAX_LENGTH:
         raise SchemaError("formula-length", f"the formula has more than {MAX_LENGTH:,} characters", text.span)
-    parser, builder = _parser()
+    read, builder = _parser()
     builder.text = text
     try:
-        found: Formula = parser.parse(text.text)  # type: ignore[assignment] # what _Builder makes of `start`
-    except LarkError as error:
-        raise syntax_error(error, text, parser.lex) from None
+        found: Formula = read.parse(text.text, "start")
+    except NoMatchError:
+        from opwright_codegen.formula.errors import syntax_error
+
+        raise syntax_error(text) from None
     if depth(found) > MAX_DEPTH:
         raise SchemaError("too-deep", f"the formula nests more than {MAX_DEPTH} levels deep", text.span)
     return found
 
 
 @cache
-def _parser() -> tuple[Lark, _Builder]:
+def _parser() -> tuple[Parser, _Builder]:
     builder = _Builder()
-    grammar = files("opwright_codegen.formula").joinpath("formula.lark").read_text(encoding="utf-8")
-    # The basic lexer, for which a word of the language is one everywhere: `self.in` is no attribute.
-    parser = Lark(
-        grammar, parser="lalr", lexer="basic", transformer=builder, keep_all_tokens=True, maybe_placeholders=False
-    )
-    return parser, builder
+    return parser(FORMULA, builder), builder
 
 
 _PRECEDENCE = {
@@ -81,7 +76,7 @@ _PRECEDENCE = {
 _Children = list[Any]  # formulas, tokens, and what the methods for parts of a formula return
 
 
-class _Builder(Transformer[Token, Any]):
+class _Builder:
     """The meaning of each rule of the grammar. Called by the parser itself, with all tokens: no tree is made."""
 
     text: Text
@@ -228,7 +223,7 @@ class _Builder(Transformer[Token, Any]):
 
     def _place(self, child: Any) -> Span:
         if isinstance(child, Token):
-            return place(self.text, child.start_pos or 0, child.end_pos or 0)
+            return place(self.text, child.start, child.end)
         span: Span = child.span
         return span
 

@@ -48,13 +48,20 @@ class Scope:
     of: str = "the operator"
     methods: Collection[str] = ()  # of tensors, beside the operators
     has_own_attributes: bool = False  # whoever made it looks at attributes by lists of its own
-    _everything: dict[str, Kind] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        everything = dict.fromkeys(BUILTINS, Kind.BUILTIN) | dict.fromkeys(CONSTANTS, Kind.CONSTANT)
-        everything |= dict.fromkeys(DTYPES, Kind.DTYPE) | dict.fromkeys(self.operators, Kind.OPERATOR)
-        everything |= dict.fromkeys(self.functions, Kind.FUNCTION) | dict.fromkeys(self.rules, Kind.RULE) | self.names
-        object.__setattr__(self, "_everything", everything)
+    def _others(self) -> tuple[tuple[Collection[str], Kind], ...]:
+        """Return what has names beside `names`, before what it hides. None of it is listed until one is unknown."""
+        return (
+            (self.rules, Kind.RULE),
+            (self.functions, Kind.FUNCTION),
+            (self.operators, Kind.OPERATOR),
+            (DTYPES, Kind.DTYPE),
+            (CONSTANTS, Kind.CONSTANT),
+            (BUILTINS, Kind.BUILTIN),
+        )
+
+    def _kind(self, name: str) -> Kind | None:
+        return self.names.get(name) or next((kind for known, kind in self._others() if name in known), None)
 
     @staticmethod
     def for_meta(schema: FunctionSchema, rules: Collection[str]) -> Scope:
@@ -115,16 +122,16 @@ class Scope:
 
     def find(self, name: str) -> Reference | None:
         """Return what `name` stands for; `from_` also finds the argument `from`."""
-        kind = self._everything.get(name)
+        kind = self._kind(name)
         if kind is None and name.endswith("_") and keyword.iskeyword(name[:-1]):
             name = name[:-1]
-            kind = self._everything.get(name)
+            kind = self._kind(name)
         return None if kind is None else Reference(kind, name)
 
     def unknown(self, name: Name) -> SchemaError:
         """Return the error for a name that nothing has."""
         word = name.name
-        near = nearest(word, self._everything)
+        near = nearest(word, [*self.names, *(each for known, _ in reversed(self._others()) for each in known)])
         hint = _NO_SUCH_WORD.get(word) or (f"did you mean {near!r}?" if near else self._known())
         return SchemaError("unknown-name", f"{self.of} has no {word!r} to use here", name.span, hint)
 

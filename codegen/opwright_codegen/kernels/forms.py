@@ -13,8 +13,8 @@ from opwright_codegen.source import Text
 
 __all__ = [
     "BatchForm", "FamilyBatch", "InlineKernel", "KernelForm", "MetaForm", "MetaFormulas", "NamedKernel", "NativeKernel",
-    "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "TorchKernel", "ViewMeta", "batch_form",
-    "kernel_form", "meta_form",
+    "NumbaKernel", "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "TorchKernel", "TritonKernel",
+    "TvmKernel", "ViewMeta", "batch_form", "kernel_form", "meta_form",
 ]  # fmt: skip
 
 
@@ -71,6 +71,30 @@ class TorchKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class NumbaKernel:
+    """A kernel `numba:MODULE.FUNCTION`, a function that Numba compiles when it is first called."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TritonKernel:
+    """A kernel `triton:MODULE.FUNCTION`, a function under `triton.jit`."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TvmKernel:
+    """A kernel `tvm_ffi:LIBRARY::FUNCTION`, of a library's path, or of what a Python module loads."""
+
+    library: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ViewMeta:
     """A `meta` whose results share memory with an argument: they are what the kernel returns."""
 
@@ -105,7 +129,10 @@ class PathBatch:
     name: str
 
 
-KernelForm = InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel | NvccKernel | TorchKernel
+KernelForm = (
+    InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel | NvccKernel | TorchKernel | NumbaKernel
+    | TritonKernel | TvmKernel
+)  # fmt: skip
 MetaForm = ViewMeta | MetaFormulas | PathMeta
 BatchForm = FamilyBatch | PathBatch
 
@@ -114,6 +141,8 @@ _NAME = re.compile(rf"{_WORD}(?:::{_WORD})*")
 _PATH = re.compile(rf"({_WORD}(?:\.{_WORD})*):({_WORD})")
 _NATIVE = re.compile(r"native:([A-Za-z][A-Za-z0-9_]*)")  # names that begin with an underscore are often C's own
 _TORCH = re.compile(rf"torch:({_WORD}::{_WORD}(?:\.{_WORD})?)", re.ASCII)
+_DOTTED = re.compile(rf"(?:numba|triton):({_WORD}(?:\.{_WORD})*)\.({_WORD})")
+_TVM = re.compile(r"tvm_ffi:([\w./-]+)::([A-Za-z_]\w*)", re.ASCII)
 _CUDA = re.compile(r"(?:raw|nvcc):([\w./-]+)::([A-Za-z][A-Za-z0-9_]*)", re.ASCII)
 
 
@@ -134,11 +163,25 @@ def kernel_form(text: Text) -> KernelForm:
             file, name = _parts(_CUDA, f"{word}:csrc/file.cu::my_kernel", text)
             _refuse_keywords([name], text)
             return form(file, name)
+    if found := _elsewhere(written, text):
+        return found
     if path := _path(text):
         return PathKernel(*path)
     if _NAME.fullmatch(written) and written not in ("None", "True", "False"):
         return NamedKernel(written)  # `__and__` and even `lambda` may be: a name to look up is never code
     return InlineKernel(parse(text))
+
+
+def _elsewhere(written: str, text: Text) -> NumbaKernel | TritonKernel | TvmKernel | None:
+    """Return the form of a kernel that is written for another compiler."""
+    for word, form in (("numba", NumbaKernel), ("triton", TritonKernel)):
+        if written.startswith(f"{word}:") and not written.startswith(f"{word}::"):
+            module, name = _parts(_DOTTED, f"{word}:my_module.my_function", text)
+            _refuse_keywords([*module.split("."), name], text)
+            return form(module, name)
+    if written.startswith("tvm_ffi:") and not written.startswith("tvm_ffi::"):
+        return TvmKernel(*_parts(_TVM, "tvm_ffi:lib/my_library.so::my_function", text))
+    return None
 
 
 def meta_form(text: Text) -> MetaForm:

@@ -1,98 +1,32 @@
-"""Functions of the kernel and rule modules, read from their source: nothing is imported, nothing runs."""
+"""Kernel and rule modules: where they are, and which function has a name. Nothing is imported, nothing runs."""
 
 from __future__ import annotations
 
-import ast
 import keyword
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.kernels.annotations import Annotations, statements
 from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
-from opwright_codegen.kernels.roles import plain, role_of
-from opwright_codegen.source import Source, Span
+from opwright_codegen.kernels.functions import KernelFunction, functions_of, may_define
+from opwright_codegen.source import Span
 
-__all__ = ["UNSAID", "KernelFunction", "KernelModules", "Parameter", "module_files", "parts_of"]
+__all__ = ["KernelModules", "PublicFunctions", "module_files", "parts_of"]
 
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
 _OURS: Final = ("opwright_kernels", "opwright_core.rules")
 _RULES: Final = "opwright.rules"  # what users say
 _PARTS: Final = {"opwright_core.rules": ("opwright_core.rules", "opwright_kernels.rules")}  # by one name
-UNSAID: Final = ("", "Any", "object")  # annotations that say nothing of what a function returns
-_PLAN: Final = re.compile(r"\bPlan\b")
 _BY_PATH: Final = ("batching", "composites", "gradients", "rules")  # what schema files name by its package
 _FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
     ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_core", "opwright_kernels")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a function: its annotation as text ('' where there is none), its role, and how it is passed."""
-
-    name: str
-    annotation: str = ""
-    is_keyword: bool = False
-    is_required: bool = True
-    role: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class KernelFunction:
-    """A function at the top level of a module; `signature` has all its parameters, those of `*` and `**` aside.
-
-    `vararg` is the name after `*`, with its `vararg_annotation`; `takes_keywords` says that there is a `**`; `returns`
-    is the annotation as text, `doc` the docstring.
-    """
-
-    module: str
-    name: str
-    signature: tuple[Parameter, ...]
-    vararg: str | None = None
-    takes_keywords: bool = False
-    returns: str = ""
-    doc: str = ""
-    vararg_annotation: str = ""
-    vararg_role: str = ""
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Return the names of all parameters."""
-        return tuple(parameter.name for parameter in self.signature)
-
-    @property
-    def positional(self) -> tuple[Parameter, ...]:
-        """Return the names of parameters that may be passed by position."""
-        return tuple(parameter for parameter in self.signature if not parameter.is_keyword)
-
-    @property
-    def makes_plans(self) -> bool:
-        """Whether it says that it returns plans: it is a rule, not a kernel."""
-        return bool(_PLAN.search(self.returns))
-
-    @property
-    def batches(self) -> bool:
-        """Whether it is a batching rule, `function(info, in_dims, ...)`, by the names of its parameters."""
-        return self.parameters[:2] == ("info", "in_dims")
-
-    @property
-    def takes_xp(self) -> bool:
-        """Whether the array module comes first."""
-        return self.parameters[:1] == ("xp",)
-
-    @property
-    def takes_out(self) -> bool:
-        """Whether it can write into an array, passed as `out=`."""
-        return "out" in self.parameters
 
 
 class KernelModules:
@@ -121,35 +55,40 @@ class KernelModules:
         self._files = files if files is not None else set()
         self._of = of
         self._code = of.replace(" ", "-")
+        self._found: dict[str, list[KernelFunction]] = {}
 
     @cached_property
-    def _functions(self) -> dict[str, list[KernelFunction]]:
-        """Read when first asked for: schemas without kernels need no modules."""
-        found: dict[str, list[KernelFunction]] = {}
-        for name in self._modules:
-            for module, path in module_files(name, self._roots):
-                for function in _functions(module, path).values():
-                    if self._of == "rule" or not (function.makes_plans or function.batches):
-                        found.setdefault(function.name, []).append(function)
+    def _sources(self) -> list[tuple[str, Path]]:
+        """Return the modules and their files, found when first asked for: schemas without kernels need none."""
+        return [each for name in self._modules for each in module_files(name, self._roots)]
+
+    def having(self, name: str) -> Sequence[KernelFunction]:
+        """Return the functions called `name`, in the order of the modules. Of our own only those are read that may
+        have one: it takes a fifth of a second to read them all."""
+        found = self._found.get(name)
+        if found is None:
+            sources = [each for each in self._sources if not _is_ours(each[0]) or may_define(each[1], name)]
+            read = (functions_of(*each).get(name) for each in sources)
+            found = self._found[name] = [each for each in read if each is not None and self._takes(each)]
         return found
 
-    @property
+    def _takes(self, function: KernelFunction) -> bool:
+        return self._of == "rule" or not (function.makes_plans or function.batches)
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Return the names of all functions of the modules."""
-        return frozenset(self._functions)
+        every = (each for source in self._sources for each in functions_of(*source).values())
+        return frozenset(each.name for each in every if self._takes(each))
 
     @property
-    def rule_names(self) -> frozenset[str]:
-        """Return the names of functions that, as far as they say it, return plans: what `meta` may call."""
-        return frozenset(
-            name
-            for name, found in self._functions.items()
-            if not name.startswith("_") and any(each.returns in UNSAID or each.makes_plans for each in found)
-        )
+    def public(self) -> PublicFunctions:
+        """Return what formulas may call."""
+        return PublicFunctions(self, self._of == "rule")
 
     def find(self, name: str, span: Span | None = None) -> KernelFunction | None:
         """Return the function called `name`, or None; SchemaError when two modules have one."""
-        found = self._functions.get(name, ())
+        found = self.having(name)
         if len(found) > 1:
             modules = " and ".join(function.module for function in found)
             hint = f"write {found[0].module}:{name}"
@@ -158,7 +97,7 @@ class KernelModules:
 
     def unknown(self, name: str, span: Span | None = None) -> SchemaError:
         """Return the error that no module has a function called `name`."""
-        near = nearest(name, self._functions)
+        near = nearest(name, sorted(self.names))
         where = ", ".join(self._modules) or "no module is configured"
         hint = f"did you mean {near!r}?" if near else f"looked in: {where}"
         return SchemaError(f"unknown-{self._code}", f"no {self._of} is called {name!r}", span, hint)
@@ -170,7 +109,7 @@ class KernelModules:
         self._named.add(module)
         for part, path in module_files(module, self._roots, span):
             if part == module:
-                functions = _functions(part, path)
+                functions = functions_of(part, path)
                 if name in functions:
                     return functions[name]
                 near = nearest(name, functions)
@@ -197,6 +136,38 @@ class KernelModules:
         hint = f"if it is meant, name its package under 'kernels' of [tool.opwright]: kernels = [\"{module}\"]"
         message = f"{module!r} is no module of this project, and [tool.opwright] does not name it"
         raise SchemaError("foreign-module", message, span, hint)
+
+
+class PublicFunctions(Mapping[str, KernelFunction]):
+    """The functions of modules that formulas may call, by name; of rules those that, as far as they say it, return
+    plans. A module is read when it is asked for a name that it may have."""
+
+    def __init__(self, modules: KernelModules, are_rules: bool) -> None:
+        self._modules = modules
+        self._are_rules = are_rules
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str) or name.startswith("_"):
+            return False
+        found = self._modules.having(name)
+        return any(each.may_make_plans for each in found) if self._are_rules else bool(found)
+
+    def __getitem__(self, name: str) -> KernelFunction:
+        """Return the function of that name. Raises SchemaError when two modules have one."""
+        found = self._modules.find(name) if name in self else None
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in sorted(self._modules.names) if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _is_ours(module: str) -> bool:
+    return module.startswith(("opwright_kernels.", "opwright_core."))
 
 
 def _current_name(module: str) -> str:
@@ -300,52 +271,3 @@ def _sources(name: str, place: Path) -> Iterator[tuple[str, Path]]:
         inner = inner[:-1] if inner[-1] == "__init__" else inner
         if all(part.isidentifier() for part in inner) and inner[-1:] != ("__main__",):
             yield ".".join((name, *inner)), path
-
-
-def _functions(module: str, path: Path) -> Mapping[str, KernelFunction]:
-    stat = path.stat()
-    return _functions_of(module, path, stat.st_mtime_ns, stat.st_size)
-
-
-@cache
-def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping[str, KernelFunction]:
-    data = path.read_bytes()
-    try:
-        tree = ast.parse(data)
-    except SyntaxError as error:
-        source = Source(str(path), data.decode("utf-8", "replace"))
-        starts = source.line_starts()
-        line = min(max(error.lineno or 1, 1), len(starts))
-        at = min(starts[line - 1] + max((error.offset or 1) - 1, 0), len(source.text))
-        raise SchemaError("kernel-module", f"{module}: {error.msg}", Span(source, at, at + 1)) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SchemaError("kernel-module", f"{module} is not Python source: {error}") from None
-    functions = {}
-    annotations = Annotations(tree.body)
-    for node in (each for each in statements(tree.body) if isinstance(each, ast.FunctionDef)):
-        functions[node.name] = KernelFunction(
-            module,
-            node.name,
-            tuple(_parameters(node.args, annotations)),
-            node.args.vararg.arg if node.args.vararg else None,
-            node.args.kwarg is not None,
-            annotations.text(node.returns),
-            ast.get_docstring(node) or "",
-            plain(written := annotations.text(node.args.vararg.annotation) if node.args.vararg else ""),
-            role_of(written),
-        )
-    return functions
-
-
-def _parameters(arguments: ast.arguments, annotations: Annotations) -> Iterator[Parameter]:
-    positional = (*arguments.posonlyargs, *arguments.args)
-    required = len(positional) - len(arguments.defaults)
-    for place, argument in enumerate(positional):
-        yield _parameter(argument, annotations, False, place < required)
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield _parameter(argument, annotations, True, default is None)
-
-
-def _parameter(argument: ast.arg, annotations: Annotations, is_keyword: bool, is_required: bool) -> Parameter:
-    written = annotations.text(argument.annotation)
-    return Parameter(argument.arg, plain(written), is_keyword, is_required, role_of(written))

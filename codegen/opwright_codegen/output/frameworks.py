@@ -6,10 +6,10 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-__all__ = ["FRAMEWORKS", "framework_of", "located", "module_file"]
+__all__ = ["BINDINGS", "FRAMEWORKS", "framework_of", "located", "module_file"]
 
-# What `bindings` of [tool.opwright] may name.
 FRAMEWORKS: Final = ("torch", "dask", "jax")
+BINDINGS: Final = (*FRAMEWORKS, "tvm_ffi")  # what `bindings` of [tool.opwright] may name: the last is a library alone
 
 
 def module_file(package: str, framework: str) -> str:

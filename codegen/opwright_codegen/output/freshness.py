@@ -93,7 +93,9 @@ def generator_files() -> list[Path]:
         spec = find_spec(package)
         for top in spec.submodule_search_locations or () if spec else ():
             for folder, _, names in os.walk(top):  # in half the time of Path.rglob
-                found += (os.path.join(folder, name) for name in names if name.endswith((".py", ".lark", ".j2")))
+                found += (
+                    os.path.join(folder, name) for name in names if name.endswith((".py", ".lark", ".json", ".j2"))
+                )
     return list(map(Path, sorted(found)))
 
 

@@ -15,15 +15,11 @@ from opwright_codegen.bindings.references import references as said_references
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.output.frameworks import module_file
-from opwright_codegen.output.templates import environment
+from opwright_codegen.output.frameworks import FRAMEWORKS, module_file
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets import folders, package
-from opwright_codegen.targets.bindings.dask import FRAMEWORK as DASK
-from opwright_codegen.targets.bindings.frameworks import LeftOut, Package, given
-from opwright_codegen.targets.bindings.jax import FRAMEWORK as JAX
-from opwright_codegen.targets.bindings.torch import FRAMEWORK as TORCH
+from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package, given
 from opwright_codegen.targets.cuda import c as cuda_c
 from opwright_codegen.targets.cuda import index as cuda_index
 from opwright_codegen.targets.cuda import loops as cuda_loops
@@ -32,19 +28,30 @@ from opwright_codegen.targets.cuda import sources as cuda_sources
 from opwright_codegen.targets.gradients import autograd, forward
 from opwright_codegen.targets.kernels import autocast, backend, composites, cpu, cuda, fakes, meta_formula, metas
 from opwright_codegen.targets.native import c as native_c
+from opwright_codegen.targets.native import elsewhere as native_elsewhere
 from opwright_codegen.targets.native import header as native_header
 from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.native import jax as native_jax
 from opwright_codegen.targets.native import loops as native_loops
 from opwright_codegen.targets.native import shims as native_shims
-from opwright_codegen.targets.ops import batching, calls, custom_op, methods, references, register, stubs, typing, where
+from opwright_codegen.targets.native import tvm as native_tvm
+from opwright_codegen.targets.ops import (
+    batching,
+    calls,
+    custom_op,
+    docs,
+    methods,
+    references,
+    register,
+    stubs,
+    typing,
+    where,
+)
 from opwright_codegen.targets.ops.schema_module import SchemaModule, schema_modules
 from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView, namespace_view
 
 __all__ = ["names_of", "render", "render_meta", "render_operator"]
-
-TARGETS = {"torch": TORCH, "dask": DASK, "jax": JAX}  # by framework, as `bindings` of [tool.opwright] names it
 
 
 def render(
@@ -63,6 +70,7 @@ def render(
     left_out: list[LeftOut] | None = None,
     targets: set[str] | None = None,
     trusted: bool = False,
+    is_dry: bool = False,
 ) -> dict[str, str]:
     """Return the files of `package`, name to text, for operators of one namespace.
 
@@ -72,7 +80,7 @@ def render(
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
     alone. `frameworks`: who the operators are given to; what they cannot take is added to `left_out`. The names
     that `only` could have said are added to `targets`. `trusted`: results of kernels are as declared, and errors of
-    functions say what is wrong.
+    functions say what is wrong. `is_dry`: all that can be wrong is found, but the texts are empty.
     Raises SchemaErrors for formulas and kernels that cannot be.
     """
     (namespace,) = operators.namespaces
@@ -84,28 +92,37 @@ def render(
     modules = schema_modules(view, bindings, recordings, rules_found, cuts.rows)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
-    known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in frameworks)}
+    modules_for = [framework for framework in frameworks if framework in FRAMEWORKS]
+    known |= {"py.typed", *(module_file(package, framework).removeprefix("../") for framework in modules_for)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, modules, skipped, call_types, said_references(operators, namespace, kernels, used)),
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
-        *(_of_jax(view, bindings, namespace) if "jax" in frameworks else ()),
+        *(_of_jax(view, bindings, namespace, derivatives) if "jax" in frameworks else ()),
+        *(_of_tvm(view, bindings, namespace) if "tvm_ffi" in frameworks else ()),
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
             header = _header(shown)
             is_c = name.endswith((".c", ".h", ".cu"))
             shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
-            found[name] = environment().get_template(template).render({**shared, **values})
-    found = _with_folders(found, _header(view), namespace)
+            found[name] = "" if is_dry else _text(template, {**shared, **values})
+    found = found if is_dry else _with_folders(found, _header(view), namespace)
     told = Package(view, bindings, cuts.composed, cuts.blocks, cuts.shardings, derivatives)
-    for framework in frameworks:
+    for framework in modules_for:
         name = module_file(package, framework)
         if _is_wanted(name.removeprefix("../"), only):
-            found[name] = _module_of(framework, told, [] if left_out is None else left_out)
+            found[name] = _module_of(framework, told, [] if left_out is None else left_out, is_dry)
     return dict(sorted(found.items()))
+
+
+def _text(template: str, values: Mapping[str, object]) -> str:
+    """Return a template with its values. Jinja is loaded for that: `opwright check` goes without."""
+    from opwright_codegen.output.templates import environment
+
+    return environment().get_template(template).render(values)
 
 
 def _recorded(
@@ -119,26 +136,38 @@ def _recorded(
     return recordings, skipped, forward.rules(view, operators, derivatives)
 
 
-def _module_of(framework: str, told: Package, left_out: list[LeftOut]) -> str:
+def _target(framework: str) -> Framework:
+    """Return the target of a framework, by its name in `bindings` of [tool.opwright]. Others are not loaded."""
+    match framework:
+        case "torch":
+            from opwright_codegen.targets.bindings.torch import FRAMEWORK
+        case "dask":
+            from opwright_codegen.targets.bindings.dask import FRAMEWORK
+        case _:
+            from opwright_codegen.targets.bindings.jax import FRAMEWORK
+    return FRAMEWORK
+
+
+def _module_of(framework: str, told: Package, left_out: list[LeftOut], is_dry: bool) -> str:
     """Return the module that gives the operators of a package to a framework; add what it cannot take."""
-    target = TARGETS[framework]
+    target = _target(framework)
     taken, others = given(told, framework, target)
     left_out += others
     shown = target.context(told, taken, others)
     shared = {"header": _header(told.view), "namespace": told.view.namespace}
-    return environment().get_template(target.template).render({**shared, **shown})
+    return "" if is_dry else _text(target.template, {**shared, **shown})
 
 
 def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:
     """Return the functions of one operator that is defined at run time. `arrays` are the positions of the arguments
     that the user's function takes as arrays, `returns_arrays` whether it returns one."""
     context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
-    return environment().get_template(custom_op.TEMPLATE).render(context)
+    return _text(custom_op.TEMPLATE, context)
 
 
 def render_meta(bound: meta_formula.BoundMeta) -> str:
     """Return the function of a formula that is given at run time."""
-    return environment().get_template(meta_formula.TEMPLATE).render(meta_formula.context(bound))
+    return _text(meta_formula.TEMPLATE, meta_formula.context(bound))
 
 
 _Context = Callable[[], Mapping[str, object] | None]
@@ -158,6 +187,7 @@ def _of_package(
     yield f"{stubs.FOLDER}/__init__.pyi", typing.INDEX, view, lambda: typing.index_context(view)
     yield calls.FILE, calls.TEMPLATE, view, lambda: call_types().context()
     yield where.FILE, where.TEMPLATE, view, lambda: where.context(view)
+    yield docs.FILE, docs.TEMPLATE, view, lambda: docs.context(view)
     yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
     yield "register.py", register.TEMPLATE, view, lambda: register.context(modules, skipped)
@@ -205,11 +235,17 @@ def _of_modules(
 def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the files of a package that has C kernels or expressions."""
     kernels, loops = native_c.c_kernels(bindings), native_loops.loop_kernels(bindings)
+    others = native_elsewhere.elsewhere_lines(bindings)
     on_device = [*cuda_c.cuda_functions(bindings), *cuda_loops.cuda_loops(bindings)]
     header, shims = native_header.file(namespace), native_shims.file(namespace)
     yield header, native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
     yield shims, native_shims.TEMPLATE, view, lambda: native_shims.context(kernels, loops, namespace)
-    yield native_index.FILE, native_index.TEMPLATE, view, lambda: native_index.context(kernels, loops, namespace)
+    yield (
+        native_index.FILE,
+        native_index.TEMPLATE,
+        view,
+        lambda: native_index.context(kernels, loops, others, namespace),
+    )
     yield (
         native_index.IGNORED,
         native_index.IGNORED_TEMPLATE,
@@ -222,9 +258,17 @@ def _of_c(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> I
         yield name, template, view, partial(_same, shown)
 
 
-def _of_jax(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+def _of_jax(
+    view: NamespaceView, bindings: Sequence[Binding], namespace: str, derivatives: DerivativeSet | None
+) -> Iterator[_File]:
     """Yield the file of a package with C functions that JAX calls."""
-    yield native_jax.file(namespace), native_jax.TEMPLATE, view, lambda: native_jax.context(bindings, namespace)
+    shown = partial(native_jax.context, bindings, namespace, derivatives)
+    yield native_jax.file(namespace), native_jax.TEMPLATE, view, shown
+
+
+def _of_tvm(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
+    """Yield the file of a package with C functions as a module of tvm-ffi."""
+    yield native_tvm.file(namespace), native_tvm.TEMPLATE, view, lambda: native_tvm.context(bindings, namespace)
 
 
 def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
@@ -234,6 +278,7 @@ def _same(shown: dict[str, object] | None) -> dict[str, object] | None:
 def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -> Iterator[_File]:
     """Yield the files of a package that has CUDA kernels or expressions."""
     kernels, loops = cuda_c.cuda_functions(bindings), cuda_loops.cuda_loops(bindings)
+    others = native_elsewhere.triton_lines(bindings)
     yield (
         cuda_sources.header_file(namespace),
         cuda_sources.HEADER_TEMPLATE,
@@ -244,7 +289,7 @@ def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -
         yield name, cuda_sources.TEMPLATE, view, partial(cuda_sources.context, each, kernels, namespace)
     for name, template, shown in cuda_loops.files(loops):
         yield name, template, view, partial(_same, shown)
-    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, loops, namespace)
+    yield cuda_index.FILE, cuda_index.TEMPLATE, view, lambda: cuda_index.context(kernels, loops, others, namespace)
     yield cuda_shims.file(namespace), cuda_shims.TEMPLATE, view, lambda: cuda_shims.context(kernels, namespace)
     yield (
         cuda_shims.sources_file(namespace),
@@ -256,9 +301,9 @@ def _of_cuda(view: NamespaceView, bindings: Sequence[Binding], namespace: str) -
 
 def _with_folders(found: Mapping[str, str], header: str, namespace: str) -> dict[str, str]:
     """Return the files, and the `__init__.py` of folders that have none."""
-    template = environment().get_template(folders.TEMPLATE)
+    shared = {"header": header, "namespace": namespace}
     made = {
-        f"{folder}/__init__.py": template.render({"header": header, "namespace": namespace, **folders.context(folder)})
+        f"{folder}/__init__.py": _text(folders.TEMPLATE, {**shared, **folders.context(folder)})
         for folder in sorted({name.partition("/")[0] for name in found if "/" in name} - _indexed(found))
     }
     return {**found, **made}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.read.docs import in_place_doc
 from opwright_codegen.read.keys import COMPOSITE_KEYS, STRUCTURED_KEYS
 from opwright_codegen.read.model import PYTORCHS, Kernel, Operator, OperatorGroup, default_kernel_name
 from opwright_codegen.read.variants import (
@@ -197,7 +198,7 @@ def _sharing(functional: Operator, schema: FunctionSchema) -> Operator:
         functional.location,
         variants=("function",) if is_out else functional.variants,
         dispatch=functional.dispatch,
-        doc=functional.doc,
+        doc=functional.doc if is_out else in_place_doc(functional.doc),
         tags=_made_tags(functional, schema),
         python_module=functional.python_module,
         generated=True,

@@ -26,11 +26,11 @@ __all__ = ["GRANTED", "LAUNCH_RULES", "read_launch"]
 GRANTED: Final = 48 << 10  # bytes of shared memory that a block has on every device, without asking for more
 _MOST: Final = 227 << 10  # that some device has
 _NUMBERS: Final = {"threads": (1, 1024), "elements": (1, 1 << 16), "shared_limit": (0, _MOST), "ndim": (0, 16)}
-_KEYS: Final = ("threads", "elements", "shared", "shared_limit", "grid", "ndim", "options")
+_KEYS: Final = ("threads", "elements", "shared", "shared_limit", "grid", "ndim", "options", "constants")
 _WORD = re.compile(r"[0-9]{1,6}|threads|itemsize")
 _OPTION = re.compile(r"--?[A-Za-z][\w.,:=+/-]*", re.ASCII)
 _ROWS_OF = re.compile(r"rows of ([A-Za-z_]\w*)")
-_RAW = re.compile(r"\s*raw:(?!:)")
+_LAUNCHED = re.compile(r"\s*(?:raw|triton):(?!:)")
 _read_grid = one_of("grid", ("elements", "rows"))
 
 
@@ -50,6 +50,8 @@ def read_launch(node: Node, source: Source) -> Launch:
             found[name], found["rows_of"] = _grid(value, source)
         elif name == "options":
             found[name] = _options(value, source)
+        elif name == "constants":
+            found[name] = _constants(value, source)
         else:
             raise unknown("launch key", name, _KEYS, node_span(key, source))
     return Launch(**found)
@@ -89,16 +91,41 @@ def _options(node: Node, source: Source) -> tuple[str, ...]:
     return tuple(scalar.text for scalar in scalars)
 
 
-# -- the rule
+def _constants(node: Node, source: Source) -> tuple[tuple[str, str], ...]:
+    """Read names of constants, each with a number or one of the words for one."""
+    if type(node) is not MappingNode:
+        raise wrong_type("a mapping", node, source, "write constants: {BLOCK: elements}")
+    found = []
+    for name, (_, value) in node.pairs.items():
+        scalar = read_scalar(value, source)
+        if not re.fullmatch(r"-?[0-9]{1,9}|elements|row", scalar.text):
+            message = "a constant is a number, 'elements' or 'row'"
+            raise SchemaError("launch-constants", message, text_span(scalar, source), "for example {BLOCK: elements}")
+        found.append((name, scalar.text))
+    return tuple(found)
 
 
-def _has_raw_kernel(operator: Operator, _: Declared) -> Problem | None:
+# -- the rules
+
+
+def _has_launched_kernel(operator: Operator, _: Declared) -> Problem | None:
     if operator.generated or operator.launch is None:  # (a wrong one is said elsewhere)
         return None
-    if any(_RAW.match(kernel.text) for _, kernel in operator.dispatch):
+    if any(_LAUNCHED.match(kernel.text) for _, kernel in operator.dispatch):
         return None
     hint = "leave it out, or name a kernel: dispatch: {CUDA: raw:csrc/file.cu::my_kernel}"
-    return Problem("'launch' is about kernels 'raw:…', and 'dispatch' names none", operator.span("launch"), hint)
+    return Problem(
+        "'launch' is about kernels 'raw:…' and 'triton:…', and 'dispatch' names none", operator.span("launch"), hint
+    )
 
 
-LAUNCH_RULES: Mapping[str, Rule] = {"launch-missing": _has_raw_kernel}
+def _has_constants(operator: Operator, _: Declared) -> Problem | None:
+    if operator.generated or operator.launch is None or not operator.launch.constants:
+        return None
+    if any(kernel.text.strip().startswith("triton:") for _, kernel in operator.dispatch):
+        return None
+    hint = "leave them out; those of 'raw:…' are options: [-DBLOCK=256]"
+    return Problem("'constants' are for kernels of Triton", operator.span("launch"), hint)
+
+
+LAUNCH_RULES: Mapping[str, Rule] = {"launch-missing": _has_launched_kernel, "launch-constants": _has_constants}

@@ -48,7 +48,8 @@ class Launch:
     `shared` is the bytes of shared memory of a block, as a sum of products of numbers and of the words `threads` and
     `itemsize`; `shared_limit` how many bytes the kernel may ask the device for. `grid`: blocks for all `elements`, or
     one for each of the `rows`, of the first array or of that named `rows_of`. `ndim`: how many dimensions the first
-    array has, where a kernel handles no others; `dims` says so of arrays by name.
+    array has, where a kernel handles no others; `dims` says so of arrays by name. `constants` of Triton's kernels are
+    numbers, `elements`, or `row`: the power of two in which a row has room, of the array whose rows the grid has.
     """
 
     threads: int = 256
@@ -60,6 +61,7 @@ class Launch:
     ndim: int | None = None
     dims: tuple[tuple[str, int], ...] = ()
     options: tuple[str, ...] = ()
+    constants: tuple[tuple[str, str], ...] = ()
 
     def shared_bytes(self, itemsize: int) -> int:
         """Return the bytes of shared memory of a block, for elements of so many bytes."""

@@ -12,17 +12,29 @@ from opwright_codegen.read.values import node_span, one_of, read_list, read_scal
 from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode
 from opwright_codegen.source import Source, Span, Text
 
-__all__ = ["CONVENTIONS", "NATIVE_RULES", "read_convention", "read_dtype_of", "read_dtypes"]
+__all__ = ["CONVENTIONS", "NATIVE_RULES", "layout_of", "read_convention", "read_dtype_of", "read_dtypes"]
 
-CONVENTIONS = ("elementwise", "contiguous", "strided")
+# How arrays are told of, and of a function that is given a range of what there is to do: `parallel` is elementwise.
+_LAYOUTS = ("elementwise", "contiguous", "strided")
+_PARALLEL = "parallel"
+CONVENTIONS = (*_LAYOUTS, _PARALLEL, *(f"{_PARALLEL} {layout}" for layout in _LAYOUTS[1:]))
 DTYPES = (
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
     "complex64", "complex128",
 )  # fmt: skip
-_NATIVE = re.compile(r"\s*(?:native|raw|nvcc):(?!:)")  # `native::name` is the name of a kernel in C++
+_NATIVE = re.compile(
+    r"\s*(?:native|raw|nvcc|numba|triton|tvm_ffi):(?!:)"
+)  # `native::name` is the name of a kernel in C++
+_NUMBA = re.compile(r"\s*numba:")
 _HALVES = ("float16", "bfloat16")  # for expressions alone: C has no types for them
 
 read_convention = one_of("convention", CONVENTIONS)
+
+
+def layout_of(convention: str) -> tuple[str, bool]:
+    """Return how a convention tells of arrays, and whether functions are given a range."""
+    first, _, rest = convention.partition(" ")
+    return (rest or _LAYOUTS[0], True) if first == _PARALLEL else (convention, False)
 
 
 def read_dtypes(node: Node, source: Source) -> tuple[str, ...]:
@@ -81,9 +93,16 @@ def _native(operator: Operator) -> Kernel | None:
     return next((kernel for _, kernel in operator.dispatch if _NATIVE.match(kernel.text)), None)
 
 
+def _is_of_arrays(operator: Operator, kernel: Kernel) -> bool:
+    """Whether a kernel is a function on arrays that Numba compiles for what it is called with."""
+    return bool(_NUMBA.match(kernel.text)) and not {"convention", "dtypes", "dtype_of"} & set(operator.spans)
+
+
 def _has_convention(operator: Operator, _: Declared) -> Problem | None:
     kernel = _native(operator)
     if kernel is None or operator.convention is not None or "convention" in operator.spans:
+        return None
+    if _is_of_arrays(operator, kernel):
         return None
     hint = f"add 'convention: elementwise', or one of {', '.join(CONVENTIONS[1:])}"
     return Problem("the kernel has no 'convention', which says how it is called", kernel.span, hint)
@@ -92,7 +111,7 @@ def _has_convention(operator: Operator, _: Declared) -> Problem | None:
 def _has_dtypes(operator: Operator, _: Declared) -> Problem | None:
     kernel = _native(operator)
     is_wrong = operator.dtypes is None and "dtypes" in operator.spans  # which is said elsewhere
-    if kernel is None or operator.dtypes or is_wrong:
+    if kernel is None or operator.dtypes or is_wrong or _is_of_arrays(operator, kernel):
         return None
     message = "the kernel has no 'dtypes', of which it has a function each"
     return Problem(message, kernel.span, "add 'dtypes: float32, float64'")

@@ -1,16 +1,13 @@
-"""The parser of schemas into their parts, by schema.lark; `model` makes the model of them."""
+"""The meaning of schema.lark: a schema's text to its parts; `model` makes the model of them."""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, Transformer
-from lark.exceptions import LarkError
-
+from opwright_codegen.parsing.grammars import SCHEMA
+from opwright_codegen.parsing.parser import NoMatchError, Parser, Token, parser
 from opwright_codegen.schema.defaults import Literal, write_literal
-from opwright_codegen.schema.lexer import QuickLexer
 from opwright_codegen.schema.types import (
     FRESH,
     Annotation,
@@ -23,13 +20,12 @@ from opwright_codegen.schema.types import (
     annotated,
 )
 
-__all__ = ["ArgumentParts", "ReturnParts", "SchemaParts", "Typed", "UnreadableError", "grammar", "parse_parts"]
+__all__ = ["ArgumentParts", "ReturnParts", "SchemaParts", "Typed", "UnreadableError", "parse_parts"]
 
 
 MAX_LENGTH = 20_000  # characters in a schema; PyTorch's longest has 1,200
 MAX_DEPTH = 32  # types in types, lists in lists; more would only try Python's recursion limit
 MAX_SIZE = 2**31 - 1  # of a sized list
-START_RULES = ("schema", "argument", "result", "flat_type")
 _MAX_REMEMBERED = 20_000
 _MAY_BE_FRESH = frozenset(("Dict", "Union"))  # of the types with types in parentheses
 
@@ -79,41 +75,27 @@ def parse_parts(text: str) -> SchemaParts:
     if len(text) > MAX_LENGTH:
         raise UnreadableError(f"the schema has more than {MAX_LENGTH:,} characters")
     try:
-        return _quick().parse(text, start="schema")  # type: ignore[return-value] # what _Builder makes of the rule
-    except (LarkError, ValueError) as error:
-        raise UnreadableError(str(error) if isinstance(error, ValueError) else "this is not a schema") from error
-
-
-def grammar() -> str:
-    """Return the text of schema.lark, the only code that says what the terminals are."""
-    return files("opwright_codegen.schema").joinpath("schema.lark").read_text(encoding="utf-8")
+        return _parser().parse(text, "schema")  # type: ignore[no-any-return] # what _Builder makes of the rule
+    except ValueError as error:
+        raise UnreadableError("this is not a schema" if isinstance(error, NoMatchError) else str(error)) from error
 
 
 @cache
-def _quick() -> Lark:
+def _parser() -> Parser:
     builder = _Builder()
-    parser = Lark(
-        grammar(),
-        parser="lalr",
-        lexer=QuickLexer,
-        start=list(START_RULES),
-        transformer=builder,
-        maybe_placeholders=False,
-    )
-    builder.parser = parser
-    return parser
+    builder.parser = parser(SCHEMA, builder)
+    return builder.parser
 
 
 _Children = list[Any]
 
 
-class _Builder(Transformer[Token, Any]):
+class _Builder:
     """The meaning of each rule of the grammar. Called by the parser itself: no tree is made."""
 
-    parser: Lark
+    parser: Parser
 
     def __init__(self) -> None:
-        super().__init__()
         self._plain: dict[tuple[str, str], Any] = {}
 
     def _read_plain(self, rule: str, text: str) -> Any:
@@ -122,7 +104,7 @@ class _Builder(Transformer[Token, Any]):
         if found is None:
             if len(self._plain) > _MAX_REMEMBERED:
                 self._plain.clear()
-            found = self._plain[rule, text] = self.parser.parse(text, start=rule)
+            found = self._plain[rule, text] = self.parser.parse(text, rule)
         return found
 
     def schema(self, children: _Children) -> SchemaParts:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from lark import Lark, Token, Tree
 
-from opwright_codegen.schema.parser import START_RULES, grammar
+from opwright_codegen.parsing.grammars import SCHEMA
+from opwright_codegen.parsing.tables import lark_of
 from opwright_codegen.source import Source, Span
 
 __all__ = ["ArgumentSpans", "Place", "ReturnSpans", "SchemaSpans", "extent", "locate", "precise_parser"]
@@ -38,8 +39,8 @@ class SchemaSpans(NamedTuple):
 
 @cache
 def precise_parser() -> Lark:
-    """Return the grammar with Lark's own lexer, which keeps positions."""
-    return Lark(grammar(), parser="lalr", start=list(START_RULES), propagate_positions=True, maybe_placeholders=False)
+    """Return Lark's parser of schemas, with its own lexer, which keeps positions."""
+    return lark_of(SCHEMA, propagate_positions=True)
 
 
 class Place:

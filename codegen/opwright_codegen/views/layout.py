@@ -167,10 +167,13 @@ def docstring(text: str, indent: int) -> str:
         return ""
     pad = " " * indent
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    lines = [part.rstrip() for line in escaped.split("\n") for part in fill(line, LINE - indent - 3)]
+    room = LINE - indent - 3
+    if "\n" not in escaped and room - 3 < len(escaped) <= room:  # the closing quotes are not alone behind one line
+        room -= 3
+    lines = [part.rstrip() for line in escaped.split("\n") for part in fill(line, room)]
     body = "\n".join(f"{pad}{line}" if line else "" for line in lines).lstrip()
     before, after = (" " if body.startswith('"') else ""), (" " if body.endswith('"') else "")
-    is_short = len(lines) == 1 and indent + len(body) + 8 <= LINE
+    is_short = len(lines) == 1 and indent + len(before) + len(body) + len(after) + 6 <= LINE
     return f'"""{before}{body}{after}"""' if is_short else f'"""{before}{body}\n{pad}"""'
 
 

@@ -18,9 +18,17 @@ class log_sigmoid_forward_default_result(NamedTuple, Generic[A]):
     buffer: A
 
 silu: _calls.Call_self_input_out_dba259
+"""Return `self * sigmoid(self)`. Floats and complex numbers are taken, others are refused with a DispatchError."""
 silu_: _calls.Call_self_input_a537e0
+"""Return `self * sigmoid(self)`. Floats and complex numbers are taken, others are refused with a DispatchError. The
+result is written to `self`, which is returned.
+"""
 mish: _calls.Call_self_input_out_dba259
+"""Return `self * tanh(softplus(self))`. Other dtypes than floats are refused with a DispatchError."""
 mish_: _calls.Call_self_input_a537e0
+"""Return `self * tanh(softplus(self))`. Other dtypes than floats are refused with a DispatchError. The result is
+written to `self`, which is returned.
+"""
 
 class _Call_elu(_calls.Function, Protocol):
     @overload
@@ -36,6 +44,9 @@ class _Call_elu_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *,
         out: A) -> A: ...
 elu: _Call_elu
+"""Return `scale * self` for elements above 0, and `scale * alpha * (exp(input_scale * self) - 1)` for the others.
+Other dtypes than floats are refused with a DispatchError.
+"""
 
 class _Call_elu_(_calls.Function, Protocol):
     @overload
@@ -43,6 +54,9 @@ class _Call_elu_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
 elu_: _Call_elu_
+"""Return `scale * self` for elements above 0, and `scale * alpha * (exp(input_scale * self) - 1)` for the others.
+Other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_celu(_calls.Function, Protocol):
     @overload
@@ -56,6 +70,9 @@ class _Call_celu_default(_calls.Function, Protocol):
 class _Call_celu_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, alpha: Scalar = 1.0, *, out: A) -> A: ...
 celu: _Call_celu
+"""Return `self` for elements above 0, and `alpha * (exp(self / alpha) - 1)` for the others. An `alpha` of 0 raises
+RuntimeError; other dtypes than floats are refused with a DispatchError.
+"""
 
 class _Call_celu_(_calls.Function, Protocol):
     @overload
@@ -63,8 +80,18 @@ class _Call_celu_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, alpha: Scalar = 1.0) -> A: ...
 celu_: _Call_celu_
+"""Return `self` for elements above 0, and `alpha * (exp(self / alpha) - 1)` for the others. An `alpha` of 0 raises
+RuntimeError; other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is
+returned.
+"""
 selu: _calls.Call_self_input_a537e0
+"""Return `elu` with alpha 1.6733 and scale 1.0507, for which layers keep mean 0 and variance 1. Other dtypes than
+floats are refused with a DispatchError.
+"""
 selu_: _calls.Call_self_input_a537e0
+"""Return `elu` with alpha 1.6733 and scale 1.0507, for which layers keep mean 0 and variance 1. Other dtypes than
+floats are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_leaky_relu(_calls.Function, Protocol):
     @overload
@@ -78,6 +105,9 @@ class _Call_leaky_relu_default(_calls.Function, Protocol):
 class _Call_leaky_relu_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
 leaky_relu: _Call_leaky_relu
+"""Return `self` for elements above 0, and `negative_slope * self` for the others. Other dtypes than floats are refused
+with a DispatchError.
+"""
 
 class _Call_leaky_relu_(_calls.Function, Protocol):
     @overload
@@ -85,6 +115,9 @@ class _Call_leaky_relu_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, negative_slope: Scalar = 0.01) -> A: ...
 leaky_relu_: _Call_leaky_relu_
+"""Return `self` for elements above 0, and `negative_slope * self` for the others. Other dtypes than floats are refused
+with a DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_prelu(_calls.Function, Protocol):
     @overload
@@ -103,7 +136,12 @@ class _Call_prelu_default(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], weight: Tensor) -> Tensor: ...
 prelu: _Call_prelu
+"""Return `self` for elements above 0, and `weight * self` for the others. `weight` is one number, or has one for each
+channel, the second dimension; other numbers raise RuntimeError. A vector has one channel; other dtypes than floats
+are refused with a DispatchError.
+"""
 _prelu_kernel: _Call_prelu
+"""Return what `prelu` does, for a `weight` that broadcasts to `self`."""
 
 class _Call_rrelu(_calls.Function, Protocol):
     @overload
@@ -116,7 +154,14 @@ class _Call_rrelu_default(_calls.Function, Protocol):
     def __call__(_, self: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
         generator: Generator | None = None) -> A: ...
 rrelu: _Call_rrelu
+"""Return `self` for elements above 0, and the others times a slope: drawn for each from `lower` to `upper` where
+`training`, else the mean of both. A `lower` above `upper` raises RuntimeError; other dtypes than floats are refused.
+"""
 rrelu_: _Call_rrelu
+"""Return `self` for elements above 0, and the others times a slope: drawn for each from `lower` to `upper` where
+`training`, else the mean of both. A `lower` above `upper` raises RuntimeError; other dtypes than floats are
+refused. The result is written to `self`, which is returned.
+"""
 
 class _Call_rrelu_with_noise(_calls.Function, Protocol):
     @overload
@@ -148,6 +193,7 @@ class _Call_rrelu_with_noise_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, noise: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333,
         training: bool = False, generator: Generator | None = None, *, out: A) -> A: ...
 rrelu_with_noise: _Call_rrelu_with_noise
+"""Return what `rrelu` does, and store the slopes in `noise` where `training`: 1 for elements above 0."""
 
 class _Call_rrelu_with_noise_(_calls.Function, Protocol):
     @overload
@@ -160,6 +206,9 @@ class _Call_rrelu_with_noise__default(_calls.Function, Protocol):
     def __call__(_, self: A, noise: A, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333,
         training: bool = False, generator: Generator | None = None) -> A: ...
 rrelu_with_noise_: _Call_rrelu_with_noise_
+"""Return what `rrelu` does, and store the slopes in `noise` where `training`: 1 for elements above 0. The result is
+written to `self`, which is returned.
+"""
 
 class _Call_rrelu_with_noise_functional(_calls.Function, Protocol):
     @overload
@@ -185,6 +234,9 @@ class _Call_rrelu_with_noise_functional_default(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], noise: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333,
         training: bool = False, generator: Generator | None = None) -> tuple[Tensor, Tensor]: ...
 rrelu_with_noise_functional: _Call_rrelu_with_noise_functional
+"""Return what `rrelu` does, and the slopes as a tensor: 1 for elements above 0, and `noise` itself unless
+`training`.
+"""
 
 class _Call_softplus(_calls.Function, Protocol):
     @overload
@@ -198,7 +250,11 @@ class _Call_softplus_default(_calls.Function, Protocol):
 class _Call_softplus_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
 softplus: _Call_softplus
+"""Return `log(1 + exp(beta * self)) / beta`, and `self` itself where `beta * self` is above `threshold`. Other dtypes
+than floats are refused with a DispatchError.
+"""
 log_sigmoid: _calls.Call_self_input_out_dba259
+"""Return `log(sigmoid(self))`, computed without overflow. Other dtypes than floats are refused with a DispatchError."""
 
 class _Call_log_sigmoid_forward(_calls.Function, Protocol):
     @overload
@@ -212,6 +268,7 @@ class _Call_log_sigmoid_forward_default(_calls.Function, Protocol):
 class _Call_log_sigmoid_forward_output(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, output: A, buffer: A) -> tuple[A, A]: ...
 log_sigmoid_forward: _Call_log_sigmoid_forward
+"""Return `log(sigmoid(self))` as `output`, and `exp(-abs(self))` as `buffer`, which the gradient needs."""
 
 class _Call_hardtanh(_calls.Function, Protocol):
     @overload
@@ -225,6 +282,10 @@ class _Call_hardtanh_default(_calls.Function, Protocol):
 class _Call_hardtanh_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
 hardtanh: _Call_hardtanh
+"""Return `self` with elements below `min_val` raised to it and those above `max_val` lowered to it; nan stays. The
+dtype stays that of `self`: integers cut float bounds. Unsigned integers with negative bounds raise RuntimeError;
+bool and complex are refused.
+"""
 
 class _Call_hardtanh_(_calls.Function, Protocol):
     @overload
@@ -232,12 +293,32 @@ class _Call_hardtanh_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
 hardtanh_: _Call_hardtanh_
+"""Return `self` with elements below `min_val` raised to it and those above `max_val` lowered to it; nan stays. The
+dtype stays that of `self`: integers cut float bounds. Unsigned integers with negative bounds raise RuntimeError;
+bool and complex are refused. The result is written to `self`, which is returned.
+"""
 relu6: _calls.Call_self_input_a537e0
+"""Return `self` with elements below 0 raised to 0 and those above 6 lowered to 6; nan stays. Bool and complex are
+refused with a DispatchError.
+"""
 relu6_: _calls.Call_self_input_a537e0
+"""Return `self` with elements below 0 raised to 0 and those above 6 lowered to 6; nan stays. Bool and complex are
+refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 hardsigmoid: _calls.Call_self_input_out_dba259
+"""Return `self / 6 + 1 / 2`, at least 0 and at most 1: straight lines near `sigmoid`. Other dtypes than floats are
+refused with a DispatchError.
+"""
 hardsigmoid_: _calls.Call_self_input_a537e0
+"""Return `self / 6 + 1 / 2`, at least 0 and at most 1: straight lines near `sigmoid`. Other dtypes than floats are
+refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 hardswish: _calls.Call_self_input_out_dba259
+"""Return `self * hardsigmoid(self)`. Other dtypes than floats are refused with a DispatchError."""
 hardswish_: _calls.Call_self_input_a537e0
+"""Return `self * hardsigmoid(self)`. Other dtypes than floats are refused with a DispatchError. The result is written
+to `self`, which is returned.
+"""
 
 class _Call_hardshrink(_calls.Function, Protocol):
     @overload
@@ -251,7 +332,13 @@ class _Call_hardshrink_default(_calls.Function, Protocol):
 class _Call_hardshrink_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, lambd: Scalar = 0.5, *, out: A) -> A: ...
 hardshrink: _Call_hardshrink
+"""Return 0 for elements from `-lambd` to `lambd`, and `self` for the others; nan stays. Other dtypes than floats are
+refused with a DispatchError.
+"""
 softshrink: _Call_hardshrink
+"""Return `self` moved by `lambd` towards 0, and 0 where it is nearer than that; nan stays. A negative `lambd` raises
+RuntimeError; other dtypes than floats are refused with a DispatchError.
+"""
 
 class _Call_threshold(_calls.Function, Protocol):
     @overload
@@ -265,6 +352,9 @@ class _Call_threshold_default(_calls.Function, Protocol):
 class _Call_threshold_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, threshold: Scalar, value: Scalar, *, out: A) -> A: ...
 threshold: _Call_threshold
+"""Return `self` for elements above `threshold`, and `value` for the others; nan stays. Integers and floats are taken,
+others are refused with a DispatchError.
+"""
 threshold_default: _Call_threshold_default
 
 class _Call_threshold_(_calls.Function, Protocol):
@@ -273,6 +363,9 @@ class _Call_threshold_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, threshold: Scalar, value: Scalar) -> A: ...
 threshold_: _Call_threshold_
+"""Return `self` for elements above `threshold`, and `value` for the others; nan stays. Integers and floats are taken,
+others are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_threshold_backward(_calls.Function, Protocol):
     @overload
@@ -295,6 +388,9 @@ class _Call_threshold_backward_default(_calls.Function, Protocol):
 class _Call_threshold_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, threshold: Scalar, *, grad_input: A) -> A: ...
 threshold_backward: _Call_threshold_backward
+"""Return the gradient of `threshold` with respect to `self`: `grad_output` where `self` is above `threshold`, else
+0.
+"""
 
 class _Call_glu(_calls.Function, Protocol):
     @overload
@@ -310,6 +406,10 @@ class _Call_glu_default(_calls.Function, Protocol):
 class _Call_glu_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int = -1, *, out: A) -> A: ...
 glu: _Call_glu
+"""Return `a * sigmoid(b)`, where a and b are the two halves of `self` along `dim`. An odd size, and a tensor of no
+dimensions, raise RuntimeError, a `dim` out of range IndexError. Other dtypes than floats are refused with a
+DispatchError.
+"""
 
 class _Packet_log_sigmoid_forward(Packet):
     __call__: _Call_log_sigmoid_forward

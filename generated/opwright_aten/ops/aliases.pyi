@@ -33,9 +33,11 @@ class _Call_true_divide(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: A, x2: Scalar) -> A: ...
 true_divide: _Call_true_divide
+"""Another name of `div`: `self / other`."""
 true_divide_Tensor: _calls.Call_self_other_2ad770
 true_divide_Scalar: _calls.Call_self_other_f92277
 true_divide_: _calls.Call_self_other_input_x1_x2_163a18
+"""Another name of `div`: `self / other`. The result is written to `self`, which is returned."""
 true_divide__Tensor: _calls.Call_self_other_2a2659
 true_divide__Scalar: _calls.Call_self_other_f92277
 
@@ -77,6 +79,7 @@ class _Call_divide(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: A, x2: Scalar, *, rounding_mode: str | None) -> A: ...
 divide: _Call_divide
+"""Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
 divide_Tensor: _calls.Call_self_other_2ad770
 divide_Scalar: _calls.Call_self_other_f92277
 divide_Tensor_mode: _calls.Call_self_other_rounding_mode_3567b2
@@ -108,14 +111,19 @@ class _Call_divide_(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: A, x2: Scalar, *, rounding_mode: str | None) -> A: ...
 divide_: _Call_divide_
+"""Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`, which is
+returned.
+"""
 divide__Tensor: _calls.Call_self_other_2a2659
 divide__Scalar: _calls.Call_self_other_f92277
 divide__Tensor_mode: _calls.Call_self_other_rounding_mode_5bed5f
 divide__Scalar_mode: _calls.Call_self_other_rounding_mode_30fb2f
 multiply: _Call_true_divide
+"""Another name of `mul`: `self * other`."""
 multiply_Tensor: _calls.Call_self_other_2ad770
 multiply_Scalar: _calls.Call_self_other_f92277
 multiply_: _calls.Call_self_other_input_x1_x2_163a18
+"""Another name of `mul`: `self * other`. The result is written to `self`, which is returned."""
 multiply__Tensor: _calls.Call_self_other_2a2659
 multiply__Scalar: _calls.Call_self_other_f92277
 
@@ -139,9 +147,11 @@ class _Call_subtract(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: A, x2: Scalar, alpha: Scalar = 1) -> A: ...
 subtract: _Call_subtract
+"""Another name of `sub`: `self - alpha * other`."""
 subtract_Tensor: _calls.Call_self_other_alpha_8aabbc
 subtract_Scalar: _calls.Call_self_other_alpha_fe52e0
 subtract_: _calls.Call_self_other_alpha_input_x1_x2_afdf64
+"""Another name of `sub`: `self - alpha * other`. The result is written to `self`, which is returned."""
 subtract__Tensor: _calls.Call_self_other_alpha_7b55fa
 subtract__Scalar: _calls.Call_self_other_alpha_fe52e0
 
@@ -165,31 +175,55 @@ class _Call_clip(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None, *, out: A) -> A: ...
 clip: _Call_clip
+"""Another name of `clamp`: elements brought between `min` and `max`."""
 clip_default: _calls.Call_self_min_max_f4e18f
 clip_Tensor: _calls.Call_self_min_max_336445
 clip_: _calls.Call_self_min_max_input_774d3f
+"""Another name of `clamp`: elements brought between `min` and `max`. The result is written to `self`, which is
+returned.
+"""
 clip__default: _calls.Call_self_min_max_f4e18f
 clip__Tensor: _calls.Call_self_min_max_7608e2
 negative: _calls.Call_self_input_out_dba259
+"""Another name of `neg`: `-self`."""
 negative_: _calls.Call_self_input_a537e0
+"""Another name of `neg`: `-self`. The result is written to `self`, which is returned."""
 absolute: _calls.Call_self_input_out_dba259
+"""Another name of `abs`: absolute values."""
 absolute_: _calls.Call_self_input_a537e0
+"""Another name of `abs`: absolute values. The result is written to `self`, which is returned."""
 fix: _calls.Call_self_input_out_dba259
+"""Another name of `trunc`: elements rounded towards 0."""
 fix_: _calls.Call_self_input_a537e0
+"""Another name of `trunc`: elements rounded towards 0. The result is written to `self`, which is returned."""
 arctan2: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Another name of `atan2`: the angle of a point in the plane."""
 arctan2_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Another name of `atan2`: the angle of a point in the plane. The result is written to `self`, which is returned."""
 arcsin: _calls.Call_self_input_out_dba259
+"""Another name of `asin`, the inverse of `sin`."""
 arcsin_: _calls.Call_self_input_a537e0
+"""Another name of `asin`, the inverse of `sin`. The result is written to `self`, which is returned."""
 arccos: _calls.Call_self_input_out_dba259
+"""Another name of `acos`, the inverse of `cos`."""
 arccos_: _calls.Call_self_input_a537e0
+"""Another name of `acos`, the inverse of `cos`. The result is written to `self`, which is returned."""
 arctan: _calls.Call_self_input_out_dba259
+"""Another name of `atan`, the inverse of `tan`."""
 arctan_: _calls.Call_self_input_a537e0
+"""Another name of `atan`, the inverse of `tan`. The result is written to `self`, which is returned."""
 arcsinh: _calls.Call_self_input_out_dba259
+"""Another name of `asinh`, the inverse of `sinh`."""
 arcsinh_: _calls.Call_self_input_a537e0
+"""Another name of `asinh`, the inverse of `sinh`. The result is written to `self`, which is returned."""
 arccosh: _calls.Call_self_input_out_dba259
+"""Another name of `acosh`, the inverse of `cosh`."""
 arccosh_: _calls.Call_self_input_a537e0
+"""Another name of `acosh`, the inverse of `cosh`. The result is written to `self`, which is returned."""
 arctanh: _calls.Call_self_input_out_dba259
+"""Another name of `atanh`, the inverse of `tanh`."""
 arctanh_: _calls.Call_self_input_a537e0
+"""Another name of `atanh`, the inverse of `tanh`. The result is written to `self`, which is returned."""
 
 class _Call_not_equal(_calls.Function, Protocol):
     @overload
@@ -213,6 +247,7 @@ class _Call_not_equal(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 not_equal: _Call_not_equal
+"""Another name of `ne`: `self != other`, element by element."""
 not_equal_Scalar: _calls.Call_self_other_f92277
 not_equal_Tensor: _calls.Call_self_other_2ad770
 
@@ -230,30 +265,39 @@ class _Call_not_equal_(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: A, x2: TensorLike) -> A: ...
 not_equal_: _Call_not_equal_
+"""Another name of `ne`: `self != other`, element by element. The result is written to `self`, which is returned."""
 not_equal__Scalar: _calls.Call_self_other_f92277
 not_equal__Tensor: _calls.Call_self_other_2a2659
 less: _Call_not_equal
+"""Another name of `lt`: `self < other`, element by element."""
 less_Scalar: _calls.Call_self_other_f92277
 less_Tensor: _calls.Call_self_other_2ad770
 less_: _Call_not_equal_
+"""Another name of `lt`: `self < other`, element by element. The result is written to `self`, which is returned."""
 less__Scalar: _calls.Call_self_other_f92277
 less__Tensor: _calls.Call_self_other_2a2659
 less_equal: _Call_not_equal
+"""Another name of `le`: `self <= other`, element by element."""
 less_equal_Scalar: _calls.Call_self_other_f92277
 less_equal_Tensor: _calls.Call_self_other_2ad770
 less_equal_: _Call_not_equal_
+"""Another name of `le`: `self <= other`, element by element. The result is written to `self`, which is returned."""
 less_equal__Scalar: _calls.Call_self_other_f92277
 less_equal__Tensor: _calls.Call_self_other_2a2659
 greater: _Call_not_equal
+"""Another name of `gt`: `self > other`, element by element."""
 greater_Scalar: _calls.Call_self_other_f92277
 greater_Tensor: _calls.Call_self_other_2ad770
 greater_: _Call_not_equal_
+"""Another name of `gt`: `self > other`, element by element. The result is written to `self`, which is returned."""
 greater__Scalar: _calls.Call_self_other_f92277
 greater__Tensor: _calls.Call_self_other_2a2659
 greater_equal: _Call_not_equal
+"""Another name of `ge`: `self >= other`, element by element."""
 greater_equal_Scalar: _calls.Call_self_other_f92277
 greater_equal_Tensor: _calls.Call_self_other_2ad770
 greater_equal_: _Call_not_equal_
+"""Another name of `ge`: `self >= other`, element by element. The result is written to `self`, which is returned."""
 greater_equal__Scalar: _calls.Call_self_other_f92277
 greater_equal__Tensor: _calls.Call_self_other_2a2659
 
@@ -275,21 +319,27 @@ class _Call___and__(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], other: Tensor) -> Tensor: ...
 __and__: _Call___and__
+"""Return `self & other`, as `bitwise_and` does."""
 __and___Scalar: _calls.Call_self_other_f92277
 __and___Tensor: _calls.Call_self_other_2ad770
 __iand__: _Call_not_equal_
+"""Store `self & other` in `self`, as `bitwise_and_` does, and return `self`."""
 __iand___Scalar: _calls.Call_self_other_f92277
 __iand___Tensor: _calls.Call_self_other_2a2659
 __or__: _Call___and__
+"""Return `self | other`, as `bitwise_or` does."""
 __or___Scalar: _calls.Call_self_other_f92277
 __or___Tensor: _calls.Call_self_other_2ad770
 __ior__: _Call_not_equal_
+"""Store `self | other` in `self`, as `bitwise_or_` does, and return `self`."""
 __ior___Scalar: _calls.Call_self_other_f92277
 __ior___Tensor: _calls.Call_self_other_2a2659
 __xor__: _Call___and__
+"""Return `self ^ other`, as `bitwise_xor` does."""
 __xor___Scalar: _calls.Call_self_other_f92277
 __xor___Tensor: _calls.Call_self_other_2ad770
 __ixor__: _Call_not_equal_
+"""Store `self ^ other` in `self`, as `bitwise_xor_` does, and return `self`."""
 __ixor___Scalar: _calls.Call_self_other_f92277
 __ixor___Tensor: _calls.Call_self_other_2a2659
 

@@ -33,7 +33,9 @@ class _Call_sigmoid_backward_default(_calls.Function, Protocol):
 class _Call_sigmoid_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, output: TensorLike, *, grad_input: A) -> A: ...
 sigmoid_backward: _Call_sigmoid_backward
+"""Return the gradient of `sigmoid` with respect to its input, of `grad_output` and the `output`."""
 tanh_backward: _Call_sigmoid_backward
+"""Return the gradient of `tanh` with respect to its input, of `grad_output` and the `output`."""
 
 class _Call_logit_backward(_calls.Function, Protocol):
     @overload
@@ -56,6 +58,7 @@ class _Call_logit_backward_default(_calls.Function, Protocol):
 class _Call_logit_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, eps: float | None = None, *, grad_input: A) -> A: ...
 logit_backward: _Call_logit_backward
+"""Return the gradient of `logit` with respect to `self`, of `grad_output` and what `logit` took."""
 
 class _Call_gelu_backward(_calls.Function, Protocol):
     @overload
@@ -78,6 +81,7 @@ class _Call_gelu_backward_default(_calls.Function, Protocol):
 class _Call_gelu_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, *, approximate: str = "none", grad_input: A) -> A: ...
 gelu_backward: _Call_gelu_backward
+"""Return the gradient of `gelu` with respect to `self`, of `grad_output` and what `gelu` took."""
 
 class _Call_infinitely_differentiable_gelu_backward(_calls.Function, Protocol):
     @overload
@@ -96,6 +100,9 @@ class _Call_infinitely_differentiable_gelu_backward_defa(_calls.Function, Protoc
     @overload
     def __call__(_, grad: NDArray[Any], self: Tensor) -> Tensor: ...
 infinitely_differentiable_gelu_backward: _Call_infinitely_differentiable_gelu_backward
+"""Return what `gelu_backward` does with approximate 'none', by operators that can be differentiated any number of
+times.
+"""
 
 class _Call_silu_backward(_calls.Function, Protocol):
     @overload
@@ -118,6 +125,7 @@ class _Call_silu_backward_default(_calls.Function, Protocol):
 class _Call_silu_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, *, grad_input: A) -> A: ...
 silu_backward: _Call_silu_backward
+"""Return the gradient of `silu` with respect to `self`, of `grad_output` and what `silu` took."""
 
 class _Call_mish_backward(_calls.Function, Protocol):
     @overload
@@ -129,6 +137,7 @@ class _Call_mish_backward(_calls.Function, Protocol):
     @overload
     def __call__(_, grad_output: NDArray[Any], self: Tensor) -> Tensor: ...
 mish_backward: _Call_mish_backward
+"""Return the gradient of `mish` with respect to `self`, of `grad_output` and what `mish` took."""
 
 class _Call_elu_backward(_calls.Function, Protocol):
     @overload
@@ -157,6 +166,9 @@ class _Call_elu_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool,
         self_or_result: TensorLike, *, grad_input: A) -> A: ...
 elu_backward: _Call_elu_backward
+"""Return the gradient of `elu` with respect to its input, of `grad_output` and what `elu` took, or of its result where
+`is_result`.
+"""
 
 class _Call_leaky_relu_backward(_calls.Function, Protocol):
     @overload
@@ -183,6 +195,9 @@ class _Call_leaky_relu_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, negative_slope: Scalar, self_is_result: bool, *,
         grad_input: A) -> A: ...
 leaky_relu_backward: _Call_leaky_relu_backward
+"""Return the gradient of `leaky_relu` with respect to `self`, of `grad_output` and what `leaky_relu` took, or of its
+result where `self_is_result`.
+"""
 
 class _Call__prelu_kernel_backward(_calls.Function, Protocol):
     @overload
@@ -205,6 +220,9 @@ class _Call__prelu_kernel_backward_default(_calls.Function, Protocol):
     @overload
     def __call__(_, grad_output: NDArray[Any], self: NDArray[Any], weight: Tensor) -> tuple[Tensor, Tensor]: ...
 _prelu_kernel_backward: _Call__prelu_kernel_backward
+"""Return the gradients of `_prelu_kernel` with respect to `self` and `weight`, of `grad_output`; that of `weight` in
+the shape of `self`.
+"""
 
 class _Call_rrelu_with_noise_backward(_calls.Function, Protocol):
     @overload
@@ -242,6 +260,9 @@ class _Call_rrelu_with_noise_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, noise: TensorLike, lower: Scalar, upper: Scalar,
         training: bool, self_is_result: bool, *, out: A) -> A: ...
 rrelu_with_noise_backward: _Call_rrelu_with_noise_backward
+"""Return the gradient of `rrelu_with_noise` with respect to `self`, of `grad_output` and the slopes in `noise`, or the
+mean of both bounds outside of `training`.
+"""
 
 class _Call_softplus_backward(_calls.Function, Protocol):
     @overload
@@ -266,6 +287,7 @@ class _Call_softplus_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, beta: Scalar, threshold: Scalar, *,
         grad_input: A) -> A: ...
 softplus_backward: _Call_softplus_backward
+"""Return the gradient of `softplus` with respect to `self`, of `grad_output` and what `softplus` took."""
 
 class _Call_log_sigmoid_backward(_calls.Function, Protocol):
     @overload
@@ -292,6 +314,9 @@ class _Call_log_sigmoid_backward_default(_calls.Function, Protocol):
 class _Call_log_sigmoid_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, buffer: TensorLike, *, grad_input: A) -> A: ...
 log_sigmoid_backward: _Call_log_sigmoid_backward
+"""Return the gradient of `log_sigmoid` with respect to `self`, of `grad_output` and the `buffer` that
+`log_sigmoid_forward` returned.
+"""
 
 class _Call_hardtanh_backward(_calls.Function, Protocol):
     @overload
@@ -316,7 +341,9 @@ class _Call_hardtanh_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, min_val: Scalar, max_val: Scalar, *,
         grad_input: A) -> A: ...
 hardtanh_backward: _Call_hardtanh_backward
+"""Return the gradient of `hardtanh` with respect to `self`, of `grad_output` and what `hardtanh` took."""
 hardsigmoid_backward: _Call_silu_backward
+"""Return the gradient of `hardsigmoid` with respect to `self`, of `grad_output` and what `hardsigmoid` took."""
 
 class _Call_hardswish_backward(_calls.Function, Protocol):
     @overload
@@ -332,6 +359,7 @@ class _Call_hardswish_backward(_calls.Function, Protocol):
 class _Call_hardswish_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, *, out: A) -> A: ...
 hardswish_backward: _Call_hardswish_backward
+"""Return the gradient of `hardswish` with respect to `self`, of `grad_output` and what `hardswish` took."""
 
 class _Call_hardshrink_backward(_calls.Function, Protocol):
     @overload
@@ -354,6 +382,7 @@ class _Call_hardshrink_backward_default(_calls.Function, Protocol):
 class _Call_hardshrink_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_out: TensorLike, self: TensorLike, lambd: Scalar, *, grad_input: A) -> A: ...
 hardshrink_backward: _Call_hardshrink_backward
+"""Return the gradient of `hardshrink` with respect to `self`, of `grad_out` and what `hardshrink` took."""
 
 class _Call_softshrink_backward(_calls.Function, Protocol):
     @overload
@@ -376,6 +405,7 @@ class _Call_softshrink_backward_default(_calls.Function, Protocol):
 class _Call_softshrink_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, lambd: Scalar, *, grad_input: A) -> A: ...
 softshrink_backward: _Call_softshrink_backward
+"""Return the gradient of `softshrink` with respect to `self`, of `grad_output` and what `softshrink` took."""
 
 class _Call_glu_backward(_calls.Function, Protocol):
     @overload
@@ -400,6 +430,7 @@ class _Call_glu_backward_default(_calls.Function, Protocol):
 class _Call_glu_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, dim: int, *, grad_input: A) -> A: ...
 glu_backward: _Call_glu_backward
+"""Return the gradient of `glu` with respect to `self`, of `grad_output` and what `glu` took."""
 
 class _Call_glu_backward_jvp(_calls.Function, Protocol):
     @overload
@@ -446,6 +477,9 @@ class _Call_glu_backward_jvp_out(_calls.Function, Protocol):
     def __call__(_, grad_x: TensorLike, grad_glu: TensorLike, x: TensorLike, dgrad_glu: TensorLike, dx: TensorLike,
         dim: int, *, out: A) -> A: ...
 glu_backward_jvp: _Call_glu_backward_jvp
+"""Return the tangent of `glu_backward`, whose result is `grad_x`, of the tangents `dgrad_glu` and `dx` of its
+arguments.
+"""
 
 class _Call_mse_loss_backward(_calls.Function, Protocol):
     @overload
@@ -474,6 +508,7 @@ class _Call_mse_loss_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, target: TensorLike, reduction: int, *,
         grad_input: A) -> A: ...
 mse_loss_backward: _Call_mse_loss_backward
+"""Return the gradient of `mse_loss` with respect to `self`, of `grad_output` and what `mse_loss` took."""
 
 class _Call_huber_loss_backward(_calls.Function, Protocol):
     @overload
@@ -508,6 +543,7 @@ class _Call_huber_loss_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, target: TensorLike, reduction: int, delta: float, *,
         grad_input: A) -> A: ...
 huber_loss_backward: _Call_huber_loss_backward
+"""Return the gradient of `huber_loss` with respect to `self`, of `grad_output` and what `huber_loss` took."""
 
 class _Call_smooth_l1_loss_backward(_calls.Function, Protocol):
     @overload
@@ -542,7 +578,11 @@ class _Call_smooth_l1_loss_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, target: TensorLike, reduction: int, beta: float, *,
         grad_input: A) -> A: ...
 smooth_l1_loss_backward: _Call_smooth_l1_loss_backward
+"""Return the gradient of `smooth_l1_loss` with respect to `self`, of `grad_output` and what `smooth_l1_loss` took."""
 soft_margin_loss_backward: _Call_mse_loss_backward
+"""Return the gradient of `soft_margin_loss` with respect to `self`, of `grad_output` and what `soft_margin_loss`
+took.
+"""
 
 class _Call_binary_cross_entropy_backward(_calls.Function, Protocol):
     @overload
@@ -583,6 +623,9 @@ class _Call_binary_cross_entropy_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, target: TensorLike, weight: TensorLike | None = None,
         reduction: int = 1, *, grad_input: A) -> A: ...
 binary_cross_entropy_backward: _Call_binary_cross_entropy_backward
+"""Return the gradient of `binary_cross_entropy` with respect to `self`, of `grad_output` and what
+`binary_cross_entropy` took.
+"""
 
 class _Call_nll_loss_backward(_calls.Function, Protocol):
     @overload
@@ -632,7 +675,13 @@ class _Call_nll_loss_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, target: TensorLike, weight: TensorLike | None,
         reduction: int, ignore_index: int, total_weight: TensorLike, *, grad_input: A) -> A: ...
 nll_loss_backward: _Call_nll_loss_backward
+"""Return the gradient of `nll_loss` with respect to `self`, of `grad_output`, what `nll_loss` took, and the
+`total_weight` that `nll_loss_forward` returned.
+"""
 nll_loss2d_backward: _Call_nll_loss_backward
+"""Return the gradient of `nll_loss2d` with respect to `self`, of `grad_output`, what `nll_loss2d` took, and the
+`total_weight` that `nll_loss2d_forward` returned.
+"""
 
 class _Call_multi_margin_loss_backward(_calls.Function, Protocol):
     @overload
@@ -676,6 +725,9 @@ class _Call_multi_margin_loss_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, target: TensorLike, p: Scalar, margin: Scalar,
         weight: TensorLike | None = None, reduction: int = 1, *, grad_input: A) -> A: ...
 multi_margin_loss_backward: _Call_multi_margin_loss_backward
+"""Return the gradient of `multi_margin_loss` with respect to `self`, of `grad_output` and what `multi_margin_loss`
+took.
+"""
 
 class _Call_multilabel_margin_loss_backward(_calls.Function, Protocol):
     @overload
@@ -716,6 +768,9 @@ class _Call_multilabel_margin_loss_backward_grad_input(_calls.Function, Protocol
     def __call__(_, grad_output: TensorLike, self: TensorLike, target: TensorLike, reduction: int,
         is_target: TensorLike, *, grad_input: A) -> A: ...
 multilabel_margin_loss_backward: _Call_multilabel_margin_loss_backward
+"""Return the gradient of `multilabel_margin_loss` with respect to `self`, of `grad_output`, what it took, and the
+`is_target` that `multilabel_margin_loss_forward` returned.
+"""
 
 class _Call_native_layer_norm_backward(_calls.Function, Protocol):
     @overload
@@ -782,6 +837,9 @@ class _Call_native_layer_norm_backward_out(_calls.Function, Protocol):
         rstd: TensorLike, weight: TensorLike | None, bias: TensorLike | None, output_mask: Sequence[bool] | bool, *,
         out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 native_layer_norm_backward: _Call_native_layer_norm_backward
+"""Return the gradients of `native_layer_norm` with respect to `input`, weight and bias, those that `output_mask` asks
+for, of `grad_out`, what `native_layer_norm` took, and its `mean` and `rstd`.
+"""
 
 class _Call_native_group_norm_backward(_calls.Function, Protocol):
     @overload
@@ -836,6 +894,9 @@ class _Call_native_group_norm_backward_out(_calls.Function, Protocol):
         weight: TensorLike | None, N: int, C: int, HxW: int, group: int, output_mask: Sequence[bool] | bool, *, out0: A,
         out1: A, out2: A) -> tuple[A, A, A]: ...
 native_group_norm_backward: _Call_native_group_norm_backward
+"""Return the gradients of `native_group_norm` with respect to `input`, weight and bias, those that `output_mask` asks
+for, of `grad_out`, what `native_group_norm` took, and its `mean` and `rstd`.
+"""
 
 class _Call_native_batch_norm_backward(_calls.Function, Protocol):
     @overload
@@ -918,6 +979,9 @@ class _Call_native_batch_norm_backward_out(_calls.Function, Protocol):
         running_var: TensorLike | None, save_mean: TensorLike | None, save_invstd: TensorLike | None, train: bool,
         eps: float, output_mask: Sequence[bool] | bool, *, out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 native_batch_norm_backward: _Call_native_batch_norm_backward
+"""Return the gradients of `native_batch_norm` with respect to `input`, weight and bias, those that `output_mask` asks
+for, of `grad_out`, what `native_batch_norm` took, and the statistics that it returned.
+"""
 
 class _Call_batch_norm_backward(_calls.Function, Protocol):
     @overload
@@ -961,6 +1025,9 @@ class _Call_batch_norm_backward(_calls.Function, Protocol):
         save_var: NDArray[Any] | None, update: bool, eps: float, output_mask: Sequence[bool] | bool,
         reserve: Tensor) -> tuple[Tensor, Tensor, Tensor]: ...
 batch_norm_backward: _Call_batch_norm_backward
+"""Return the gradients of `_batch_norm_with_update` with respect to `input`, weight and bias, those that `output_mask`
+asks for, of `grad_out`, what it took, and the statistics that it returned.
+"""
 
 class _Call_embedding_backward(_calls.Function, Protocol):
     @overload
@@ -973,6 +1040,9 @@ class _Call_embedding_backward(_calls.Function, Protocol):
     def __call__(_, grad: NDArray[Any], indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool,
         sparse: bool) -> Tensor: ...
 embedding_backward: _Call_embedding_backward
+"""Return the gradient of `embedding` with respect to its weight, of `grad` and what `embedding` took: `num_weights`
+rows.
+"""
 
 class _Call_embedding_dense_backward(_calls.Function, Protocol):
     @overload
@@ -999,6 +1069,9 @@ class _Call_embedding_dense_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, indices: TensorLike, num_weights: int, padding_idx: int,
         scale_grad_by_freq: bool, *, out: A) -> A: ...
 embedding_dense_backward: _Call_embedding_dense_backward
+"""Return the gradient of `embedding` with respect to its weight, of `grad_output` and what `embedding` took:
+`num_weights` rows, that of `padding_idx` 0.
+"""
 
 class _Call__embedding_bag_backward(_calls.Function, Protocol):
     @overload
@@ -1034,6 +1107,9 @@ class _Call__embedding_bag_backward(_calls.Function, Protocol):
         bag_size: NDArray[Any], maximum_indices: NDArray[Any], num_weights: int, scale_grad_by_freq: bool, mode: int,
         sparse: bool, per_sample_weights: Tensor, padding_idx: int = -1) -> Tensor: ...
 _embedding_bag_backward: _Call__embedding_bag_backward
+"""Return the gradient of `embedding_bag` with respect to its weight, of `grad`, what `embedding_bag` took, and what it
+returned.
+"""
 
 class _Call__embedding_bag_dense_backward(_calls.Function, Protocol):
     @overload
@@ -1100,6 +1176,7 @@ class _Call__embedding_bag_dense_backward_out(_calls.Function, Protocol):
         maximum_indices: TensorLike, num_weights: int, scale_grad_by_freq: bool, mode: int,
         per_sample_weights: TensorLike | None, padding_idx: int = -1, *, out: A) -> A: ...
 _embedding_bag_dense_backward: _Call__embedding_bag_dense_backward
+"""Return what `_embedding_bag_backward` does, as a dense tensor of `num_weights` rows."""
 
 class _Call__embedding_bag_per_sample_weights_backward(_calls.Function, Protocol):
     @overload
@@ -1146,6 +1223,9 @@ class _Call__embedding_bag_per_sample_weights_backward_o(_calls.Function, Protoc
     def __call__(_, grad: TensorLike, weight: TensorLike, indices: TensorLike, offsets: TensorLike,
         offset2bag: TensorLike, mode: int, padding_idx: int = -1, *, out: A) -> A: ...
 _embedding_bag_per_sample_weights_backward: _Call__embedding_bag_per_sample_weights_backward
+"""Return the gradient of `embedding_bag` with respect to its weights of single indices, of `grad` and what
+`embedding_bag` took.
+"""
 
 class _Call_select_backward(_calls.Function, Protocol):
     @overload
@@ -1159,6 +1239,9 @@ class _Call_select_backward_default(_calls.Function, Protocol):
 class _Call_select_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, input_sizes: Sequence[int], dim: int, index: int, *, out: A) -> A: ...
 select_backward: _Call_select_backward
+"""Return the gradient of `select` with respect to its input: `grad_output` at the place of the elements that `select`
+returned, and 0 elsewhere, in the shape `input_sizes`.
+"""
 
 class _Call_slice_backward(_calls.Function, Protocol):
     @overload
@@ -1174,6 +1257,9 @@ class _Call_slice_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int, *,
         out: A) -> A: ...
 slice_backward: _Call_slice_backward
+"""Return the gradient of `slice` with respect to its input: `grad_output` at the place of the elements that `slice`
+returned, and 0 elsewhere, in the shape `input_sizes`.
+"""
 
 class _Call_diagonal_backward(_calls.Function, Protocol):
     @overload
@@ -1187,10 +1273,16 @@ class _Call_diagonal_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int, *,
         out: A) -> A: ...
 diagonal_backward: _Call_diagonal_backward
+"""Return the gradient of `diagonal` with respect to its input: `grad_output` at the place of the elements that
+`diagonal` returned, and 0 elsewhere, in the shape `input_sizes`.
+"""
 
 class _Call_trace_backward(_calls.Function, Protocol):
     def __call__(_, grad: A, sizes: Sequence[int]) -> A: ...
 trace_backward: _Call_trace_backward
+"""Return the gradient of `trace` with respect to its input: `grad` on the diagonal of a matrix of the shape `sizes`,
+and 0 elsewhere.
+"""
 
 class _Call_unfold_backward(_calls.Function, Protocol):
     @overload
@@ -1206,6 +1298,9 @@ class _Call_unfold_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_in: TensorLike, input_sizes: Sequence[int], dim: int, size: int, step: int, *,
         out: A) -> A: ...
 unfold_backward: _Call_unfold_backward
+"""Return the gradient of `unfold` with respect to its input: the windows of `grad_in` added at their places, in the
+shape `input_sizes`.
+"""
 
 class _Call_index_select_backward(_calls.Function, Protocol):
     @overload
@@ -1224,6 +1319,9 @@ class _Call_index_select_backward_default(_calls.Function, Protocol):
     @overload
     def __call__(_, grad: NDArray[Any], self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor: ...
 index_select_backward: _Call_index_select_backward
+"""Return the gradient of `index_select` with respect to its input: the slices of `grad` added at the positions
+`index`, in the shape `self_sizes`.
+"""
 
 class _Call_gather_backward(_calls.Function, Protocol):
     @overload
@@ -1248,6 +1346,9 @@ class _Call_gather_backward_default(_calls.Function, Protocol):
     @overload
     def __call__(_, grad: NDArray[Any], self: NDArray[Any], dim: int, index: Tensor, sparse_grad: bool) -> Tensor: ...
 gather_backward: _Call_gather_backward
+"""Return the gradient of `gather` with respect to `self`: the elements of `grad` added at the places that `index`
+names, and 0 elsewhere.
+"""
 
 class _Call_masked_select_backward(_calls.Function, Protocol):
     @overload
@@ -1259,6 +1360,9 @@ class _Call_masked_select_backward(_calls.Function, Protocol):
     @overload
     def __call__(_, grad: NDArray[Any], input: NDArray[Any], mask: Tensor) -> Tensor: ...
 masked_select_backward: _Call_masked_select_backward
+"""Return the gradient of `masked_select` with respect to `input`: the elements of `grad` where `mask` is True, and 0
+elsewhere.
+"""
 
 class _Call_masked_scatter_backward(_calls.Function, Protocol):
     @overload
@@ -1268,6 +1372,9 @@ class _Call_masked_scatter_backward(_calls.Function, Protocol):
     @overload
     def __call__(_, grad_output: NDArray[Any], mask: Tensor, sizes: Sequence[int]) -> Tensor: ...
 masked_scatter_backward: _Call_masked_scatter_backward
+"""Return the gradient of `masked_scatter` with respect to its source: the elements of `grad_output` where `mask` is
+True, filled with zeros to the shape `sizes`.
+"""
 
 class _Call_value_selecting_reduction_backward(_calls.Function, Protocol):
     @overload
@@ -1286,6 +1393,9 @@ class _Call_value_selecting_reduction_backward_default(_calls.Function, Protocol
     @overload
     def __call__(_, grad: NDArray[Any], dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor: ...
 value_selecting_reduction_backward: _Call_value_selecting_reduction_backward
+"""Return the gradient of reductions that select an element, such as `max` and `median` along `dim`: `grad` at the
+positions `indices`, and 0 elsewhere, in the shape `sizes`.
+"""
 
 class _Call_cummaxmin_backward(_calls.Function, Protocol):
     @overload
@@ -1308,6 +1418,9 @@ class _Call_cummaxmin_backward_default(_calls.Function, Protocol):
     @overload
     def __call__(_, grad: NDArray[Any], input: NDArray[Any], indices: Tensor, dim: int) -> Tensor: ...
 cummaxmin_backward: _Call_cummaxmin_backward
+"""Return the gradient of `cummax` or `cummin` with respect to `input`: the elements of `grad` added at the positions
+`indices`.
+"""
 
 class _Call_cumprod_backward(_calls.Function, Protocol):
     @overload
@@ -1330,6 +1443,7 @@ class _Call_cumprod_backward_default(_calls.Function, Protocol):
     @overload
     def __call__(_, grad: NDArray[Any], input: NDArray[Any], dim: int, output: Tensor) -> Tensor: ...
 cumprod_backward: _Call_cumprod_backward
+"""Return the gradient of `cumprod` with respect to `input`, of `grad`, what `cumprod` took, and its `output`."""
 
 class _Call_reflection_pad1d_backward(_calls.Function, Protocol):
     @overload
@@ -1352,11 +1466,29 @@ class _Call_reflection_pad1d_backward_default(_calls.Function, Protocol):
 class _Call_reflection_pad1d_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, padding: Sequence[int] | int, *, grad_input: A) -> A: ...
 reflection_pad1d_backward: _Call_reflection_pad1d_backward
+"""Return the gradient of `reflection_pad1d` with respect to `self`, of `grad_output` and what `reflection_pad1d`
+took.
+"""
 reflection_pad2d_backward: _Call_reflection_pad1d_backward
+"""Return the gradient of `reflection_pad2d` with respect to `self`, of `grad_output` and what `reflection_pad2d`
+took.
+"""
 reflection_pad3d_backward: _Call_reflection_pad1d_backward
+"""Return the gradient of `reflection_pad3d` with respect to `self`, of `grad_output` and what `reflection_pad3d`
+took.
+"""
 replication_pad1d_backward: _Call_reflection_pad1d_backward
+"""Return the gradient of `replication_pad1d` with respect to `self`, of `grad_output` and what `replication_pad1d`
+took.
+"""
 replication_pad2d_backward: _Call_reflection_pad1d_backward
+"""Return the gradient of `replication_pad2d` with respect to `self`, of `grad_output` and what `replication_pad2d`
+took.
+"""
 replication_pad3d_backward: _Call_reflection_pad1d_backward
+"""Return the gradient of `replication_pad3d` with respect to `self`, of `grad_output` and what `replication_pad3d`
+took.
+"""
 
 class _Call_matrix_exp_backward(_calls.Function, Protocol):
     @overload
@@ -1375,6 +1507,7 @@ class _Call_matrix_exp_backward_default(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], grad: Tensor) -> Tensor: ...
 matrix_exp_backward: _Call_matrix_exp_backward
+"""Return the gradient of `linalg_matrix_exp` with respect to `self`, of `grad`."""
 
 class _Call__cdist_backward(_calls.Function, Protocol):
     @overload
@@ -1403,6 +1536,7 @@ class _Call__cdist_backward_default(_calls.Function, Protocol):
 class _Call__cdist_backward_out(_calls.Function, Protocol):
     def __call__(_, grad: TensorLike, x1: TensorLike, x2: TensorLike, p: float, cdist: TensorLike, *, out: A) -> A: ...
 _cdist_backward: _Call__cdist_backward
+"""Return the gradient of `cdist` with respect to `x1`, of `grad`, what `cdist` took, and the distances."""
 
 class _Call__pdist_backward(_calls.Function, Protocol):
     @overload
@@ -1429,6 +1563,7 @@ class _Call__pdist_backward_default(_calls.Function, Protocol):
 class _Call__pdist_backward_out(_calls.Function, Protocol):
     def __call__(_, grad: TensorLike, self: TensorLike, p: float, pdist: TensorLike, *, out: A) -> A: ...
 _pdist_backward: _Call__pdist_backward
+"""Return the gradient of `pdist` with respect to `self`, of `grad`, what `pdist` took, and the distances."""
 
 class _Call_convolution_backward(_calls.Function, Protocol):
     @overload
@@ -1481,6 +1616,9 @@ class _Call_convolution_backward_out(_calls.Function, Protocol):
         output_padding: Sequence[int], groups: int, output_mask: Sequence[bool] | bool, *, out0: A, out1: A,
         out2: A) -> tuple[A, A, A]: ...
 convolution_backward: _Call_convolution_backward
+"""Return the gradients of `convolution` with respect to `input`, `weight` and bias, those that `output_mask` asks for,
+of `grad_output` and what `convolution` took.
+"""
 
 class _Call_avg_pool2d_backward(_calls.Function, Protocol):
     @overload
@@ -1518,10 +1656,21 @@ class _Call_avg_pool2d_backward_grad_input(_calls.Function, Protocol):
         stride: Sequence[int] | int, padding: Sequence[int] | int, ceil_mode: bool, count_include_pad: bool,
         divisor_override: int | None, *, grad_input: A) -> A: ...
 avg_pool2d_backward: _Call_avg_pool2d_backward
+"""Return the gradient of `avg_pool2d` with respect to `self`, of `grad_output` and what `avg_pool2d` took."""
 avg_pool3d_backward: _Call_avg_pool2d_backward
+"""Return the gradient of `avg_pool3d` with respect to `self`, of `grad_output` and what `avg_pool3d` took."""
 _adaptive_avg_pool2d_backward: _Call_hardswish_backward
+"""Return the gradient of `_adaptive_avg_pool2d` with respect to `self`, of `grad_output` and what
+`_adaptive_avg_pool2d` took.
+"""
 _adaptive_avg_pool3d_backward: _Call_hardswish_backward
+"""Return the gradient of `_adaptive_avg_pool3d` with respect to `self`, of `grad_output` and what
+`_adaptive_avg_pool3d` took.
+"""
 max_pool3d_with_indices_backward: _calls.Call_grad_output_self_kernel_size_strid_585022
+"""Return the gradient of `max_pool3d_with_indices` with respect to `self`: the elements of `grad_output` added at the
+positions `indices` that it returned, and 0 elsewhere.
+"""
 
 class _Call_adaptive_max_pool2d_backward(_calls.Function, Protocol):
     @overload
@@ -1548,7 +1697,13 @@ class _Call_adaptive_max_pool2d_backward_default(_calls.Function, Protocol):
 class _Call_adaptive_max_pool2d_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, self: TensorLike, indices: TensorLike, *, grad_input: A) -> A: ...
 adaptive_max_pool2d_backward: _Call_adaptive_max_pool2d_backward
+"""Return the gradient of `adaptive_max_pool2d` with respect to `self`: the elements of `grad_output` added at the
+positions `indices` that it returned, and 0 elsewhere.
+"""
 adaptive_max_pool3d_backward: _Call_adaptive_max_pool2d_backward
+"""Return the gradient of `adaptive_max_pool3d` with respect to `self`: the elements of `grad_output` added at the
+positions `indices` that it returned, and 0 elsewhere.
+"""
 
 class _Call_fractional_max_pool2d_backward(_calls.Function, Protocol):
     @overload
@@ -1586,7 +1741,13 @@ class _Call_fractional_max_pool2d_backward_grad_input(_calls.Function, Protocol)
     def __call__(_, grad_output: TensorLike, self: TensorLike, kernel_size: Sequence[int] | int,
         output_size: Sequence[int] | int, indices: TensorLike, *, grad_input: A) -> A: ...
 fractional_max_pool2d_backward: _Call_fractional_max_pool2d_backward
+"""Return the gradient of `fractional_max_pool2d` with respect to `self`: the elements of `grad_output` added at the
+positions `indices` that it returned, and 0 elsewhere.
+"""
 fractional_max_pool3d_backward: _Call_fractional_max_pool2d_backward
+"""Return the gradient of `fractional_max_pool3d` with respect to `self`: the elements of `grad_output` added at the
+positions `indices` that it returned, and 0 elsewhere.
+"""
 
 class _Call_upsample_nearest1d_backward(_calls.Function, Protocol):
     @overload
@@ -1602,6 +1763,9 @@ class _Call_upsample_nearest1d_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, output_size: Sequence[int] | int, input_size: Sequence[int] | int,
         scales: float | None = None, *, grad_input: A) -> A: ...
 upsample_nearest1d_backward: _Call_upsample_nearest1d_backward
+"""Return the gradient of `upsample_nearest1d` with respect to its input of the shape `input_size`, of `grad_output`
+and what `upsample_nearest1d` took.
+"""
 
 class _Call_upsample_nearest2d_backward(_calls.Function, Protocol):
     @overload
@@ -1617,6 +1781,9 @@ class _Call_upsample_nearest2d_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, output_size: Sequence[int] | int, input_size: Sequence[int] | int,
         scales_h: float | None = None, scales_w: float | None = None, *, grad_input: A) -> A: ...
 upsample_nearest2d_backward: _Call_upsample_nearest2d_backward
+"""Return the gradient of `upsample_nearest2d` with respect to its input of the shape `input_size`, of `grad_output`
+and what `upsample_nearest2d` took.
+"""
 
 class _Call_upsample_nearest3d_backward(_calls.Function, Protocol):
     @overload
@@ -1634,6 +1801,9 @@ class _Call_upsample_nearest3d_backward_grad_input(_calls.Function, Protocol):
         scales_d: float | None = None, scales_h: float | None = None, scales_w: float | None = None, *,
         grad_input: A) -> A: ...
 upsample_nearest3d_backward: _Call_upsample_nearest3d_backward
+"""Return the gradient of `upsample_nearest3d` with respect to its input of the shape `input_size`, of `grad_output`
+and what `upsample_nearest3d` took.
+"""
 
 class _Call_upsample_linear1d_backward(_calls.Function, Protocol):
     @overload
@@ -1649,6 +1819,9 @@ class _Call_upsample_linear1d_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, output_size: Sequence[int] | int, input_size: Sequence[int] | int,
         align_corners: bool, scales: float | None = None, *, grad_input: A) -> A: ...
 upsample_linear1d_backward: _Call_upsample_linear1d_backward
+"""Return the gradient of `upsample_linear1d` with respect to its input of the shape `input_size`, of `grad_output` and
+what `upsample_linear1d` took.
+"""
 
 class _Call_upsample_bilinear2d_backward(_calls.Function, Protocol):
     @overload
@@ -1664,6 +1837,9 @@ class _Call_upsample_bilinear2d_backward_grad_input(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, output_size: Sequence[int] | int, input_size: Sequence[int] | int,
         align_corners: bool, scales_h: float | None = None, scales_w: float | None = None, *, grad_input: A) -> A: ...
 upsample_bilinear2d_backward: _Call_upsample_bilinear2d_backward
+"""Return the gradient of `upsample_bilinear2d` with respect to its input of the shape `input_size`, of `grad_output`
+and what `upsample_bilinear2d` took.
+"""
 
 class _Call_upsample_trilinear3d_backward(_calls.Function, Protocol):
     @overload
@@ -1683,12 +1859,33 @@ class _Call_upsample_trilinear3d_backward_grad_input(_calls.Function, Protocol):
         align_corners: bool, scales_d: float | None = None, scales_h: float | None = None,
         scales_w: float | None = None, *, grad_input: A) -> A: ...
 upsample_trilinear3d_backward: _Call_upsample_trilinear3d_backward
+"""Return the gradient of `upsample_trilinear3d` with respect to its input of the shape `input_size`, of `grad_output`
+and what `upsample_trilinear3d` took.
+"""
 upsample_bicubic2d_backward: _Call_upsample_bilinear2d_backward
+"""Return the gradient of `upsample_bicubic2d` with respect to its input of the shape `input_size`, of `grad_output`
+and what `upsample_bicubic2d` took.
+"""
 _upsample_nearest_exact1d_backward: _Call_upsample_nearest1d_backward
+"""Return the gradient of `_upsample_nearest_exact1d` with respect to its input of the shape `input_size`, of
+`grad_output` and what `_upsample_nearest_exact1d` took.
+"""
 _upsample_nearest_exact2d_backward: _Call_upsample_nearest2d_backward
+"""Return the gradient of `_upsample_nearest_exact2d` with respect to its input of the shape `input_size`, of
+`grad_output` and what `_upsample_nearest_exact2d` took.
+"""
 _upsample_nearest_exact3d_backward: _Call_upsample_nearest3d_backward
+"""Return the gradient of `_upsample_nearest_exact3d` with respect to its input of the shape `input_size`, of
+`grad_output` and what `_upsample_nearest_exact3d` took.
+"""
 _upsample_bilinear2d_aa_backward: _Call_upsample_bilinear2d_backward
+"""Return the gradient of `_upsample_bilinear2d_aa` with respect to its input of the shape `input_size`, of
+`grad_output` and what `_upsample_bilinear2d_aa` took.
+"""
 _upsample_bicubic2d_aa_backward: _Call_upsample_bilinear2d_backward
+"""Return the gradient of `_upsample_bicubic2d_aa` with respect to its input of the shape `input_size`, of
+`grad_output` and what `_upsample_bicubic2d_aa` took.
+"""
 
 class _Call_grid_sampler_2d_backward(_calls.Function, Protocol):
     @overload
@@ -1725,7 +1922,13 @@ class _Call_grid_sampler_2d_backward_out(_calls.Function, Protocol):
         padding_mode: int, align_corners: bool, output_mask: Sequence[bool] | bool, *, out0: A,
         out1: A) -> tuple[A, A]: ...
 grid_sampler_2d_backward: _Call_grid_sampler_2d_backward
+"""Return the gradients of `grid_sampler_2d` with respect to `input` and `grid`, those that `output_mask` asks for, of
+`grad_output` and what it took.
+"""
 grid_sampler_3d_backward: _Call_grid_sampler_2d_backward
+"""Return the gradients of `grid_sampler_3d` with respect to `input` and `grid`, those that `output_mask` asks for, of
+`grad_output` and what it took.
+"""
 
 class _Packet_sigmoid_backward(Packet):
     __call__: _Call_sigmoid_backward

@@ -14,103 +14,227 @@ from .. import calls as _calls
 from ..calls import A, TensorLike
 
 bitwise_and: _calls.Call_self_other_input_x1_x2_out_a1652e
+"""Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes promote; other
+dtypes than integers and bool are refused with a DispatchError.
+"""
 bitwise_and_Tensor: _calls.Call_self_other_2ad770
 bitwise_and_Scalar: _calls.Call_self_other_f92277
 bitwise_and_Scalar_Tensor: _calls.Call_self_other_2e80d2
 bitwise_and_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes promote; other
+dtypes than integers and bool are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 bitwise_and__Tensor: _calls.Call_self_other_2a2659
 bitwise_and__Scalar: _calls.Call_self_other_f92277
 bitwise_or: _calls.Call_self_other_input_x1_x2_out_a1652e
+"""Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes promote; other
+dtypes than integers and bool are refused with a DispatchError.
+"""
 bitwise_or_Tensor: _calls.Call_self_other_2ad770
 bitwise_or_Scalar: _calls.Call_self_other_f92277
 bitwise_or_Scalar_Tensor: _calls.Call_self_other_2e80d2
 bitwise_or_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes promote; other
+dtypes than integers and bool are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 bitwise_or__Tensor: _calls.Call_self_other_2a2659
 bitwise_or__Scalar: _calls.Call_self_other_f92277
 bitwise_xor: _calls.Call_self_other_input_x1_x2_out_a1652e
+"""Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast and
+dtypes promote; other dtypes than integers and bool are refused with a DispatchError.
+"""
 bitwise_xor_Tensor: _calls.Call_self_other_2ad770
 bitwise_xor_Scalar: _calls.Call_self_other_f92277
 bitwise_xor_Scalar_Tensor: _calls.Call_self_other_2e80d2
 bitwise_xor_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast and
+dtypes promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to
+`self`, which is returned.
+"""
 bitwise_xor__Tensor: _calls.Call_self_other_2a2659
 bitwise_xor__Scalar: _calls.Call_self_other_f92277
 bitwise_left_shift: _calls.Call_self_other_input_x1_x2_out_a1652e
+"""Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a DispatchError.
+Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as many bits as the dtype
+has, gives 0.
+"""
 bitwise_left_shift_Tensor: _calls.Call_self_other_2ad770
 bitwise_left_shift_Tensor_Scalar: _calls.Call_self_other_f92277
 bitwise_left_shift_Scalar_Tensor: _calls.Call_self_other_2e80d2
 bitwise_left_shift_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a DispatchError.
+Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as many bits as the dtype
+has, gives 0. The result is written to `self`, which is returned.
+"""
 bitwise_left_shift__Tensor: _calls.Call_self_other_2a2659
 bitwise_left_shift__Tensor_Scalar: _calls.Call_self_other_f92277
 bitwise_right_shift: _calls.Call_self_other_input_x1_x2_out_a1652e
+"""Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
+DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype has, gives
+0, or -1 where `self` is negative.
+"""
 bitwise_right_shift_Tensor: _calls.Call_self_other_2ad770
 bitwise_right_shift_Tensor_Scalar: _calls.Call_self_other_f92277
 bitwise_right_shift_Scalar_Tensor: _calls.Call_self_other_2e80d2
 bitwise_right_shift_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
+DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype has, gives
+0, or -1 where `self` is negative. The result is written to `self`, which is returned.
+"""
 bitwise_right_shift__Tensor: _calls.Call_self_other_2a2659
 bitwise_right_shift__Tensor_Scalar: _calls.Call_self_other_f92277
 __lshift__: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return `self << other`, as `bitwise_left_shift` does. Integers alone are taken."""
 __lshift___Tensor: _calls.Call_self_other_2ad770
 __lshift___Scalar: _calls.Call_self_other_f92277
 __ilshift__: _calls.Call_self_other_input_x1_x2_163a18
+"""Return `self << other`, as `bitwise_left_shift` does. Integers alone are taken. The result is written to `self`,
+which is returned.
+"""
 __ilshift___Tensor: _calls.Call_self_other_2a2659
 __ilshift___Scalar: _calls.Call_self_other_f92277
 __rshift__: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return `self >> other`, as `bitwise_right_shift` does. Integers alone are taken."""
 __rshift___Tensor: _calls.Call_self_other_2ad770
 __rshift___Scalar: _calls.Call_self_other_f92277
 __irshift__: _calls.Call_self_other_input_x1_x2_163a18
+"""Return `self >> other`, as `bitwise_right_shift` does. Integers alone are taken. The result is written to `self`,
+which is returned.
+"""
 __irshift___Tensor: _calls.Call_self_other_2a2659
 __irshift___Scalar: _calls.Call_self_other_f92277
 logical_and: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return whether both `self` and `other` are nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan counts
+as nonzero.
+"""
 logical_and_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return whether both `self` and `other` are nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan counts
+as nonzero. The result is written to `self`, which is returned.
+"""
 logical_or: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return whether `self` or `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan counts as
+nonzero.
+"""
 logical_or_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return whether `self` or `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan counts as
+nonzero. The result is written to `self`, which is returned.
+"""
 logical_xor: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return whether exactly one of `self` and `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and
+nan counts as nonzero.
+"""
 logical_xor_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return whether exactly one of `self` and `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and
+nan counts as nonzero. The result is written to `self`, which is returned.
+"""
 bitwise_not: _calls.Call_self_input_out_dba259
+"""Return each element with all bits inverted: `-self - 1` for signed integers, the opposite for bools. Other dtypes
+are refused with a DispatchError.
+"""
 bitwise_not_: _calls.Call_self_input_a537e0
+"""Return each element with all bits inverted: `-self - 1` for signed integers, the opposite for bools. Other dtypes
+are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 logical_not: _calls.Call_self_input_out_dba259
+"""Return whether each element is 0, as bools. All dtypes are taken; nan counts as nonzero."""
 logical_not_: _calls.Call_self_input_a537e0
+"""Return whether each element is 0, as bools. All dtypes are taken; nan counts as nonzero. The result is written to
+`self`, which is returned.
+"""
 isnan: _calls.Call_self_input_out_dba259
+"""Return whether each element is nan, as bools; a complex number is where either of its parts is. For integers all are
+False.
+"""
 isfinite: _calls.Call_self_input_a537e0
+"""Return whether each element is neither nan nor infinite, as bools. For integers all are True."""
 isinf: _calls.Call_self_input_out_dba259
+"""Return whether each element is inf or -inf, as bools; a complex number is infinite where either of its parts is. For
+integers all are False.
+"""
 isposinf: _calls.Call_self_input_out_dba259
+"""Return whether each element is inf, as bools. Complex numbers are refused with a DispatchError."""
 isneginf: _calls.Call_self_input_out_dba259
+"""Return whether each element is -inf, as bools. Complex numbers are refused with a DispatchError."""
 isreal: _calls.Call_self_input_a537e0
+"""Return whether each element has no imaginary part, as bools. For other dtypes than complex all are True."""
 signbit: _calls.Call_self_input_out_dba259
+"""Return whether each element has the minus sign, as bools; `-0.0` has. Complex numbers are refused with a
+DispatchError.
+"""
 eq: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes promote; nan
+equals nothing, not even nan. For one answer use `equal`.
+"""
 eq_Tensor: _calls.Call_self_other_2ad770
 eq_Scalar: _calls.Call_self_other_f92277
 eq_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes promote; nan
+equals nothing, not even nan. For one answer use `equal`. The result is written to `self`, which is returned.
+"""
 eq__Tensor: _calls.Call_self_other_2a2659
 eq__Scalar: _calls.Call_self_other_f92277
 ne: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote; nan
+differs from everything, and from nan.
+"""
 ne_Tensor: _calls.Call_self_other_2ad770
 ne_Scalar: _calls.Call_self_other_f92277
 ne_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote; nan
+differs from everything, and from nan. The result is written to `self`, which is returned.
+"""
 ne__Tensor: _calls.Call_self_other_2a2659
 ne__Scalar: _calls.Call_self_other_f92277
 lt: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes promote; with
+nan the answer is False. Complex numbers are refused with a DispatchError.
+"""
 lt_Tensor: _calls.Call_self_other_2ad770
 lt_Scalar: _calls.Call_self_other_f92277
 lt_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes promote; with
+nan the answer is False. Complex numbers are refused with a DispatchError. The result is written to `self`, which is
+returned.
+"""
 lt__Tensor: _calls.Call_self_other_2a2659
 lt__Scalar: _calls.Call_self_other_f92277
 le: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and dtypes
+promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+"""
 le_Tensor: _calls.Call_self_other_2ad770
 le_Scalar: _calls.Call_self_other_f92277
 le_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and dtypes
+promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is written to
+`self`, which is returned.
+"""
 le__Tensor: _calls.Call_self_other_2a2659
 le__Scalar: _calls.Call_self_other_f92277
 gt: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes promote;
+with nan the answer is False. Complex numbers are refused with a DispatchError.
+"""
 gt_Tensor: _calls.Call_self_other_2ad770
 gt_Scalar: _calls.Call_self_other_f92277
 gt_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes promote;
+with nan the answer is False. Complex numbers are refused with a DispatchError. The result is written to `self`,
+which is returned.
+"""
 gt__Tensor: _calls.Call_self_other_2a2659
 gt__Scalar: _calls.Call_self_other_f92277
 ge: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast and dtypes
+promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
+"""
 ge_Tensor: _calls.Call_self_other_2ad770
 ge_Scalar: _calls.Call_self_other_f92277
 ge_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast and dtypes
+promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is written to
+`self`, which is returned.
+"""
 ge__Tensor: _calls.Call_self_other_2a2659
 ge__Scalar: _calls.Call_self_other_f92277
 
@@ -159,6 +283,9 @@ class _Call_isin_Scalar_Tensor_out(_calls.Function, Protocol):
     def __call__(_, element: Scalar, test_elements: TensorLike, *, assume_unique: bool = False, invert: bool = False,
         out: A) -> A: ...
 isin: _Call_isin
+"""Return whether each element of `elements` occurs in `test_elements`, as bools of its shape; with `invert`, whether
+it does not. nan is never found. bool and complex raise RuntimeError.
+"""
 isin_Tensor_Tensor: _Call_isin_Tensor_Tensor
 isin_Tensor_Scalar: _Call_isin_Tensor_Scalar
 isin_Scalar_Tensor: _Call_isin_Scalar_Tensor
@@ -186,6 +313,10 @@ class _Call_isclose_default(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], other: Tensor, rtol: float = 1e-05, atol: float = 1e-08,
         equal_nan: bool = False) -> Tensor: ...
 isclose: _Call_isclose
+"""Return whether `abs(self - other) <= atol + rtol * abs(other)`, element by element, as bools. Shapes broadcast;
+equal infinities are close, and two nan are with `equal_nan`. Two dtypes, or a negative tolerance, raise
+RuntimeError.
+"""
 
 class _Call_allclose(_calls.Function, Protocol):
     @overload
@@ -201,6 +332,9 @@ class _Call_allclose_default(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: TensorLike, rtol: float = 1e-05, atol: float = 1e-08,
         equal_nan: bool = False) -> bool: ...
 allclose: _Call_allclose
+"""Return whether all elements of `self` and `other` are close as `isclose` has it: one bool. Shapes broadcast; two
+dtypes raise RuntimeError.
+"""
 
 class _Call_equal(_calls.Function, Protocol):
     @overload
@@ -212,6 +346,9 @@ class _Call_equal(_calls.Function, Protocol):
 class _Call_equal_default(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: TensorLike) -> bool: ...
 equal: _Call_equal
+"""Return whether `self` and `other` have the same shape and elements: one bool. Dtypes need not be the same. A nan
+makes it False.
+"""
 
 class _Packet_bitwise_and(Packet):
     __call__: _calls.Call_self_other_input_x1_x2_out_a1652e

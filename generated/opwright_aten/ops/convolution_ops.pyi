@@ -55,6 +55,10 @@ class _Call_convolution_out(_calls.Function, Protocol):
         padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
         *, out: A) -> A: ...
 convolution: _Call_convolution
+"""Return `input` (N, C, sizes) convolved with `weight` (O, C / groups, kernel), plus `bias` for each of the O
+channels; kernels are not mirrored. `transposed` turns it round, as `conv_transpose2d` has it. All need one dtype,
+and what does not fit raises RuntimeError.
+"""
 
 class _Call__convolution(_calls.Function, Protocol):
     @overload
@@ -99,6 +103,7 @@ class _Call__convolution_out(_calls.Function, Protocol):
         padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
         benchmark: bool, deterministic: bool, cudnn_enabled: bool, allow_tf32: bool, *, out: A) -> A: ...
 _convolution: _Call__convolution
+"""Return what `convolution` does; the last four arguments change nothing."""
 
 class _Call_conv1d(_calls.Function, Protocol):
     @overload
@@ -160,6 +165,10 @@ class _Call_conv1d_padding(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1,),
         padding: str = "valid", dilation: Sequence[int] | int = (1,), groups: int = 1) -> Tensor: ...
 conv1d: _Call_conv1d
+"""Return the sum over channels and kernel of `weight` (O, C / groups, k) times `input` (N, C, W) or (C, W), plus
+`bias`. `padding` adds zeros at both ends, or is 'valid' or 'same'; `dilation` spreads the kernel, which is not
+mirrored. All need one dtype; what does not fit raises RuntimeError.
+"""
 conv1d_default: _Call_conv1d_default
 conv1d_padding: _Call_conv1d_padding
 
@@ -223,6 +232,10 @@ class _Call_conv2d_padding(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1, 1),
         padding: str = "valid", dilation: Sequence[int] | int = (1, 1), groups: int = 1) -> Tensor: ...
 conv2d: _Call_conv2d
+"""Return the sum over channels and kernel of `weight` (O, C / groups, kh, kw) times `input` (N, C, H, W) or (C, H, W),
+plus `bias`. `padding` adds zeros on all sides, or is 'valid' or 'same'; `dilation` spreads the kernel, which is not
+mirrored. All need one dtype; what does not fit raises RuntimeError.
+"""
 conv2d_default: _Call_conv2d_default
 conv2d_padding: _Call_conv2d_padding
 
@@ -288,6 +301,10 @@ class _Call_conv3d_padding(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], weight: NDArray[Any], bias: Tensor, stride: Sequence[int] | int = (1, 1, 1),
         padding: str = "valid", dilation: Sequence[int] | int = (1, 1, 1), groups: int = 1) -> Tensor: ...
 conv3d: _Call_conv3d
+"""Return the sum over channels and kernel of `weight` (O, C / groups, kd, kh, kw) times `input` (N, C, D, H, W) or (C,
+D, H, W), plus `bias`. `padding` adds zeros on all sides, or is 'valid' or 'same'; `dilation` spreads the kernel,
+which is not mirrored. All need one dtype; what does not fit raises RuntimeError.
+"""
 conv3d_default: _Call_conv3d_default
 conv3d_padding: _Call_conv3d_padding
 
@@ -311,6 +328,10 @@ class _Call_conv_transpose1d(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0,), output_padding: Sequence[int] | int = (0,), groups: int = 1,
         dilation: Sequence[int] | int = (1,)) -> Tensor: ...
 conv_transpose1d: _Call_conv_transpose1d
+"""Return `input` (N, C, W) spread by `weight` (C, O / groups, k): each element times the kernel, `stride` apart,
+summed where they overlap. This is the gradient of `conv1d` with respect to its input. `output_padding` makes the
+result longer, and must be below `stride` or `dilation` (else RuntimeError).
+"""
 
 class _Call_conv_transpose2d(_calls.Function, Protocol):
     @overload
@@ -332,6 +353,10 @@ class _Call_conv_transpose2d(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0), output_padding: Sequence[int] | int = (0, 0), groups: int = 1,
         dilation: Sequence[int] | int = (1, 1)) -> Tensor: ...
 conv_transpose2d: _Call_conv_transpose2d
+"""Return `input` (N, C, H, W) spread by `weight` (C, O / groups, kh, kw): each element times the kernel, `stride`
+apart, summed where they overlap. This is the gradient of `conv2d` with respect to its input. `output_padding` makes
+the result larger, and must be below `stride` or `dilation` (else RuntimeError).
+"""
 
 class _Call_conv_transpose3d(_calls.Function, Protocol):
     @overload
@@ -353,6 +378,10 @@ class _Call_conv_transpose3d(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0, 0), output_padding: Sequence[int] | int = (0, 0, 0), groups: int = 1,
         dilation: Sequence[int] | int = (1, 1, 1)) -> Tensor: ...
 conv_transpose3d: _Call_conv_transpose3d
+"""Return `input` (N, C, D, H, W) spread by `weight` (C, O / groups, kd, kh, kw): each element times the kernel,
+`stride` apart, summed where they overlap. This is the gradient of `conv3d` with respect to its input.
+`output_padding` makes the result larger, and must be below `stride` or `dilation` (else RuntimeError).
+"""
 
 class _Call_im2col(_calls.Function, Protocol):
     @overload
@@ -371,6 +400,9 @@ class _Call_im2col_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, kernel_size: Sequence[int] | int, dilation: Sequence[int] | int,
         padding: Sequence[int] | int, stride: Sequence[int] | int, *, out: A) -> A: ...
 im2col: _Call_im2col
+"""Return the windows of images (N, C, H, W) as columns: (N, C * kh * kw, windows). Windows are `stride` apart, with
+`padding` zeros around the image and elements `dilation` apart. Windows that do not fit raise RuntimeError.
+"""
 
 class _Call_col2im(_calls.Function, Protocol):
     @overload
@@ -389,6 +421,9 @@ class _Call_col2im_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, kernel_size: Sequence[int] | int,
         dilation: Sequence[int] | int, padding: Sequence[int] | int, stride: Sequence[int] | int, *, out: A) -> A: ...
 col2im: _Call_col2im
+"""Return images of `output_size` of the columns that `im2col` makes, (N, C * kh * kw, windows); where windows overlap
+their elements are added. Another number of windows than the sizes give raises RuntimeError.
+"""
 
 class _Packet_conv1d(Packet):
     __call__: _Call_conv1d

@@ -28,6 +28,9 @@ class _Call_empty_memory_format(_calls.Function, Protocol):
 class _Call_empty_out(_calls.Function, Protocol):
     def __call__(_, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 empty: _Call_empty
+"""Return a new tensor of the shape `size` whose elements are not initialised. The dtype is by default the default
+float dtype. Negative sizes raise RuntimeError.
+"""
 
 class _Call_empty_strided(_calls.Function, Protocol):
     @overload
@@ -42,6 +45,9 @@ class _Call_empty_strided_default(_calls.Function, Protocol):
 class _Call_empty_strided_out(_calls.Function, Protocol):
     def __call__(_, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 empty_strided: _Call_empty_strided
+"""Return a new tensor of the shape `size` and the strides `stride`, counted in elements, whose elements are not
+initialised.
+"""
 
 class _Call_zeros(_calls.Function, Protocol):
     @overload
@@ -50,7 +56,13 @@ class _Call_zeros(_calls.Function, Protocol):
     @overload
     def __call__(_, size: Sequence[int] | int, *more: int, out: A) -> A: ...
 zeros: _Call_zeros
+"""Return a new tensor of the shape `size` filled with 0. The dtype is by default the default float dtype. Negative
+sizes raise RuntimeError.
+"""
 ones: _Call_zeros
+"""Return a new tensor of the shape `size` filled with 1. The dtype is by default the default float dtype. Negative
+sizes raise RuntimeError.
+"""
 
 class _Call_full(_calls.Function, Protocol):
     @overload
@@ -65,6 +77,9 @@ class _Call_full_default(_calls.Function, Protocol):
 class _Call_full_out(_calls.Function, Protocol):
     def __call__(_, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 full: _Call_full
+"""Return a new tensor of the shape `size` filled with `fill_value`. The dtype is by default that of the number: bool,
+int64, the default float dtype, or complex. An integer `dtype` cuts a float.
+"""
 
 class _Call_scalar_tensor(_calls.Function, Protocol):
     @overload
@@ -78,6 +93,9 @@ class _Call_scalar_tensor_default(_calls.Function, Protocol):
 class _Call_scalar_tensor_out(_calls.Function, Protocol):
     def __call__(_, s: Scalar, *, out: A) -> A: ...
 scalar_tensor: _Call_scalar_tensor
+"""Return a new tensor of no dimensions that holds the number `s`. The dtype is by default the default float dtype,
+also for an integer.
+"""
 
 class _Call_arange(_calls.Function, Protocol):
     @overload
@@ -108,6 +126,10 @@ class _Call_arange_out(_calls.Function, Protocol):
 class _Call_arange_start_out(_calls.Function, Protocol):
     def __call__(_, start: Scalar, end: Scalar, step: Scalar = 1, *, out: A) -> A: ...
 arange: _Call_arange
+"""Return the numbers from `start`, by default 0, to before `end`, `step` apart. The dtype is by default int64 for
+integers, else the default float dtype. A `step` of 0, and one that leads away from `end`, raise RuntimeError; NumPy
+returns an empty array for the latter.
+"""
 arange_default: _Call_arange_default
 arange_start: _Call_arange_start
 arange_start_step: _Call_arange_start_step
@@ -170,6 +192,10 @@ class _Call_linspace_Tensor_Scalar_out(_calls.Function, Protocol):
 class _Call_linspace_Scalar_Tensor_out(_calls.Function, Protocol):
     def __call__(_, start: Scalar, end: TensorLike, steps: int, *, out: A) -> A: ...
 linspace: _Call_linspace
+"""Return `steps` numbers at equal distances from `start` to `end`, both included. The dtype is by default the default
+float dtype, or complex for complex numbers. Negative `steps`, and bounds as tensors with dimensions, raise
+RuntimeError.
+"""
 linspace_default: _Call_linspace_default
 linspace_Tensor_Tensor: _Call_linspace_Tensor_Tensor
 linspace_Tensor_Scalar: _Call_linspace_Tensor_Scalar
@@ -195,6 +221,9 @@ class _Call_eye_m(_calls.Function, Protocol):
 class _Call_eye_m_out(_calls.Function, Protocol):
     def __call__(_, n: int, m: int, *, out: A) -> A: ...
 eye: _Call_eye
+"""Return a matrix of `n` rows and `m` columns, by default `n`, with 1 on the diagonal and 0 elsewhere. Negative sizes
+raise RuntimeError.
+"""
 eye_default: _Call_eye_default
 eye_m: _Call_eye_m
 
@@ -259,6 +288,9 @@ class _Call_logspace_Tensor_Scalar_out(_calls.Function, Protocol):
 class _Call_logspace_Scalar_Tensor_out(_calls.Function, Protocol):
     def __call__(_, start: Scalar, end: TensorLike, steps: int, base: float = 10.0, *, out: A) -> A: ...
 logspace: _Call_logspace
+"""Return `base ** x` for `steps` numbers x at equal distances from `start` to `end`, both included. The dtype is by
+default the default float dtype. Negative `steps` raise RuntimeError.
+"""
 logspace_default: _Call_logspace_default
 logspace_Tensor_Tensor: _Call_logspace_Tensor_Tensor
 logspace_Tensor_Scalar: _Call_logspace_Tensor_Scalar
@@ -277,10 +309,16 @@ class _Call_empty_permuted_default(_calls.Function, Protocol):
 class _Call_empty_permuted_out(_calls.Function, Protocol):
     def __call__(_, size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
 empty_permuted: _Call_empty_permuted
+"""Return a new tensor of the shape `size` with the dimensions in memory in the order `physical_layout`, the outermost
+first; its elements are not initialised. The order names each dimension once (else RuntimeError).
+"""
 
 class _Call_vander(_calls.Function, Protocol):
     def __call__(_, x: A, N: int | None = None, increasing: bool = False) -> A: ...
 vander: _Call_vander
+"""Return the powers `N - 1` to 0 of the elements of the vector `x`, a row for each; without `N` as many as `x` has
+elements. `increasing` turns the order round. Other shapes than vectors raise RuntimeError.
+"""
 
 class _Call_empty_like(_calls.Function, Protocol):
     @overload
@@ -300,8 +338,13 @@ class _Call_empty_like_default(_calls.Function, Protocol):
 class _Call_empty_like_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 empty_like: _Call_empty_like
+"""Return a new tensor of the shape, strides, dtype and device of `self`, whose elements are not initialised. `dtype`
+and `device` may be others.
+"""
 zeros_like: _Call_empty_like
+"""Return a new tensor of the shape, dtype and device of `self` filled with 0. `dtype` and `device` may be others."""
 ones_like: _Call_empty_like
+"""Return a new tensor of the shape, dtype and device of `self` filled with 1. `dtype` and `device` may be others."""
 
 class _Call_full_like(_calls.Function, Protocol):
     @overload
@@ -323,6 +366,9 @@ class _Call_full_like_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, fill_value: Scalar, *, memory_format: MemoryFormat | None = None,
         out: A) -> A: ...
 full_like: _Call_full_like
+"""Return a new tensor of the shape, dtype and device of `self` filled with `fill_value`; integers cut a float. `dtype`
+and `device` may be others.
+"""
 
 class _Call_rand_like(_calls.Function, Protocol):
     @overload
@@ -354,9 +400,13 @@ class _Call_rand_like_generator_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, generator: Generator | None, memory_format: MemoryFormat | None = None,
         out: A) -> A: ...
 rand_like: _Call_rand_like
+"""Draw numbers from 0 to below 1, evenly distributed, in the shape and dtype of `self`. Integers are refused with a
+DispatchError.
+"""
 rand_like_default: _Call_empty_like_default
 rand_like_generator: _Call_rand_like_generator
 randn_like: _Call_rand_like
+"""Draw standard normal numbers in the shape and dtype of `self`. Integers are refused with a DispatchError."""
 randn_like_default: _Call_empty_like_default
 randn_like_generator: _Call_rand_like_generator
 
@@ -500,6 +550,9 @@ class _Call_randint_like_low_generator_dtype_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, low: int, high: int, *, generator: Generator | None,
         memory_format: MemoryFormat | None = None, out: A) -> A: ...
 randint_like: _Call_randint_like
+"""Draw integers from `low`, by default 0, to below `high`, in the shape and dtype of `self`, which may be a float
+dtype. Bounds that leave no integer raise RuntimeError.
+"""
 randint_like_default: _Call_randint_like_default
 randint_like_Tensor: _Call_randint_like_Tensor
 randint_like_low_dtype: _Call_randint_like_low_dtype
@@ -522,6 +575,9 @@ class _Call_new_empty_default(_calls.Function, Protocol):
     def __call__(_, self: A, size: Sequence[int], *, dtype: DTypeLike | None = None, layout: Layout | None = None,
         device: Device | str | None = None, pin_memory: bool | None = None) -> A: ...
 new_empty: _Call_new_empty
+"""Return a new tensor of the shape `size` and the dtype and device of `self`, whose elements are not initialised.
+`dtype` and `device` may be others.
+"""
 
 class _Call_new_empty_strided(_calls.Function, Protocol):
     @overload
@@ -538,8 +594,17 @@ class _Call_new_empty_strided_default(_calls.Function, Protocol):
     def __call__(_, self: A, size: Sequence[int], stride: Sequence[int], *, dtype: DTypeLike | None = None,
         layout: Layout | None = None, device: Device | str | None = None, pin_memory: bool | None = None) -> A: ...
 new_empty_strided: _Call_new_empty_strided
+"""Return a new tensor of the shape `size`, the strides `stride`, and the dtype and device of `self`, whose elements
+are not initialised. `dtype` and `device` may be others.
+"""
 new_zeros: _Call_new_empty
+"""Return a new tensor of the shape `size` and the dtype and device of `self`, filled with 0. `dtype` and `device` may
+be others.
+"""
 new_ones: _Call_new_empty
+"""Return a new tensor of the shape `size` and the dtype and device of `self`, filled with 1. `dtype` and `device` may
+be others.
+"""
 
 class _Call_new_full(_calls.Function, Protocol):
     @overload
@@ -558,6 +623,9 @@ class _Call_new_full_default(_calls.Function, Protocol):
 class _Call_new_full_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 new_full: _Call_new_full
+"""Return a new tensor of the shape `size` and the dtype and device of `self`, filled with `fill_value`; integers cut a
+float. `dtype` and `device` may be others.
+"""
 
 class _Call_hann_window(_calls.Function, Protocol):
     @overload
@@ -581,6 +649,10 @@ class _Call_hann_window_out(_calls.Function, Protocol):
 class _Call_hann_window_periodic_out(_calls.Function, Protocol):
     def __call__(_, window_length: int, periodic: bool, *, out: A) -> A: ...
 hann_window: _Call_hann_window
+"""Return `1 / 2 - cos(2 * pi * i / n) / 2` for i from 0 on: a window of `window_length` elements. n is
+`window_length`, or one less where `periodic` is False. A negative length, and other dtypes than floats, raise
+RuntimeError.
+"""
 hann_window_default: _Call_hann_window_default
 hann_window_periodic: _Call_hann_window_periodic
 
@@ -618,6 +690,10 @@ class _Call_hamming_window_periodic_alpha_beta_out(_calls.Function, Protocol):
 class _Call_hamming_window_periodic_alpha_out(_calls.Function, Protocol):
     def __call__(_, window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
 hamming_window: _Call_hamming_window
+"""Return `alpha - beta * cos(2 * pi * i / n)` for i from 0 on, with 0.54 and 0.46 by default: a window of
+`window_length` elements. n is `window_length`, or one less where `periodic` is False. A negative length, and other
+dtypes than floats, raise RuntimeError.
+"""
 hamming_window_default: _Call_hann_window_default
 hamming_window_periodic: _Call_hann_window_periodic
 hamming_window_periodic_alpha: _Call_hamming_window_periodic_alpha
@@ -635,9 +711,17 @@ class _Call_bartlett_window(_calls.Function, Protocol):
     @overload
     def __call__(_, window_length: int, *, out: A) -> A: ...
 bartlett_window: _Call_bartlett_window
+"""Return a window of `window_length` elements that rises from 0 to 1 in a straight line, and falls again: `1 - abs(2 *
+i / n - 1)`. n is `window_length`, or one less where `periodic` is False. A negative length, and other dtypes than
+floats, raise RuntimeError.
+"""
 bartlett_window_default: _Call_hann_window_default
 bartlett_window_periodic: _Call_hann_window_periodic
 blackman_window: _Call_bartlett_window
+"""Return `0.42 - 0.5 * cos(x) + 0.08 * cos(2 * x)` for `x = 2 * pi * i / n`, i from 0 on: a window of `window_length`
+elements. n is `window_length`, or one less where `periodic` is False. A negative length, and other dtypes than
+floats, raise RuntimeError.
+"""
 blackman_window_default: _Call_hann_window_default
 blackman_window_periodic: _Call_hann_window_periodic
 
@@ -664,6 +748,10 @@ class _Call_kaiser_window_beta(_calls.Function, Protocol):
 class _Call_kaiser_window_beta_out(_calls.Function, Protocol):
     def __call__(_, window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
 kaiser_window: _Call_kaiser_window
+"""Return `i0(beta * sqrt(1 - (2 * i / n - 1) ** 2)) / i0(beta)` for i from 0 on: a window of `window_length` elements.
+n is `window_length`, or one less where `periodic` is False; `beta` is 12 by default. A negative length, and other
+dtypes than floats, raise RuntimeError.
+"""
 kaiser_window_default: _Call_hann_window_default
 kaiser_window_periodic: _Call_hann_window_periodic
 kaiser_window_beta: _Call_kaiser_window_beta
@@ -689,6 +777,9 @@ class _Call_copy_default(_calls.Function, Protocol):
 class _Call_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, src: TensorLike, non_blocking: bool = False, *, out: A) -> A: ...
 copy: _Call_copy
+"""Return a tensor of the shape and dtype of `self` with the elements of `src`, which broadcasts to it; integers cut
+floats. A shape that does not broadcast raises RuntimeError. `copy_` writes into `self`.
+"""
 
 class _Call_copy_(_calls.Function, Protocol):
     @overload
@@ -698,6 +789,10 @@ class _Call_copy_(_calls.Function, Protocol):
 class _Call_copy__default(_calls.Function, Protocol):
     def __call__(_, self: A, src: TensorLike, non_blocking: bool = False) -> A: ...
 copy_: _Call_copy_
+"""Return a tensor of the shape and dtype of `self` with the elements of `src`, which broadcasts to it; integers cut
+floats. A shape that does not broadcast raises RuntimeError. `copy_` writes into `self`. The result is written to
+`self`, which is returned.
+"""
 
 class _Call_fill(_calls.Function, Protocol):
     @overload
@@ -730,6 +825,9 @@ class _Call_fill_Scalar_out(_calls.Function, Protocol):
 class _Call_fill_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, value: TensorLike, *, out: A) -> A: ...
 fill: _Call_fill
+"""Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a number or a
+tensor of no dimensions (else RuntimeError). `fill_` writes into `self`.
+"""
 fill_Scalar: _Call_fill_Scalar
 fill_Tensor: _Call_fill_Tensor
 
@@ -745,10 +843,18 @@ class _Call_fill_(_calls.Function, Protocol):
 class _Call_fill__Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, value: TensorLike) -> A: ...
 fill_: _Call_fill_
+"""Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a number or a
+tensor of no dimensions (else RuntimeError). `fill_` writes into `self`. The result is written to `self`, which is
+returned.
+"""
 fill__Scalar: _Call_fill_Scalar
 fill__Tensor: _Call_fill__Tensor
 zero: _calls.Call_self_input_out_dba259
+"""Return a tensor of the shape and dtype of `self` filled with 0; `zero_` writes into `self`."""
 zero_: _calls.Call_self_input_a537e0
+"""Return a tensor of the shape and dtype of `self` filled with 0; `zero_` writes into `self`. The result is written to
+`self`, which is returned.
+"""
 
 class _Call_clone(_calls.Function, Protocol):
     @overload
@@ -760,7 +866,11 @@ class _Call_clone(_calls.Function, Protocol):
 class _Call_clone_default(_calls.Function, Protocol):
     def __call__(_, self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
 clone: _Call_clone
+"""Return a copy of `self` in memory of its own, with the same strides where it has no gaps; gradients flow through
+it.
+"""
 lift_fresh: _calls.Call_self_input_a537e0
+"""Return a view of `self`, a tensor that was just made of plain data."""
 
 class _Call_fill_diagonal_(_calls.Function, Protocol):
     @overload
@@ -770,6 +880,9 @@ class _Call_fill_diagonal_(_calls.Function, Protocol):
 class _Call_fill_diagonal__default(_calls.Function, Protocol):
     def __call__(_, self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
 fill_diagonal_: _Call_fill_diagonal_
+"""Write `fill_value` on the main diagonal of `self`, and return it. With `wrap` the diagonal of a tall matrix begins
+again, after an empty row. Less than two dimensions, and more than two of different sizes, raise RuntimeError.
+"""
 
 class _Call_contiguous(_calls.Function, Protocol):
     @overload
@@ -779,6 +892,7 @@ class _Call_contiguous(_calls.Function, Protocol):
 class _Call_contiguous_default(_calls.Function, Protocol):
     def __call__(_, self: A, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> A: ...
 contiguous: _Call_contiguous
+"""Return `self` where it lies in memory row by row without gaps, else a copy that does."""
 
 class _Call_resize_(_calls.Function, Protocol):
     @overload
@@ -789,6 +903,9 @@ class _Call_resize_(_calls.Function, Protocol):
 class _Call_resize__default(_calls.Function, Protocol):
     def __call__(_, self: A, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> A: ...
 resize_: _Call_resize_
+"""Give `self` the shape `size`, and return it. The elements stay in memory as they are, and new ones are not
+initialised.
+"""
 
 class _Call__to_copy(_calls.Function, Protocol):
     @overload
@@ -810,6 +927,7 @@ class _Call__to_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None,
         out: A) -> A: ...
 _to_copy: _Call__to_copy
+"""Return a copy of `self` in another `dtype` or on another `device`."""
 
 class _Call_to(_calls.Function, Protocol):
     @overload
@@ -868,11 +986,15 @@ class _Call_to_other(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], other: Tensor, non_blocking: bool = False, copy: bool = False,
         memory_format: MemoryFormat | None = None) -> Tensor: ...
 to: _Call_to
+"""Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
+changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
+"""
 to_dtype_layout: _Call_to_dtype_layout
 to_device: _Call_to_device
 to_dtype: _Call_to_dtype
 to_other: _Call_to_other
 type_as: _calls.Call_self_other_input_x1_x2_207d62
+"""Return `self` in the dtype and on the device of `other`; `self` itself where nothing changes."""
 
 class _Call_item(_calls.Function, Protocol):
     @overload
@@ -882,6 +1004,7 @@ class _Call_item(_calls.Function, Protocol):
 class _Call_item_default(_calls.Function, Protocol):
     def __call__(_, self: TensorLike) -> Scalar: ...
 item: _Call_item
+"""Return the only element of `self` as a number of Python. Another number of elements raises RuntimeError."""
 
 class _Call_sym_size(_calls.Function, Protocol):
     @overload
@@ -893,7 +1016,9 @@ class _Call_sym_size(_calls.Function, Protocol):
 class _Call_sym_size_int(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int) -> int: ...
 sym_size: _Call_sym_size
+"""Return the size of the dimension `dim`. One out of range raises IndexError."""
 sym_stride: _Call_sym_size
+"""Return the stride of the dimension `dim`, counted in elements. One out of range raises IndexError."""
 
 class _Call_sym_numel(_calls.Function, Protocol):
     @overload
@@ -903,7 +1028,9 @@ class _Call_sym_numel(_calls.Function, Protocol):
 class _Call_sym_numel_default(_calls.Function, Protocol):
     def __call__(_, self: TensorLike) -> int: ...
 sym_numel: _Call_sym_numel
+"""Return the number of elements of `self`."""
 sym_storage_offset: _Call_sym_numel
+"""Return at which element of its memory `self` begins."""
 
 class _Call__assert_async(_calls.Function, Protocol):
     @overload
@@ -919,9 +1046,11 @@ class _Call__assert_async_default(_calls.Function, Protocol):
 class _Call__assert_async_msg(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, assert_msg: str) -> None: ...
 _assert_async: _Call__assert_async
+"""Raise RuntimeError, with `assert_msg`, unless the only element of `self` is nonzero."""
 _assert_async_default: _Call__assert_async_default
 _assert_async_msg: _Call__assert_async_msg
 _local_scalar_dense: _Call_item
+"""Return the only element of `self` as a number, as `item` does."""
 
 class _Packet_empty(Packet):
     __call__: _Call_empty

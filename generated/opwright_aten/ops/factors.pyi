@@ -85,6 +85,9 @@ class _Call_linalg_householder_product_default(_calls.Function, Protocol):
 class _Call_linalg_householder_product_out(_calls.Function, Protocol):
     def __call__(_, input: TensorLike, tau: TensorLike, *, out: A) -> A: ...
 linalg_householder_product: _Call_linalg_householder_product
+"""Return the first columns of the product of the reflections that `input` and `tau` hold, as `geqrf` returns them: the
+factor Q of a QR decomposition. A matrix of fewer rows than columns raises RuntimeError.
+"""
 
 class _Call_orgqr(_calls.Function, Protocol):
     @overload
@@ -107,6 +110,7 @@ class _Call_orgqr_default(_calls.Function, Protocol):
 class _Call_orgqr_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, input2: TensorLike, *, out: A) -> A: ...
 orgqr: _Call_orgqr
+"""Another name of `linalg_householder_product`: Q, from what `geqrf` returned."""
 
 class _Call_geqrf(_calls.Function, Protocol):
     @overload
@@ -120,6 +124,9 @@ class _Call_geqrf_default(_calls.Function, Protocol):
 class _Call_geqrf_a(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, a: A, tau: A) -> geqrf_a_result[A]: ...
 geqrf: _Call_geqrf
+"""Return a QR decomposition as LAPACK stores it: `a` has R from the diagonal on and the reflections' vectors below it,
+`tau` their factors. `linalg_qr` returns Q and R themselves.
+"""
 
 class _Call_ormqr(_calls.Function, Protocol):
     @overload
@@ -154,6 +161,9 @@ class _Call_ormqr_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, input2: TensorLike, input3: TensorLike, left: bool = True,
         transpose: bool = False, *, out: A) -> A: ...
 ormqr: _Call_ormqr
+"""Return Q times `input3`, or `input3` times Q where `left` is False, with Q as the reflections `self` and `input2`
+that `geqrf` returned. With `transpose` the transposed, conjugated Q is meant.
+"""
 
 class _Call_linalg_ldl_factor_ex(_calls.Function, Protocol):
     @overload
@@ -172,6 +182,9 @@ class _Call_linalg_ldl_factor_ex_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, hermitian: bool = False, check_errors: bool = False, LD: A, pivots: A,
         info: A) -> linalg_ldl_factor_ex_out_result[A]: ...
 linalg_ldl_factor_ex: _Call_linalg_ldl_factor_ex
+"""Return what `linalg_ldl_factor` returns, and `info` (int32): 0, or the position from 1 of the element of D that is
+0. Such a matrix raises LinAlgError only with `check_errors`.
+"""
 
 class _Call_linalg_ldl_factor(_calls.Function, Protocol):
     @overload
@@ -187,6 +200,10 @@ class _Call_linalg_ldl_factor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, hermitian: bool = False, LD: A,
         pivots: A) -> linalg_ldl_factor_out_result[A]: ...
 linalg_ldl_factor: _Call_linalg_ldl_factor
+"""Return the factors of symmetric matrices, A = L @ D @ L.T, in one matrix `LD`, and `pivots` (int32) for the rows
+that changed places; with `hermitian` L.T is conjugated. Singular matrices raise LinAlgError, matrices that are not
+square RuntimeError.
+"""
 
 class _Call_linalg_ldl_solve(_calls.Function, Protocol):
     @overload
@@ -211,6 +228,9 @@ class _Call_linalg_ldl_solve_default(_calls.Function, Protocol):
 class _Call_linalg_ldl_solve_out(_calls.Function, Protocol):
     def __call__(_, LD: TensorLike, pivots: TensorLike, B: TensorLike, *, hermitian: bool = False, out: A) -> A: ...
 linalg_ldl_solve: _Call_linalg_ldl_solve
+"""Return the solution X of `A @ X = B`, given what `linalg_ldl_factor` returned for A. `hermitian` must be as it was
+there; batches broadcast.
+"""
 
 class _Call_lu_unpack(_calls.Function, Protocol):
     @overload
@@ -239,6 +259,9 @@ class _Call_lu_unpack_out(_calls.Function, Protocol):
     def __call__(_, LU_data: TensorLike, LU_pivots: TensorLike, unpack_data: bool = True, unpack_pivots: bool = True, *,
         P: A, L: A, U: A) -> lu_unpack_out_result[A]: ...
 lu_unpack: _Call_lu_unpack
+"""Return the factors `P`, `L` and `U`, with A = P @ L @ U, of what `linalg_lu_factor` returned for A. `L` and `U` are
+empty where `unpack_data` is False, `P` where `unpack_pivots` is.
+"""
 
 class _Call_lu_solve(_calls.Function, Protocol):
     @overload
@@ -265,6 +288,9 @@ class _Call_lu_solve_default(_calls.Function, Protocol):
 class _Call_lu_solve_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, LU_data: TensorLike, LU_pivots: TensorLike, *, out: A) -> A: ...
 lu_solve: _Call_lu_solve
+"""Return the solution X of `A @ X = self`, given what `linalg_lu_factor` returned for A; `linalg_lu_solve` is the same
+with other order of arguments.
+"""
 
 class _Call__lu_with_info(_calls.Function, Protocol):
     @overload
@@ -274,6 +300,7 @@ class _Call__lu_with_info(_calls.Function, Protocol):
 class _Call__lu_with_info_default(_calls.Function, Protocol):
     def __call__(_, self: A, pivot: bool = True, check_errors: bool = True) -> _lu_with_info_result[A]: ...
 _lu_with_info: _Call__lu_with_info
+"""Return what `linalg_lu_factor_ex` returns: LU factors, pivots, and `info`."""
 
 class _Call_linalg_lstsq(_calls.Function, Protocol):
     @overload
@@ -305,12 +332,23 @@ class _Call_linalg_lstsq_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, b: TensorLike, rcond: float | None = None, *, driver: str | None = None,
         solution: A, residuals: A, rank: A, singular_values: A) -> linalg_lstsq_out_result[A]: ...
 linalg_lstsq: _Call_linalg_lstsq
+"""Return the `solution` X for which the sum of squares of `self @ X - b` is smallest, and `residuals`, `rank` and
+`singular_values`. The last three are empty where the `driver` does not compute them: 'gelsy' (the default on the
+CPU), 'gels', 'gelsd' or 'gelss'; others raise RuntimeError.
+"""
 linalg_matrix_exp: _calls.Call_self_input_out_dba259
+"""Return the exponential of each square matrix: the sum of its powers, the n-th divided by n factorial. Leading
+dimensions are a batch; integers and matrices that are not square raise RuntimeError.
+"""
 matrix_exp: _calls.Call_self_input_a537e0
+"""Another name of `linalg_matrix_exp`: the exponential of each square matrix."""
 
 class _Call_linalg_vander(_calls.Function, Protocol):
     def __call__(_, x: A, *, N: int | None = None) -> A: ...
 linalg_vander: _Call_linalg_vander
+"""Return the powers 0 to `N - 1` of the elements of `x` in a new last dimension, ascending; without `N` as many as `x`
+has elements. `N` must be above 1 (else RuntimeError). `vander` descends.
+"""
 
 class _Packet_geqrf(Packet):
     __call__: _Call_geqrf

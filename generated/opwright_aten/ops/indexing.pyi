@@ -15,7 +15,13 @@ from .. import calls as _calls
 from ..calls import A, TensorLike
 
 cat: _calls.Call_tensors_dim_axis_out_061686
+"""Return `tensors` joined along `dim`. All other sizes must be equal (else RuntimeError), but an empty vector is left
+out; dtypes promote. A `dim` out of range raises IndexError, an empty list DispatchError.
+"""
 stack: _calls.Call_tensors_dim_axis_out_061686
+"""Return `tensors` beside each other along a new dimension `dim`. All shapes must be equal (else RuntimeError); dtypes
+promote. A `dim` out of range raises IndexError.
+"""
 
 class _Call_index(_calls.Function, Protocol):
     @overload
@@ -38,6 +44,11 @@ class _Call_index_Tensor(_calls.Function, Protocol):
 class _Call_index_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, indices: Sequence[TensorLike | None], *, out: A) -> A: ...
 index: _Call_index
+"""Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
+dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first where these
+are apart. Bools select where they are True, negative positions count from the end; those out of range raise
+IndexError.
+"""
 
 class _Call_index_put(_calls.Function, Protocol):
     @overload
@@ -72,6 +83,10 @@ class _Call_index_put_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, indices: Sequence[TensorLike | None], values: TensorLike,
         accumulate: bool = False, *, out: A) -> A: ...
 index_put: _Call_index_put
+"""Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values` broadcast to
+them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added, also where a position
+comes twice; positions out of range raise IndexError.
+"""
 
 class _Call_index_put_(_calls.Function, Protocol):
     @overload
@@ -84,6 +99,10 @@ class _Call_index_put__default(_calls.Function, Protocol):
     def __call__(_, self: A, indices: Sequence[TensorLike | None], values: TensorLike,
         accumulate: bool = False) -> A: ...
 index_put_: _Call_index_put_
+"""Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values` broadcast to
+them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added, also where a position
+comes twice; positions out of range raise IndexError. The result is written to `self`, which is returned.
+"""
 
 class _Call_index_select(_calls.Function, Protocol):
     @overload
@@ -108,6 +127,9 @@ class _Call_index_select_default(_calls.Function, Protocol):
 class _Call_index_select_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, *, out: A) -> A: ...
 index_select: _Call_index_select
+"""Return the slices of `self` along `dim` at the positions in the vector `index`, as a copy. Negative positions, those
+out of range, and an `index` of more dimensions raise IndexError. `index` is int32 or int64 (else RuntimeError).
+"""
 
 class _Call_gather(_calls.Function, Protocol):
     @overload
@@ -132,6 +154,10 @@ class _Call_gather_default(_calls.Function, Protocol):
 class _Call_gather_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, *, sparse_grad: bool = False, out: A) -> A: ...
 gather: _Call_gather
+"""Return `self[i, index[i, j]]` at (i, j) for `dim` 1, and so on: the element along `dim` that `index` names for each
+place of the result, which has the shape of `index`. `index` has as many dimensions as `self` and is not larger but
+along `dim`. What does not fit, and positions negative or out of range, raise RuntimeError.
+"""
 
 class _Call_take(_calls.Function, Protocol):
     @overload
@@ -154,6 +180,9 @@ class _Call_take_default(_calls.Function, Protocol):
 class _Call_take_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, index: TensorLike, *, out: A) -> A: ...
 take: _Call_take
+"""Return the elements of the flattened `self` at the positions `index`, in the shape of `index`. Negative positions
+count from the end; those out of range raise IndexError. `index` is int64 (else RuntimeError).
+"""
 
 class _Call_take_along_dim(_calls.Function, Protocol):
     @overload
@@ -178,6 +207,9 @@ class _Call_take_along_dim_default(_calls.Function, Protocol):
 class _Call_take_along_dim_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, indices: TensorLike, dim: int | None = None, *, out: A) -> A: ...
 take_along_dim: _Call_take_along_dim
+"""Return the elements of `self` that `indices` names along `dim`, or in the flattened `self` without it. The other
+dimensions of both broadcast. What `argsort` and `argmax` return fits as `indices`.
+"""
 
 class _Call__unsafe_index(_calls.Function, Protocol):
     @overload
@@ -189,6 +221,7 @@ class _Call__unsafe_index(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], indices: Sequence[Tensor | None]) -> Tensor: ...
 _unsafe_index: _Call__unsafe_index
+"""Return what `index` does, for positions that are known to be in range."""
 
 class _Call_put(_calls.Function, Protocol):
     @overload
@@ -217,6 +250,10 @@ class _Call_put_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False, *,
         out: A) -> A: ...
 put: _Call_put
+"""Return a copy of `self` with the elements of `source` at the positions `index` of the flattened tensor; negative
+ones count from the end. With `accumulate` they are added. Another dtype of `source` raises RuntimeError; another
+number of elements, and positions out of range, raise IndexError.
+"""
 
 class _Call_put_(_calls.Function, Protocol):
     @overload
@@ -226,6 +263,10 @@ class _Call_put_(_calls.Function, Protocol):
 class _Call_put__default(_calls.Function, Protocol):
     def __call__(_, self: A, index: TensorLike, source: TensorLike, accumulate: bool = False) -> A: ...
 put_: _Call_put_
+"""Return a copy of `self` with the elements of `source` at the positions `index` of the flattened tensor; negative
+ones count from the end. With `accumulate` they are added. Another dtype of `source` raises RuntimeError; another
+number of elements, and positions out of range, raise IndexError. The result is written to `self`, which is returned.
+"""
 
 class _Call_scatter(_calls.Function, Protocol):
     @overload
@@ -321,6 +362,10 @@ class _Call_scatter_reduce_out(_calls.Function, Protocol):
 class _Call_scatter_value_reduce_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str, out: A) -> A: ...
 scatter: _Call_scatter
+"""Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of `gather`.
+With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another dtype of `src`,
+and positions negative or out of range raise RuntimeError.
+"""
 scatter_src: _Call_scatter_src
 scatter_value: _Call_scatter_value
 scatter_reduce__: _Call_scatter_reduce
@@ -360,6 +405,10 @@ class _Call_scatter__reduce(_calls.Function, Protocol):
 class _Call_scatter__value_reduce(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> A: ...
 scatter_: _Call_scatter_
+"""Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of `gather`.
+With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another dtype of `src`,
+and positions negative or out of range raise RuntimeError. The result is written to `self`, which is returned.
+"""
 scatter__src: _Call_scatter__src
 scatter__value: _Call_scatter__value
 scatter__reduce: _Call_scatter__reduce
@@ -381,6 +430,10 @@ class _Call_scatter_add(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, out: A) -> A: ...
 scatter_add: _Call_scatter_add
+"""Return a copy of `self` with each element of `src` added at the place that `index` names along `dim`; a place may
+come several times. What does not fit, another dtype of `src`, and positions negative or out of range raise
+RuntimeError.
+"""
 
 class _Call_scatter_add_(_calls.Function, Protocol):
     @overload
@@ -390,6 +443,10 @@ class _Call_scatter_add_(_calls.Function, Protocol):
     @overload
     def __call__(_, a: A, axis: int, index: TensorLike, src: TensorLike) -> A: ...
 scatter_add_: _Call_scatter_add_
+"""Return a copy of `self` with each element of `src` added at the place that `index` names along `dim`; a place may
+come several times. What does not fit, another dtype of `src`, and positions negative or out of range raise
+RuntimeError. The result is written to `self`, which is returned.
+"""
 
 class _Call_scatter_reduce_(_calls.Function, Protocol):
     @overload
@@ -426,6 +483,10 @@ class _Call_scatter_reduce_two_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, src: TensorLike, reduce: str, *,
         include_self: bool = True, out: A) -> A: ...
 scatter_reduce: _Call_scatter_reduce_
+"""Return a copy of `self` with the elements of `src` combined at the places that `index` names along `dim`: 'sum',
+'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` is False. What
+does not fit raises RuntimeError.
+"""
 
 class _Call_scatter_reduce__(_calls.Function, Protocol):
     @overload
@@ -441,6 +502,10 @@ class _Call_scatter_reduce__two(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, index: TensorLike, src: TensorLike, reduce: str, *,
         include_self: bool = True) -> A: ...
 scatter_reduce_: _Call_scatter_reduce__
+"""Return a copy of `self` with the elements of `src` combined at the places that `index` names along `dim`: 'sum',
+'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` is False. What
+does not fit raises RuntimeError. The result is written to `self`, which is returned.
+"""
 
 class _Call_index_add(_calls.Function, Protocol):
     @overload
@@ -475,6 +540,10 @@ class _Call_index_add_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1,
         out: A) -> A: ...
 index_add: _Call_index_add
+"""Return a copy of `self` with the slices of `source` along `dim`, times `alpha`, added at the positions in the vector
+`index`; a position may come several times. Positions out of range raise IndexError; other numbers of slices, and
+another dtype, RuntimeError.
+"""
 
 class _Call_index_add_(_calls.Function, Protocol):
     @overload
@@ -486,6 +555,10 @@ class _Call_index_add_(_calls.Function, Protocol):
 class _Call_index_add__default(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> A: ...
 index_add_: _Call_index_add_
+"""Return a copy of `self` with the slices of `source` along `dim`, times `alpha`, added at the positions in the vector
+`index`; a position may come several times. Positions out of range raise IndexError; other numbers of slices, and
+another dtype, RuntimeError. The result is written to `self`, which is returned.
+"""
 
 class _Call_index_reduce(_calls.Function, Protocol):
     @overload
@@ -522,6 +595,10 @@ class _Call_index_reduce_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, reduce: str, *,
         include_self: bool = True, out: A) -> A: ...
 index_reduce: _Call_index_reduce
+"""Return a copy of `self` with the slices of `source` along `dim` combined at the positions in the vector `index`:
+'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` is False.
+Positions out of range raise IndexError.
+"""
 
 class _Call_index_reduce_(_calls.Function, Protocol):
     @overload
@@ -537,6 +614,10 @@ class _Call_index_reduce__default(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, index: TensorLike, source: TensorLike, reduce: str, *,
         include_self: bool = True) -> A: ...
 index_reduce_: _Call_index_reduce_
+"""Return a copy of `self` with the slices of `source` along `dim` combined at the positions in the vector `index`:
+'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` is False.
+Positions out of range raise IndexError. The result is written to `self`, which is returned.
+"""
 
 class _Call_index_copy(_calls.Function, Protocol):
     @overload
@@ -565,6 +646,11 @@ class _Call_index_copy_default(_calls.Function, Protocol):
 class _Call_index_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
 index_copy: _Call_index_copy
+"""Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
+dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first where these
+are apart. Bools select where they are True, negative positions count from the end; those out of range raise
+IndexError. The result is a copy, not a view.
+"""
 
 class _Call_index_copy_(_calls.Function, Protocol):
     @overload
@@ -576,6 +662,11 @@ class _Call_index_copy_(_calls.Function, Protocol):
 class _Call_index_copy__default(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
 index_copy_: _Call_index_copy_
+"""Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
+dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first where these
+are apart. Bools select where they are True, negative positions count from the end; those out of range raise
+IndexError. The result is a copy, not a view. The result is written to `self`, which is returned.
+"""
 
 class _Call_index_fill(_calls.Function, Protocol):
     @overload
@@ -616,6 +707,10 @@ class _Call_index_fill_int_Tensor(_calls.Function, Protocol):
 class _Call_index_fill_int_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, value: TensorLike, *, out: A) -> A: ...
 index_fill: _Call_index_fill
+"""Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`; negative ones
+count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError). Positions out of range
+raise IndexError.
+"""
 index_fill_int_Scalar: _Call_scatter_value
 index_fill_int_Tensor: _Call_index_fill_int_Tensor
 
@@ -635,6 +730,10 @@ class _Call_index_fill_(_calls.Function, Protocol):
 class _Call_index_fill__int_Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, index: TensorLike, value: TensorLike) -> A: ...
 index_fill_: _Call_index_fill_
+"""Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`; negative ones
+count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError). Positions out of range
+raise IndexError. The result is written to `self`, which is returned.
+"""
 index_fill__int_Scalar: _Call_scatter__value
 index_fill__int_Tensor: _Call_index_fill__int_Tensor
 
@@ -663,6 +762,9 @@ class _Call_masked_scatter_default(_calls.Function, Protocol):
 class _Call_masked_scatter_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, mask: TensorLike, source: TensorLike, *, out: A) -> A: ...
 masked_scatter: _Call_masked_scatter
+"""Return a copy of `self` with the elements of `source`, in order, where `mask` is True. `mask` broadcasts. A `source`
+with fewer elements than there are True, or of another dtype, raises RuntimeError.
+"""
 
 class _Call_masked_scatter_(_calls.Function, Protocol):
     @overload
@@ -672,6 +774,10 @@ class _Call_masked_scatter_(_calls.Function, Protocol):
 class _Call_masked_scatter__default(_calls.Function, Protocol):
     def __call__(_, self: A, mask: TensorLike, source: TensorLike) -> A: ...
 masked_scatter_: _Call_masked_scatter_
+"""Return a copy of `self` with the elements of `source`, in order, where `mask` is True. `mask` broadcasts. A `source`
+with fewer elements than there are True, or of another dtype, raises RuntimeError. The result is written to `self`,
+which is returned.
+"""
 
 class _Call_masked_fill(_calls.Function, Protocol):
     @overload
@@ -717,6 +823,9 @@ class _Call_masked_fill_Scalar_out(_calls.Function, Protocol):
 class _Call_masked_fill_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, mask: TensorLike, value: TensorLike, *, out: A) -> A: ...
 masked_fill: _Call_masked_fill
+"""Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of `self`:
+integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else RuntimeError).
+"""
 masked_fill_Scalar: _Call_masked_fill_Scalar
 masked_fill_Tensor: _Call_masked_fill_Tensor
 
@@ -734,6 +843,10 @@ class _Call_masked_fill__Scalar(_calls.Function, Protocol):
 class _Call_masked_fill__Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, mask: TensorLike, value: TensorLike) -> A: ...
 masked_fill_: _Call_masked_fill_
+"""Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of `self`:
+integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else RuntimeError). The
+result is written to `self`, which is returned.
+"""
 masked_fill__Scalar: _Call_masked_fill__Scalar
 masked_fill__Tensor: _Call_masked_fill__Tensor
 
@@ -758,7 +871,13 @@ class _Call_masked_select_default(_calls.Function, Protocol):
 class _Call_masked_select_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, mask: TensorLike, *, out: A) -> A: ...
 masked_select: _Call_masked_select
+"""Return the elements of `self` where `mask` is True, as a vector. Both shapes broadcast. `mask` is bool (else
+RuntimeError).
+"""
 nonzero: _calls.Call_self_input_out_dba259
+"""Return the positions of the nonzero elements: a row for each, a column for each dimension, int64. `nonzero_numpy`
+returns a tensor for each dimension, as NumPy does.
+"""
 
 class _Call_nonzero_static(_calls.Function, Protocol):
     @overload
@@ -772,7 +891,11 @@ class _Call_nonzero_static_default(_calls.Function, Protocol):
 class _Call_nonzero_static_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, size: int, fill_value: int = -1, out: A) -> A: ...
 nonzero_static: _Call_nonzero_static
+"""Return the positions of the first `size` nonzero elements: a row for each, a column for each dimension, int64. Where
+there are fewer, rows of `fill_value` follow. A negative `size` raises RuntimeError.
+"""
 argwhere: _calls.Call_self_input_a537e0
+"""Return the positions of the nonzero elements: a row for each, a column for each dimension, as `nonzero` does."""
 
 class _Call_nonzero_numpy(_calls.Function, Protocol):
     @overload
@@ -782,8 +905,14 @@ class _Call_nonzero_numpy(_calls.Function, Protocol):
 class _Call_nonzero_numpy_default(_calls.Function, Protocol):
     def __call__(_, self: A) -> list[A]: ...
 nonzero_numpy: _Call_nonzero_numpy
+"""Return the positions of the nonzero elements as one int64 vector for each dimension, which can be used as indices. A
+tensor of no dimensions counts as a vector of one element.
+"""
 nonzero_numpy_default: _Call_nonzero_numpy_default
 tril: _calls.Call_self_diagonal_input_out_7fa5c5
+"""Return a copy of `self` with 0 above the diagonal of each matrix: the lower triangle. `diagonal` above 0 keeps some
+diagonals above the main one, below 0 leaves some out. Less than two dimensions raise RuntimeError.
+"""
 
 class _Call_tril_(_calls.Function, Protocol):
     @overload
@@ -791,8 +920,19 @@ class _Call_tril_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, diagonal: int = 0) -> A: ...
 tril_: _Call_tril_
+"""Return a copy of `self` with 0 above the diagonal of each matrix: the lower triangle. `diagonal` above 0 keeps some
+diagonals above the main one, below 0 leaves some out. Less than two dimensions raise RuntimeError. The result is
+written to `self`, which is returned.
+"""
 triu: _calls.Call_self_diagonal_input_out_7fa5c5
+"""Return a copy of `self` with 0 below the diagonal of each matrix: the upper triangle. `diagonal` above 0 leaves some
+diagonals out, below 0 keeps some below the main one. Less than two dimensions raise RuntimeError.
+"""
 triu_: _Call_tril_
+"""Return a copy of `self` with 0 below the diagonal of each matrix: the upper triangle. `diagonal` above 0 leaves some
+diagonals out, below 0 keeps some below the main one. Less than two dimensions raise RuntimeError. The result is
+written to `self`, which is returned.
+"""
 
 class _Call__unsafe_masked_index(_calls.Function, Protocol):
     @overload
@@ -817,6 +957,7 @@ class _Call__unsafe_masked_index_default(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[Tensor | None],
         fill: Scalar) -> Tensor: ...
 _unsafe_masked_index: _Call__unsafe_masked_index
+"""Return what `index` does where `mask` is True, and `fill` elsewhere; positions out of range do no harm there."""
 
 class _Call__unsafe_masked_index_put_accumulate(_calls.Function, Protocol):
     @overload
@@ -851,6 +992,7 @@ class _Call__unsafe_masked_index_put_accumulate_default(_calls.Function, Protoco
     def __call__(_, self: NDArray[Any], mask: NDArray[Any], indices: Sequence[NDArray[Any] | None],
         values: Tensor) -> Tensor: ...
 _unsafe_masked_index_put_accumulate: _Call__unsafe_masked_index_put_accumulate
+"""Return a copy of `self` with `values` added at the positions `indices` where `mask` is True."""
 
 class _Packet_index(Packet):
     __call__: _Call_index

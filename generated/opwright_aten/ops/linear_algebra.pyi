@@ -223,7 +223,13 @@ class _Call_mm_default(_calls.Function, Protocol):
 class _Call_mm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, mat2: TensorLike, *, out: A) -> A: ...
 mm: _Call_mm
+"""Return the matrix product of `self` (m × k) and `mat2` (k × n). Both have two dimensions and one dtype, integers,
+floats or complex numbers; else RuntimeError (bool: DispatchError). `matmul` takes vectors and batches, too.
+"""
 bmm: _Call_mm
+"""Return the matrix products of `self` (b × m × k) and `mat2` (b × k × n), pair by pair. The numbers of matrices must
+be equal, 1 is not broadcast; both need one dtype. What does not fit raises RuntimeError.
+"""
 
 class _Call_mv(_calls.Function, Protocol):
     @overload
@@ -246,6 +252,9 @@ class _Call_mv_default(_calls.Function, Protocol):
 class _Call_mv_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, vec: TensorLike, *, out: A) -> A: ...
 mv: _Call_mv
+"""Return the product of the matrix `self` (m × k) and the vector `vec` of k elements: a vector of m. Both need one
+dtype; what does not fit raises RuntimeError.
+"""
 
 class _Call_dot(_calls.Function, Protocol):
     @overload
@@ -268,9 +277,20 @@ class _Call_dot_default(_calls.Function, Protocol):
 class _Call_dot_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, tensor: TensorLike, *, out: A) -> A: ...
 dot: _Call_dot
+"""Return the sum of the products of the elements of two vectors of equal length; complex numbers are not conjugated
+(see `vdot`). Other shapes and two dtypes raise RuntimeError; bools are refused with a DispatchError.
+"""
 vdot: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the sum of the products of the elements of two vectors, those of `self` conjugated. Other shapes and two
+dtypes raise RuntimeError; bools are refused with a DispatchError.
+"""
 matmul: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the matrix product of the last two dimensions of `self` and `other`; the dimensions before them broadcast. A
+vector is a row on the left and a column on the right, and this dimension goes; two vectors give their `dot`.
+Tensors of no dimensions, sizes that do not fit, and two dtypes raise RuntimeError.
+"""
 linalg_matmul: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Another name of `matmul`, the matrix product."""
 
 class _Call_linalg_vecdot(_calls.Function, Protocol):
     @overload
@@ -293,6 +313,7 @@ class _Call_linalg_vecdot_default(_calls.Function, Protocol):
 class _Call_linalg_vecdot_out(_calls.Function, Protocol):
     def __call__(_, x: TensorLike, y: TensorLike, *, dim: int = -1, out: A) -> A: ...
 linalg_vecdot: _Call_linalg_vecdot
+"""Return the sum of `conj(x) * y` along `dim`, which goes. The other dimensions broadcast."""
 
 class _Call_outer(_calls.Function, Protocol):
     @overload
@@ -315,8 +336,15 @@ class _Call_outer_default(_calls.Function, Protocol):
 class _Call_outer_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, vec2: TensorLike, *, out: A) -> A: ...
 outer: _Call_outer
+"""Return the products of all pairs of elements of two vectors: `self[i] * vec2[j]` at row i, column j. Dtypes promote;
+other shapes than vectors raise RuntimeError.
+"""
 ger: _Call_outer
+"""Another name of `outer`: the products of all pairs of elements of two vectors."""
 inner: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the sums of products along the last dimensions of `self` and `other`, for all pairs of what is before them.
+Those dimensions go, and must have one size (else RuntimeError). With a tensor of no dimensions it is `mul`.
+"""
 
 class _Call_tensordot(_calls.Function, Protocol):
     @overload
@@ -345,11 +373,22 @@ class _Call_tensordot_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: TensorLike, dims_self: Sequence[int], dims_other: Sequence[int], *,
         out: A) -> A: ...
 tensordot: _Call_tensordot
+"""Return the sums of products of `self` and `other` along the dimensions `dims_self` of the one and `dims_other` of
+the other, pair by pair. These go; what is left of `self` comes first in the shape, then what is left of `other`.
+Sizes that do not fit raise RuntimeError.
+"""
 
 class _Call_einsum(_calls.Function, Protocol):
     def __call__(_, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
 einsum: _Call_einsum
+"""Return the sum of products that `equation` writes with a letter for each dimension: 'ij,jk->ik' is the matrix
+product. Letters that are not behind the arrow are summed over; '...' stands for dimensions that broadcast. Operands
+that do not fit the letters raise RuntimeError.
+"""
 kron: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the Kronecker product: each element of `self` times all of `other`, as blocks beside each other. Sizes
+multiply, dimension by dimension; a tensor of fewer dimensions gets leading ones of size 1. Dtypes promote.
+"""
 
 class _Call_chain_matmul(_calls.Function, Protocol):
     @overload
@@ -361,7 +400,12 @@ class _Call_chain_matmul_default(_calls.Function, Protocol):
 class _Call_chain_matmul_out(_calls.Function, Protocol):
     def __call__(_, matrices: Sequence[TensorLike], *, out: A) -> A: ...
 chain_matmul: _Call_chain_matmul
+"""Return the product of several `matrices`, multiplied in the order that takes the fewest operations."""
 linalg_multi_dot: _calls.Call_tensors_out_f7162f
+"""Return the product of two or more `tensors`, multiplied in the order that takes the fewest operations. All are
+matrices; the first may be a vector, taken as a row, and the last one, taken as a column. A single tensor raises
+RuntimeError.
+"""
 
 class _Call_linalg_matrix_power(_calls.Function, Protocol):
     @overload
@@ -373,7 +417,12 @@ class _Call_linalg_matrix_power(_calls.Function, Protocol):
 class _Call_linalg_matrix_power_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, n: int, *, out: A) -> A: ...
 linalg_matrix_power: _Call_linalg_matrix_power
+"""Return the product of `n` times the matrix `self`; for `n` 0 the identity, for a negative `n` the power of the
+inverse. Leading dimensions are a batch. Matrices that are not square raise RuntimeError, singular ones with a
+negative `n` LinAlgError.
+"""
 matrix_power: _Call_linalg_matrix_power
+"""Another name of `linalg_matrix_power`: the product of `n` times a matrix."""
 
 class _Call_linalg_cross(_calls.Function, Protocol):
     @overload
@@ -400,6 +449,9 @@ class _Call_linalg_cross_default(_calls.Function, Protocol):
 class _Call_linalg_cross_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: TensorLike, *, dim: int = -1, out: A) -> A: ...
 linalg_cross: _Call_linalg_cross
+"""Return the vector product of `self` and `other` along `dim`, which has size 3. The other dimensions broadcast;
+another size, and two dtypes, raise RuntimeError.
+"""
 
 class _Call_cross(_calls.Function, Protocol):
     @overload
@@ -426,6 +478,9 @@ class _Call_cross_default(_calls.Function, Protocol):
 class _Call_cross_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: TensorLike, dim: int | None = None, *, out: A) -> A: ...
 cross: _Call_cross
+"""Return the vector product of `self` and `other` along `dim`, or without it along the first dimension of size 3.
+Where there is no such dimension RuntimeError is raised.
+"""
 
 class _Call_addmm(_calls.Function, Protocol):
     @overload
@@ -460,6 +515,9 @@ class _Call_addmm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1,
         out: A) -> A: ...
 addmm: _Call_addmm
+"""Return `beta * self + alpha * (mat1 @ mat2)` for matrices. `self` broadcasts to the product; with `beta` 0 it is not
+read, not even its nan. All need one dtype; what does not fit raises RuntimeError.
+"""
 
 class _Call_addmm_(_calls.Function, Protocol):
     @overload
@@ -469,6 +527,10 @@ class _Call_addmm_(_calls.Function, Protocol):
 class _Call_addmm__default(_calls.Function, Protocol):
     def __call__(_, self: A, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 addmm_: _Call_addmm_
+"""Return `beta * self + alpha * (mat1 @ mat2)` for matrices. `self` broadcasts to the product; with `beta` 0 it is not
+read, not even its nan. All need one dtype; what does not fit raises RuntimeError. The result is written to `self`,
+which is returned.
+"""
 
 class _Call_addmv(_calls.Function, Protocol):
     @overload
@@ -503,6 +565,9 @@ class _Call_addmv_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1,
         out: A) -> A: ...
 addmv: _Call_addmv
+"""Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector. `self` broadcasts to the product; with `beta`
+0 it is not read. All need one dtype; what does not fit raises RuntimeError.
+"""
 
 class _Call_addmv_(_calls.Function, Protocol):
     @overload
@@ -512,6 +577,10 @@ class _Call_addmv_(_calls.Function, Protocol):
 class _Call_addmv__default(_calls.Function, Protocol):
     def __call__(_, self: A, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 addmv_: _Call_addmv_
+"""Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector. `self` broadcasts to the product; with `beta`
+0 it is not read. All need one dtype; what does not fit raises RuntimeError. The result is written to `self`, which
+is returned.
+"""
 
 class _Call_baddbmm(_calls.Function, Protocol):
     @overload
@@ -546,6 +615,9 @@ class _Call_baddbmm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1,
         out: A) -> A: ...
 baddbmm: _Call_baddbmm
+"""Return `beta * self + alpha * (batch1 @ batch2)` for as many matrices in both batches. `self` broadcasts to the
+products; with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError.
+"""
 
 class _Call_baddbmm_(_calls.Function, Protocol):
     @overload
@@ -555,8 +627,20 @@ class _Call_baddbmm_(_calls.Function, Protocol):
 class _Call_baddbmm__default(_calls.Function, Protocol):
     def __call__(_, self: A, batch1: TensorLike, batch2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 baddbmm_: _Call_baddbmm_
+"""Return `beta * self + alpha * (batch1 @ batch2)` for as many matrices in both batches. `self` broadcasts to the
+products; with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError. The result is
+written to `self`, which is returned.
+"""
 addbmm: _Call_baddbmm
+"""Return `beta * self` plus `alpha` times the sum of the products of all matrices of `batch1` and `batch2`: one
+matrix. `self` broadcasts to it; with `beta` 0 it is not read. All need one dtype; what does not fit raises
+RuntimeError.
+"""
 addbmm_: _Call_baddbmm_
+"""Return `beta * self` plus `alpha` times the sum of the products of all matrices of `batch1` and `batch2`: one
+matrix. `self` broadcasts to it; with `beta` 0 it is not read. All need one dtype; what does not fit raises
+RuntimeError. The result is written to `self`, which is returned.
+"""
 
 class _Call_addr(_calls.Function, Protocol):
     @overload
@@ -591,6 +675,9 @@ class _Call_addr_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1,
         out: A) -> A: ...
 addr: _Call_addr
+"""Return `beta * self + alpha * outer(vec1, vec2)`. `self` broadcasts to the matrix; with `beta` 0 it is not read.
+Other shapes than vectors raise RuntimeError.
+"""
 
 class _Call_addr_(_calls.Function, Protocol):
     @overload
@@ -600,15 +687,25 @@ class _Call_addr_(_calls.Function, Protocol):
 class _Call_addr__default(_calls.Function, Protocol):
     def __call__(_, self: A, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 addr_: _Call_addr_
+"""Return `beta * self + alpha * outer(vec1, vec2)`. `self` broadcasts to the matrix; with `beta` 0 it is not read.
+Other shapes than vectors raise RuntimeError. The result is written to `self`, which is returned.
+"""
 trace: _calls.Call_self_input_out_dba259
+"""Return the sum of the diagonal of a matrix; it need not be square. Integers are summed as int64. Other shapes than
+matrices raise RuntimeError, bools DispatchError.
+"""
 
 class _Call_linalg_diagonal(_calls.Function, Protocol):
     def __call__(_, A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
 linalg_diagonal: _Call_linalg_diagonal
+"""Return the diagonal of each matrix of `A` as a view, which comes last in the shape. `offset` above 0 takes one above
+the main diagonal, below 0 one below; the matrices lie in `dim1` and `dim2`, by default the last two.
+"""
 
 class _Call__linalg_check_errors(_calls.Function, Protocol):
     def __call__(_, info: TensorLike, api_name: str, *, is_matrix: bool) -> None: ...
 _linalg_check_errors: _Call__linalg_check_errors
+"""Raise LinAlgError where `info`, which a decomposition returned, is not 0; the message names `api_name`."""
 
 class _Call_linalg_inv_ex(_calls.Function, Protocol):
     @overload
@@ -622,6 +719,10 @@ class _Call_linalg_inv_ex_inverse(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, check_errors: bool = False, inverse: A,
         info: A) -> linalg_inv_ex_inverse_result[A]: ...
 linalg_inv_ex: _Call_linalg_inv_ex
+"""Return the `inverse` of each matrix of `A`, and `info` (int32): 0, or the position from 1 of the pivot that is 0. A
+singular matrix raises LinAlgError only with `check_errors`. Integers and matrices that are not square raise
+RuntimeError, float16 DispatchError.
+"""
 linalg_inv_ex_default: _Call_linalg_inv_ex_default
 
 class _Call_linalg_inv(_calls.Function, Protocol):
@@ -634,8 +735,12 @@ class _Call_linalg_inv_default(_calls.Function, Protocol):
 class _Call_linalg_inv_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, out: A) -> A: ...
 linalg_inv: _Call_linalg_inv
+"""Return the inverse of each matrix of `A`; leading dimensions are a batch. Singular matrices raise LinAlgError;
+integers and matrices that are not square raise RuntimeError.
+"""
 linalg_inv_default: _Call_linalg_inv_default
 inverse: _calls.Call_self_input_out_dba259
+"""Another name of `linalg_inv`: the inverse of each matrix."""
 
 class _Call__linalg_solve_ex(_calls.Function, Protocol):
     @overload
@@ -664,6 +769,7 @@ class _Call__linalg_solve_ex_result(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, B: TensorLike, *, left: bool = True, check_errors: bool = False, result: A, LU: A,
         pivots: A, info: A) -> _linalg_solve_ex_result_result[A]: ...
 _linalg_solve_ex: _Call__linalg_solve_ex
+"""Return the solution that `linalg_solve` gives, the LU factors and pivots of `A`, and `info` of the factorisation."""
 _linalg_solve_ex_default: _Call__linalg_solve_ex_default
 
 class _Call_linalg_solve_ex(_calls.Function, Protocol):
@@ -693,6 +799,9 @@ class _Call_linalg_solve_ex_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, B: TensorLike, *, left: bool = True, check_errors: bool = False, result: A,
         info: A) -> linalg_solve_ex_out_result[A]: ...
 linalg_solve_ex: _Call_linalg_solve_ex
+"""Return the solution X of `A @ X = B` as `result`, and `info` (int32): 0, or the position from 1 of the pivot that is
+0. A singular `A` raises LinAlgError only with `check_errors`.
+"""
 linalg_solve_ex_default: _Call_linalg_solve_ex_default
 
 class _Call_linalg_solve(_calls.Function, Protocol):
@@ -714,6 +823,9 @@ class _Call_linalg_solve_default(_calls.Function, Protocol):
 class _Call_linalg_solve_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, B: TensorLike, *, left: bool = True, out: A) -> A: ...
 linalg_solve: _Call_linalg_solve
+"""Return the solution X of `A @ X = B`, or of `X @ A = B` where `left` is False. `B` is a vector, or a matrix for each
+of `A`; batches broadcast. A singular `A` raises LinAlgError; sizes that do not fit and integers raise RuntimeError.
+"""
 linalg_solve_default: _Call_linalg_solve_default
 
 class _Call_linalg_solve_triangular(_calls.Function, Protocol):
@@ -743,6 +855,10 @@ class _Call_linalg_solve_triangular_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, B: TensorLike, *, upper: bool, left: bool = True, unitriangular: bool = False,
         out: A) -> A: ...
 linalg_solve_triangular: _Call_linalg_solve_triangular
+"""Return the solution X of `self @ X = B`, or of `X @ self = B` where `left` is False, for triangular matrices. Only
+the triangle that `upper` names is read; with `unitriangular` its diagonal is taken as 1. Batches broadcast, a
+vector as `B` raises RuntimeError, and a 0 on the diagonal gives inf or nan.
+"""
 
 class _Call_triangular_solve(_calls.Function, Protocol):
     @overload
@@ -774,6 +890,10 @@ class _Call_triangular_solve_X(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, A_: TensorLike, upper: bool = True, transpose: bool = False,
         unitriangular: bool = False, *, X: A, M: A) -> triangular_solve_X_result[A]: ...
 triangular_solve: _Call_triangular_solve
+"""Return the solution X of `A @ X = self` for triangular `A`, or for its transpose where `transpose`, and a copy of
+`A`. Only the triangle that `upper` names is read; with `unitriangular` its diagonal is taken as 1. Batches
+broadcast.
+"""
 triangular_solve_default: _Call_triangular_solve_default
 
 class _Call_cholesky_solve(_calls.Function, Protocol):
@@ -797,6 +917,9 @@ class _Call_cholesky_solve_default(_calls.Function, Protocol):
 class _Call_cholesky_solve_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, input2: TensorLike, upper: bool = False, *, out: A) -> A: ...
 cholesky_solve: _Call_cholesky_solve
+"""Return the solution X of `A @ X = self`, given the Cholesky factor `input2` of A, an upper triangle where `upper`.
+Batches broadcast; a vector as `self` raises RuntimeError.
+"""
 
 class _Call_cholesky_inverse(_calls.Function, Protocol):
     @overload
@@ -810,6 +933,9 @@ class _Call_cholesky_inverse_default(_calls.Function, Protocol):
 class _Call_cholesky_inverse_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, upper: bool = False, *, out: A) -> A: ...
 cholesky_inverse: _Call_cholesky_inverse
+"""Return the inverse of the matrix whose Cholesky factor `self` is, an upper triangle where `upper`. Leading
+dimensions are a batch.
+"""
 
 class _Call_linalg_lu_solve(_calls.Function, Protocol):
     @overload
@@ -842,6 +968,9 @@ class _Call_linalg_lu_solve_out(_calls.Function, Protocol):
     def __call__(_, LU: TensorLike, pivots: TensorLike, B: TensorLike, *, left: bool = True, adjoint: bool = False,
         out: A) -> A: ...
 linalg_lu_solve: _Call_linalg_lu_solve
+"""Return the solution X of `A @ X = B`, given what `linalg_lu_factor` returned for A; of `X @ A = B` where `left` is
+False. With `adjoint` the transposed, conjugated A is meant. Batches broadcast; a vector as `B` raises RuntimeError.
+"""
 
 class _Call_linalg_tensorinv(_calls.Function, Protocol):
     @overload
@@ -855,6 +984,10 @@ class _Call_linalg_tensorinv_default(_calls.Function, Protocol):
 class _Call_linalg_tensorinv_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, ind: int = 2, *, out: A) -> A: ...
 linalg_tensorinv: _Call_linalg_tensorinv
+"""Return the inverse of `self` seen as a matrix: its first `ind` dimensions are the rows, the others the columns.
+Their shapes change places in the result. Both must have as many elements, and `ind` must be above 0 (else
+RuntimeError).
+"""
 
 class _Call_linalg_tensorsolve(_calls.Function, Protocol):
     @overload
@@ -879,6 +1012,9 @@ class _Call_linalg_tensorsolve_default(_calls.Function, Protocol):
 class _Call_linalg_tensorsolve_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: TensorLike, dims: Sequence[int] | None = None, *, out: A) -> A: ...
 linalg_tensorsolve: _Call_linalg_tensorsolve
+"""Return the tensor X for which `tensordot` of `self` and X is `other`: `self` is a square matrix whose rows are the
+dimensions of `other`, and whose columns are those of X. `dims` are moved to the end before.
+"""
 
 class _Call__linalg_det(_calls.Function, Protocol):
     @overload
@@ -890,10 +1026,15 @@ class _Call__linalg_det_default(_calls.Function, Protocol):
 class _Call__linalg_det_result(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
 _linalg_det: _Call__linalg_det
+"""Return the determinant of each matrix of `A`, with the LU factors and pivots that it was computed from."""
 _linalg_det_default: _Call__linalg_det_default
 linalg_det: _Call_linalg_inv
+"""Return the determinant of each matrix of `A`; leading dimensions are a batch. It is 0 for a singular matrix and 1
+for one without elements. Integers and matrices that are not square raise RuntimeError.
+"""
 linalg_det_default: _Call_linalg_inv_default
 det: _calls.Call_self_input_a537e0
+"""Another name of `linalg_det`: the determinant of each matrix."""
 
 class _Call__linalg_slogdet(_calls.Function, Protocol):
     @overload
@@ -905,6 +1046,9 @@ class _Call__linalg_slogdet_default(_calls.Function, Protocol):
 class _Call__linalg_slogdet_sign(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
 _linalg_slogdet: _Call__linalg_slogdet
+"""Return the sign and the logarithm of the magnitude of each determinant, with the LU factors and pivots that they
+were computed from.
+"""
 _linalg_slogdet_default: _Call__linalg_slogdet_default
 
 class _Call_linalg_slogdet(_calls.Function, Protocol):
@@ -917,6 +1061,9 @@ class _Call_linalg_slogdet_default(_calls.Function, Protocol):
 class _Call_linalg_slogdet_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, sign: A, logabsdet: A) -> linalg_slogdet_out_result[A]: ...
 linalg_slogdet: _Call_linalg_slogdet
+"""Return the `sign` of the determinant of each matrix and the logarithm of its magnitude, `logabsdet`, which does not
+overflow. A singular matrix gives 0 and -inf. Integers and matrices that are not square raise RuntimeError.
+"""
 linalg_slogdet_default: _Call_linalg_slogdet_default
 
 class _Call_slogdet(_calls.Function, Protocol):
@@ -931,7 +1078,11 @@ class _Call_slogdet_default(_calls.Function, Protocol):
 class _Call_slogdet_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, sign: A, logabsdet: A) -> slogdet_out_result[A]: ...
 slogdet: _Call_slogdet
+"""Another name of `linalg_slogdet`: sign and logarithm of the magnitude of each determinant."""
 logdet: _calls.Call_self_input_a537e0
+"""Return the logarithm of the determinant of each matrix: -inf for 0, and nan for a negative one, unless the dtype is
+complex. Integers and matrices that are not square raise RuntimeError.
+"""
 
 class _Call_linalg_lu_factor_ex(_calls.Function, Protocol):
     @overload
@@ -947,6 +1098,9 @@ class _Call_linalg_lu_factor_ex_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, pivot: bool = True, check_errors: bool = False, LU: A, pivots: A,
         info: A) -> linalg_lu_factor_ex_out_result[A]: ...
 linalg_lu_factor_ex: _Call_linalg_lu_factor_ex
+"""Return what `linalg_lu_factor` returns, and `info` (int32): 0, or the position from 1 of the pivot that is 0. A
+singular matrix raises LinAlgError only with `check_errors`.
+"""
 linalg_lu_factor_ex_default: _Call_linalg_lu_factor_ex_default
 
 class _Call_linalg_lu_factor(_calls.Function, Protocol):
@@ -959,6 +1113,10 @@ class _Call_linalg_lu_factor_default(_calls.Function, Protocol):
 class _Call_linalg_lu_factor_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, pivot: bool = True, LU: A, pivots: A) -> linalg_lu_factor_out_result[A]: ...
 linalg_lu_factor: _Call_linalg_lu_factor
+"""Return the factors L and U of each matrix in one, `LU`: L below the diagonal, its own diagonal of 1 left out, and U
+from the diagonal on. `pivots` (int32, counted from 1) says which row each row changed places with. Singular
+matrices raise LinAlgError; `pivot` False is refused on the CPU with a RuntimeError.
+"""
 linalg_lu_factor_default: _Call_linalg_lu_factor_default
 
 class _Call_linalg_lu(_calls.Function, Protocol):
@@ -971,6 +1129,9 @@ class _Call_linalg_lu_default(_calls.Function, Protocol):
 class _Call_linalg_lu_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, pivot: bool = True, P: A, L: A, U: A) -> linalg_lu_out_result[A]: ...
 linalg_lu: _Call_linalg_lu
+"""Return the factors `P`, `L` and `U` of each matrix with `A = P @ L @ U`: a permutation, a lower triangle with a
+diagonal of 1, and an upper triangle. `pivot` False is refused on the CPU with a RuntimeError.
+"""
 linalg_lu_default: _Call_linalg_lu_default
 
 class _Call_linalg_cholesky_ex(_calls.Function, Protocol):
@@ -990,6 +1151,9 @@ class _Call_linalg_cholesky_ex_L(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, upper: bool = False, check_errors: bool = False, L: A,
         info: A) -> linalg_cholesky_ex_L_result[A]: ...
 linalg_cholesky_ex: _Call_linalg_cholesky_ex
+"""Return what `linalg_cholesky` returns, and `info` (int32): 0, or the order of the leading minor that is not
+positive. Such a matrix raises LinAlgError only with `check_errors`.
+"""
 
 class _Call_linalg_cholesky(_calls.Function, Protocol):
     @overload
@@ -1003,7 +1167,14 @@ class _Call_linalg_cholesky_default(_calls.Function, Protocol):
 class _Call_linalg_cholesky_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, upper: bool = False, out: A) -> A: ...
 linalg_cholesky: _Call_linalg_cholesky
+"""Return the lower triangle L of each matrix with `self = L @ L.mH`, or the upper one U with `self = U.mH @ U` where
+`upper`. The matrices must be Hermitian and positive definite; only one triangle is read, and others raise
+LinAlgError. Integers raise RuntimeError.
+"""
 cholesky: _Call_cholesky_inverse
+"""Return the Cholesky factor of each matrix, as `linalg_cholesky` does: a lower triangle, or an upper one where
+`upper`. Matrices that are not positive definite raise LinAlgError.
+"""
 
 class _Call_linalg_qr(_calls.Function, Protocol):
     @overload
@@ -1015,6 +1186,10 @@ class _Call_linalg_qr_default(_calls.Function, Protocol):
 class _Call_linalg_qr_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
 linalg_qr: _Call_linalg_qr
+"""Return `Q`, with orthonormal columns, and the upper triangle `R` with `A = Q @ R`. `mode` 'reduced' gives as many
+columns as the smaller side has, 'complete' a square `Q`, and 'r' leaves `Q` empty; other words raise RuntimeError.
+Leading dimensions are a batch.
+"""
 linalg_qr_default: _Call_linalg_qr_default
 
 class _Call_qr(_calls.Function, Protocol):
@@ -1029,6 +1204,9 @@ class _Call_qr_default(_calls.Function, Protocol):
 class _Call_qr_Q(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, some: bool = True, *, Q: A, R: A) -> qr_Q_result[A]: ...
 qr: _Call_qr
+"""Return `Q`, with orthonormal columns, and the upper triangle `R` with `self = Q @ R`, as `linalg_qr` does; a square
+`Q` where `some` is False.
+"""
 
 class _Call__linalg_eigh(_calls.Function, Protocol):
     @overload
@@ -1042,6 +1220,7 @@ class _Call__linalg_eigh_eigenvalues(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, UPLO: str = "L", compute_v: bool = True, *, eigenvalues: A,
         eigenvectors: A) -> _linalg_eigh_eigenvalues_result[A]: ...
 _linalg_eigh: _Call__linalg_eigh
+"""Return what `linalg_eigh` does; without `compute_v` the eigenvectors are empty."""
 _linalg_eigh_default: _Call__linalg_eigh_default
 
 class _Call_linalg_eigh(_calls.Function, Protocol):
@@ -1056,6 +1235,10 @@ class _Call_linalg_eigh_default(_calls.Function, Protocol):
 class _Call_linalg_eigh_eigvals(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, UPLO: str = "L", *, eigvals: A, eigvecs: A) -> linalg_eigh_eigvals_result[A]: ...
 linalg_eigh: _Call_linalg_eigh
+"""Return the `eigenvalues`, ascending and real, and the `eigenvectors`, as columns, of Hermitian matrices. Only one
+triangle is read: the lower one, or the upper one with `UPLO` 'U'; other letters raise RuntimeError. Leading
+dimensions are a batch; integers raise RuntimeError.
+"""
 
 class _Call_linalg_eigvalsh(_calls.Function, Protocol):
     @overload
@@ -1069,7 +1252,13 @@ class _Call_linalg_eigvalsh_default(_calls.Function, Protocol):
 class _Call_linalg_eigvalsh_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, UPLO: str = "L", *, out: A) -> A: ...
 linalg_eigvalsh: _Call_linalg_eigvalsh
+"""Return the eigenvalues of Hermitian matrices, ascending and real. Only one triangle is read: the lower one, or the
+upper one with `UPLO` 'U'. Leading dimensions are a batch.
+"""
 linalg_matrix_sqrth: _calls.Call_self_input_out_dba259
+"""Return the square root of each Hermitian matrix, so that `R @ R` is `self`. Negative eigenvalues are taken as 0.
+Leading dimensions are a batch.
+"""
 
 class _Call_linalg_eig(_calls.Function, Protocol):
     @overload
@@ -1083,8 +1272,13 @@ class _Call_linalg_eig_default(_calls.Function, Protocol):
 class _Call_linalg_eig_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, eigenvalues: A, eigenvectors: A) -> linalg_eig_out_result[A]: ...
 linalg_eig: _Call_linalg_eig
+"""Return the `eigenvalues` and the `eigenvectors`, as columns, of square matrices: always complex, in no order.
+Leading dimensions are a batch; inf and nan raise RuntimeError. For Hermitian matrices `linalg_eigh` is faster.
+"""
 _linalg_eigvals: _calls.Call_self_input_a537e0
+"""Return what `linalg_eigvals` does: the eigenvalues of square matrices."""
 linalg_eigvals: _calls.Call_self_input_out_dba259
+"""Return the eigenvalues of square matrices: always complex, in no order. Leading dimensions are a batch."""
 
 class _Call__linalg_svd(_calls.Function, Protocol):
     @overload
@@ -1100,6 +1294,7 @@ class _Call__linalg_svd_U(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None,
         U: A, S: A, Vh: A) -> _linalg_svd_U_result[A]: ...
 _linalg_svd: _Call__linalg_svd
+"""Return what `linalg_svd` does; without `compute_uv` both factors are empty."""
 _linalg_svd_default: _Call__linalg_svd_default
 
 class _Call_linalg_svd(_calls.Function, Protocol):
@@ -1116,6 +1311,10 @@ class _Call_linalg_svd_U(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, full_matrices: bool = True, *, driver: str | None = None, U: A, S: A,
         Vh: A) -> linalg_svd_U_result[A]: ...
 linalg_svd: _Call_linalg_svd
+"""Return `U`, `S` and `Vh` with `A = U @ diag(S) @ Vh`: orthonormal columns, singular values descending, orthonormal
+rows. With `full_matrices` both factors are square, else they have as many vectors as the smaller side. Leading
+dimensions are a batch; `driver` is for CUDA alone (else RuntimeError).
+"""
 linalg_svd_default: _Call_linalg_svd_default
 
 class _Call_linalg_svdvals(_calls.Function, Protocol):
@@ -1128,6 +1327,9 @@ class _Call_linalg_svdvals_default(_calls.Function, Protocol):
 class _Call_linalg_svdvals_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, driver: str | None = None, out: A) -> A: ...
 linalg_svdvals: _Call_linalg_svdvals
+"""Return the singular values of each matrix, descending, as real numbers. Leading dimensions are a batch; `driver` is
+for CUDA alone (else RuntimeError).
+"""
 linalg_svdvals_default: _Call_linalg_svdvals_default
 
 class _Call_linalg_polar(_calls.Function, Protocol):
@@ -1140,6 +1342,9 @@ class _Call_linalg_polar_default(_calls.Function, Protocol):
 class _Call_linalg_polar_out(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, U: A, H: A) -> linalg_polar_out_result[A]: ...
 linalg_polar: _Call_linalg_polar
+"""Return `U`, with orthonormal columns, and the Hermitian `H` with `A = U @ H`, whose eigenvalues are not negative. A
+matrix of fewer rows than columns raises RuntimeError.
+"""
 linalg_polar_default: _Call_linalg_polar_default
 
 class _Call_svd(_calls.Function, Protocol):
@@ -1156,6 +1361,9 @@ class _Call_svd_U(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, some: bool = True, compute_uv: bool = True, *, U: A, S: A,
         V: A) -> svd_U_result[A]: ...
 svd: _Call_svd
+"""Return `U`, `S` and `V` with `self = U @ diag(S) @ V.mH`: `V` itself, where `linalg_svd` returns it transposed and
+conjugated. Both factors are square where `some` is False, and zeros where `compute_uv` is False.
+"""
 
 class _Call_linalg_pinv(_calls.Function, Protocol):
     @overload
@@ -1232,6 +1440,9 @@ class _Call_linalg_pinv_atol_rtol_tensor_out(_calls.Function, Protocol):
 class _Call_linalg_pinv_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
 linalg_pinv: _Call_linalg_pinv
+"""Return the pseudo-inverse of each matrix. Singular values below the larger of `atol` and `rtol` times the largest
+one count as 0; `hermitian` says that the matrices are. Leading dimensions are a batch.
+"""
 linalg_pinv_atol_rtol_tensor: _Call_linalg_pinv_atol_rtol_tensor
 linalg_pinv_atol_rtol_float: _Call_linalg_pinv_atol_rtol_float
 linalg_pinv_default: _Call_linalg_pinv_default
@@ -1245,6 +1456,9 @@ class _Call_pinverse(_calls.Function, Protocol):
 class _Call_pinverse_default(_calls.Function, Protocol):
     def __call__(_, self: A, rcond: float = 1e-15) -> A: ...
 pinverse: _Call_pinverse
+"""Return the pseudo-inverse of each matrix, as `linalg_pinv` does; singular values below `rcond` times the largest one
+count as 0.
+"""
 
 class _Call_linalg_matrix_rank(_calls.Function, Protocol):
     @overload
@@ -1312,6 +1526,10 @@ class _Call_linalg_matrix_rank_out_tol_tensor(_calls.Function, Protocol):
 class _Call_linalg_matrix_rank_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, tol: float, hermitian: bool = False, *, out: A) -> A: ...
 linalg_matrix_rank: _Call_linalg_matrix_rank
+"""Return the number of singular values of each matrix above the larger of `atol` and `rtol` times the largest one, as
+int64. `hermitian` says that the matrices are, and their eigenvalues are taken. Less than two dimensions raise
+RuntimeError.
+"""
 linalg_matrix_rank_atol_rtol_tensor: _Call_linalg_matrix_rank_atol_rtol_tensor
 linalg_matrix_rank_atol_rtol_float: _Call_linalg_pinv_atol_rtol_float
 linalg_matrix_rank_default: _Call_linalg_matrix_rank_default
@@ -1355,6 +1573,10 @@ class _Call_linalg_matrix_norm_str_ord_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, ord: str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A) -> A: ...
 linalg_matrix_norm: _Call_linalg_matrix_norm
+"""Return a norm of each matrix, which lies in the dimensions `dim`. `ord` is 'fro' (the default), 'nuc' (sum of
+singular values), 2 or -2 (largest, smallest singular value), 1 or -1 (columns' sums), inf or -inf (rows' sums);
+others raise RuntimeError. The dimensions go, or stay with size 1 where `keepdim`.
+"""
 linalg_matrix_norm_default: _Call_linalg_matrix_norm_default
 linalg_matrix_norm_str_ord: _Call_linalg_matrix_norm_str_ord
 
@@ -1396,6 +1618,9 @@ class _Call_linalg_norm_ord_str_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, ord: str, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A) -> A: ...
 linalg_norm: _Call_linalg_norm
+"""Return `linalg_vector_norm` of all elements where `ord` and `dim` are left out, or along one `dim`; for two
+dimensions, `linalg_matrix_norm`. With `ord` alone a matrix has its norm as a matrix. Integers raise RuntimeError.
+"""
 linalg_norm_default: _Call_linalg_norm_default
 linalg_norm_ord_str: _Call_linalg_norm_ord_str
 
@@ -1421,6 +1646,9 @@ class _Call_nuclear_norm_default(_calls.Function, Protocol):
 class _Call_nuclear_norm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, keepdim: bool = False, *, out: A) -> A: ...
 nuclear_norm: _Call_nuclear_norm
+"""Return the sum of the singular values of each matrix, which lies in the dimensions `dim`. They go, or stay with size
+1 where `keepdim`.
+"""
 nuclear_norm_default: _Call_nuclear_norm_default
 nuclear_norm_dim: _calls.Call_self_dim_keepdim_7b21ff
 
@@ -1446,6 +1674,10 @@ class _Call_linalg_cond_out(_calls.Function, Protocol):
 class _Call_linalg_cond_p_str_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, p: str, *, out: A) -> A: ...
 linalg_cond: _Call_linalg_cond
+"""Return the condition number of each matrix: the largest singular value divided by the smallest, or for other `p` the
+norm of the matrix times that of its inverse. For `p` other than 2, -2 and None the matrices must be square (else
+RuntimeError).
+"""
 linalg_cond_default: _Call_linalg_cond_default
 linalg_cond_p_str: _Call_linalg_cond_p_str
 
@@ -1457,6 +1689,10 @@ class _Call_cdist(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: NDArray[Any], x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor: ...
 cdist: _Call_cdist
+"""Return the distances of order `p` of all rows of `x1` to all rows of `x2`: `sum(abs(a - b) ** p) ** (1 / p)`.
+Batches broadcast. Rows of different lengths, less than two dimensions, integers and a negative `p` raise
+RuntimeError.
+"""
 
 class _Call__euclidean_dist(_calls.Function, Protocol):
     @overload
@@ -1477,6 +1713,7 @@ class _Call__euclidean_dist_default(_calls.Function, Protocol):
 class _Call__euclidean_dist_out(_calls.Function, Protocol):
     def __call__(_, x1: TensorLike, x2: TensorLike, *, out: A) -> A: ...
 _euclidean_dist: _Call__euclidean_dist
+"""Return the distances of all rows of `x1` to all rows of `x2`, computed by a matrix product."""
 
 class _Call_pdist(_calls.Function, Protocol):
     @overload
@@ -1486,6 +1723,9 @@ class _Call_pdist(_calls.Function, Protocol):
 class _Call_pdist_default(_calls.Function, Protocol):
     def __call__(_, self: A, p: float = 2.0) -> A: ...
 pdist: _Call_pdist
+"""Return the distances of order `p` of all pairs of rows of a matrix, each pair once: (0, 1), (0, 2), …, (1, 2) and so
+on. Other shapes than matrices raise RuntimeError.
+"""
 
 class _Call__pdist_forward(_calls.Function, Protocol):
     @overload
@@ -1497,6 +1737,7 @@ class _Call__pdist_forward(_calls.Function, Protocol):
 class _Call__pdist_forward_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, p: float = 2.0, *, out: A) -> A: ...
 _pdist_forward: _Call__pdist_forward
+"""Return what `pdist` does: the distances of all pairs of rows."""
 
 class _Call__cdist_forward(_calls.Function, Protocol):
     @overload
@@ -1517,6 +1758,7 @@ class _Call__cdist_forward_default(_calls.Function, Protocol):
 class _Call__cdist_forward_out(_calls.Function, Protocol):
     def __call__(_, x1: TensorLike, x2: TensorLike, p: float, compute_mode: int | None, *, out: A) -> A: ...
 _cdist_forward: _Call__cdist_forward
+"""Return what `cdist` does: the distances of all rows of `x1` to all rows of `x2`."""
 
 class _Packet_linalg_inv_ex(Packet):
     __call__: _Call_linalg_inv_ex

@@ -47,6 +47,9 @@ class _Call_mse_loss_default(_calls.Function, Protocol):
 class _Call_mse_loss_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, reduction: int = 1, *, out: A) -> A: ...
 mse_loss: _Call_mse_loss
+"""Return `(self - target) ** 2`: each with `reduction` 0, their mean with 1 (the default), their sum with 2. Shapes
+broadcast. Integers are refused with a DispatchError; the mean of nothing is nan.
+"""
 
 class _Call_l1_loss(_calls.Function, Protocol):
     @overload
@@ -58,6 +61,9 @@ class _Call_l1_loss(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], target: Tensor, reduction: int = 1) -> Tensor: ...
 l1_loss: _Call_l1_loss
+"""Return `abs(self - target)`: each with `reduction` 0, their mean with 1 (the default), their sum with 2. Shapes
+broadcast.
+"""
 
 class _Call_smooth_l1_loss(_calls.Function, Protocol):
     @overload
@@ -80,6 +86,9 @@ class _Call_smooth_l1_loss_default(_calls.Function, Protocol):
 class _Call_smooth_l1_loss_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, reduction: int = 1, beta: float = 1.0, *, out: A) -> A: ...
 smooth_l1_loss: _Call_smooth_l1_loss
+"""Return `d ** 2 / (2 * beta)` for differences d below `beta`, and `d - beta / 2` for larger ones, with `d = abs(self
+- target)`. `reduction` 0 gives each, 1 (the default) the mean, 2 the sum. A negative `beta` raises RuntimeError.
+"""
 
 class _Call_huber_loss(_calls.Function, Protocol):
     @overload
@@ -102,6 +111,10 @@ class _Call_huber_loss_default(_calls.Function, Protocol):
 class _Call_huber_loss_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, reduction: int = 1, delta: float = 1.0, *, out: A) -> A: ...
 huber_loss: _Call_huber_loss
+"""Return `d ** 2 / 2` for differences d up to `delta`, and `delta * (d - delta / 2)` for larger ones, with `d =
+abs(self - target)`. `reduction` 0 gives each, 1 (the default) the mean, 2 the sum. A `delta` of 0 or less raises
+RuntimeError.
+"""
 
 class _Call_binary_cross_entropy(_calls.Function, Protocol):
     @overload
@@ -134,6 +147,9 @@ class _Call_binary_cross_entropy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, weight: TensorLike | None = None, reduction: int = 1, *,
         out: A) -> A: ...
 binary_cross_entropy: _Call_binary_cross_entropy
+"""Return `-target * log(self) - (1 - target) * log(1 - self)`, times `weight`; logarithms are at least -100.
+`reduction` 0 gives each, 1 (the default) the mean, 2 the sum. Elements of either beyond 0 and 1 raise RuntimeError.
+"""
 
 class _Call_binary_cross_entropy_with_logits(_calls.Function, Protocol):
     @overload
@@ -177,6 +193,10 @@ class _Call_binary_cross_entropy_with_logits_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, weight: TensorLike | None = None,
         pos_weight: TensorLike | None = None, reduction: int = 1, *, out: A) -> A: ...
 binary_cross_entropy_with_logits: _Call_binary_cross_entropy_with_logits
+"""Return the loss of `binary_cross_entropy` for `sigmoid(self)`, computed without overflow. `pos_weight` multiplies
+the part for `target` 1, `weight` the whole. `reduction` 0 gives each, 1 (the default) the mean, 2 the sum; shapes
+that differ raise RuntimeError.
+"""
 
 class _Call_kl_div(_calls.Function, Protocol):
     @overload
@@ -195,7 +215,14 @@ class _Call_kl_div_default(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor: ...
 kl_div: _Call_kl_div
+"""Return `target * (log(target) - self)`, where `self` holds logarithms of probabilities, and `target` too with
+`log_target`. `reduction` 0 gives each, 1 (the default) the mean over all elements, 2 the sum. A `target` of 0 gives
+0.
+"""
 soft_margin_loss: _Call_mse_loss
+"""Return `log(1 + exp(-target * self))`, where `target` is 1 or -1. `reduction` 0 gives each, 1 (the default) the
+mean, 2 the sum.
+"""
 
 class _Call_hinge_embedding_loss(_calls.Function, Protocol):
     @overload
@@ -214,6 +241,9 @@ class _Call_hinge_embedding_loss_default(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor: ...
 hinge_embedding_loss: _Call_hinge_embedding_loss
+"""Return `self` where `target` is 1, and `margin - self`, at least 0, where it is -1. `reduction` 0 gives each, 1 (the
+default) the mean, 2 the sum.
+"""
 
 class _Call_poisson_nll_loss(_calls.Function, Protocol):
     @overload
@@ -225,6 +255,9 @@ class _Call_poisson_nll_loss(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], target: Tensor, log_input: bool, full: bool, eps: float,
         reduction: int) -> Tensor: ...
 poisson_nll_loss: _Call_poisson_nll_loss
+"""Return `exp(input) - target * input`, or with `log_input` False `input - target * log(input + eps)`. `full` adds
+Stirling's term for targets above 1. `reduction` 0 gives each, 1 the mean, 2 the sum.
+"""
 
 class _Call_nll_loss(_calls.Function, Protocol):
     @overload
@@ -260,6 +293,10 @@ class _Call_nll_loss_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, weight: TensorLike | None = None, reduction: int = 1,
         ignore_index: int = -100, *, out: A) -> A: ...
 nll_loss: _Call_nll_loss
+"""Return `-self[i, target[i]]` for each row, times the class's `weight`, where `self` (N, C) holds logarithms of
+probabilities. `reduction` 0 gives each, 1 (the default) their sum divided by that of the weights, 2 the sum.
+Targets equal to `ignore_index` do not count; those out of range raise IndexError.
+"""
 
 class _Call_nll_loss_forward(_calls.Function, Protocol):
     @overload
@@ -297,7 +334,11 @@ class _Call_nll_loss_forward_output(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, weight: TensorLike | None, reduction: int, ignore_index: int,
         *, output: A, total_weight: A) -> tuple[A, A]: ...
 nll_loss_forward: _Call_nll_loss_forward
+"""Return what `nll_loss` does as `output`, and the sum of the weights that it divides by as `total_weight`."""
 nll_loss2d: _Call_nll_loss
+"""Return what `nll_loss` does for images: `self` is (N, C, H, W), `target` (N, H, W). Other shapes raise
+RuntimeError.
+"""
 
 class _Call_nll_loss2d_forward(_calls.Function, Protocol):
     @overload
@@ -332,6 +373,7 @@ class _Call_nll_loss2d_forward_default(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int,
         ignore_index: int) -> nll_loss2d_forward_default_result[Tensor]: ...
 nll_loss2d_forward: _Call_nll_loss2d_forward
+"""Return what `nll_loss2d` does as `output`, and the sum of the weights that it divides by as `total_weight`."""
 
 class _Call_nll_loss_nd(_calls.Function, Protocol):
     @overload
@@ -349,6 +391,7 @@ class _Call_nll_loss_nd(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1,
         ignore_index: int = -100) -> Tensor: ...
 nll_loss_nd: _Call_nll_loss_nd
+"""Return what `nll_loss` does for any number of dimensions: `self` is (N, C, ...), `target` (N, ...)."""
 
 class _Call_cross_entropy_loss(_calls.Function, Protocol):
     @overload
@@ -380,6 +423,10 @@ class _Call_cross_entropy_loss_default(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int = 1,
         ignore_index: int = -100, label_smoothing: float = 0.0) -> Tensor: ...
 cross_entropy_loss: _Call_cross_entropy_loss
+"""Return `nll_loss` of `log_softmax` over the classes, the second dimension of `self`; `reduction` is as there. A
+`target` of floats holds a probability for each class. `label_smoothing`, from 0 to 1, is the part of each target
+that goes to all classes evenly; other numbers raise RuntimeError.
+"""
 
 class _Call_multi_margin_loss(_calls.Function, Protocol):
     @overload
@@ -417,7 +464,15 @@ class _Call_multi_margin_loss_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, p: Scalar = 1, margin: Scalar = 1,
         weight: TensorLike | None = None, reduction: int = 1, *, out: A) -> A: ...
 multi_margin_loss: _Call_multi_margin_loss
+"""Return the sum over all other classes of `(margin - self[i, target[i]] + self[i, j]) ** p`, at least 0 each, divided
+by the number of classes. `p` is 1 or 2 (else RuntimeError). `reduction` 0 gives one for each row, 1 (the default)
+the mean, 2 the sum.
+"""
 multilabel_margin_loss: _Call_mse_loss
+"""Return the sum of `1 - self[i, k] + self[i, j]`, at least 0 each, over all classes k in row i of `target` and all j
+that are not, divided by the number of classes. A row's classes end at the first -1. `reduction` 0 gives one for
+each row, 1 (the default) the mean, 2 the sum.
+"""
 
 class _Call_multilabel_margin_loss_forward(_calls.Function, Protocol):
     @overload
@@ -446,6 +501,7 @@ class _Call_multilabel_margin_loss_forward_output(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, reduction: int, *, output: A,
         is_target: A) -> tuple[A, A]: ...
 multilabel_margin_loss_forward: _Call_multilabel_margin_loss_forward
+"""Return what `multilabel_margin_loss` does as `output`, and 1 for each class that is a target as `is_target`."""
 
 class _Call_ctc_loss(_calls.Function, Protocol):
     @overload
@@ -499,6 +555,11 @@ class _Call_ctc_loss_Tensor(_calls.Function, Protocol):
     def __call__(_, log_probs: NDArray[Any], targets: NDArray[Any], input_lengths: NDArray[Any], target_lengths: Tensor,
         blank: int = 0, reduction: int = 1, zero_infinity: bool = False) -> Tensor: ...
 ctc_loss: _Call_ctc_loss
+"""Return the negative logarithm of the probability of each sequence of `targets`, summed over all alignments with
+`log_probs` (T, N, C), where `blank` may stand between labels. `reduction` 0 gives each, 1 (the default) the mean,
+after each was divided by the length of its targets, 2 the sum. With `zero_infinity` sequences that cannot fit give
+0 instead of inf.
+"""
 ctc_loss_IntList: _Call_ctc_loss_IntList
 ctc_loss_Tensor: _Call_ctc_loss_Tensor
 
@@ -568,6 +629,7 @@ class _Call__ctc_loss_out(_calls.Function, Protocol):
         target_lengths: Sequence[int], blank: int = 0, zero_infinity: bool = False, *, out0: A,
         out1: A) -> tuple[A, A]: ...
 _ctc_loss: _Call__ctc_loss
+"""Return the `ctc_loss` of each sequence, and the table of partial sums that the gradient needs."""
 _ctc_loss_default: _Call__ctc_loss_default
 _ctc_loss_Tensor: _Call__ctc_loss_Tensor
 
@@ -596,6 +658,7 @@ class _Call__ctc_loss_backward(_calls.Function, Protocol):
         target_lengths: Sequence[int], neg_log_likelihood: NDArray[Any], log_alpha: Tensor, blank: int,
         zero_infinity: bool = False) -> Tensor: ...
 _ctc_loss_backward: _Call__ctc_loss_backward
+"""Return the gradient of `ctc_loss` with respect to `log_probs`, of `grad` and what `_ctc_loss` took and returned."""
 
 class _Call_margin_ranking_loss(_calls.Function, Protocol):
     @overload
@@ -610,7 +673,13 @@ class _Call_margin_ranking_loss(_calls.Function, Protocol):
     def __call__(_, input1: NDArray[Any], input2: NDArray[Any], target: Tensor, margin: float = 0.0,
         reduction: int = 1) -> Tensor: ...
 margin_ranking_loss: _Call_margin_ranking_loss
+"""Return `margin - target * (input1 - input2)`, at least 0, where `target` is 1 if `input1` should be larger and -1 if
+`input2` should. `reduction` 0 gives each, 1 (the default) the mean, 2 the sum.
+"""
 cosine_embedding_loss: _Call_margin_ranking_loss
+"""Return 1 minus the cosine of the angle of `input1` and `input2` where `target` is 1, and the cosine minus `margin`,
+at least 0, where it is -1. `reduction` 0 gives one for each row, 1 (the default) the mean, 2 the sum.
+"""
 
 class _Call_triplet_margin_loss(_calls.Function, Protocol):
     @overload
@@ -626,6 +695,10 @@ class _Call_triplet_margin_loss(_calls.Function, Protocol):
     def __call__(_, anchor: NDArray[Any], positive: NDArray[Any], negative: Tensor, margin: float = 1.0, p: float = 2.0,
         eps: float = 1e-06, swap: bool = False, reduction: int = 1) -> Tensor: ...
 triplet_margin_loss: _Call_triplet_margin_loss
+"""Return `d(anchor, positive) - d(anchor, negative) + margin`, at least 0, where d is `pairwise_distance`. With `swap`
+the nearer of `anchor` and `positive` to `negative` is taken for the second. `reduction` 0 gives one for each row, 1
+(the default) the mean, 2 the sum.
+"""
 
 class _Call_cosine_similarity(_calls.Function, Protocol):
     @overload
@@ -644,6 +717,9 @@ class _Call_cosine_similarity_default(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: NDArray[Any], x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor: ...
 cosine_similarity: _Call_cosine_similarity
+"""Return the cosine of the angle of `x1` and `x2` along `dim`, which goes: their dot product divided by both norms,
+each at least `eps`. Shapes broadcast. Integers raise RuntimeError, a `dim` out of range IndexError.
+"""
 
 class _Call_pairwise_distance(_calls.Function, Protocol):
     @overload
@@ -666,6 +742,9 @@ class _Call_pairwise_distance_default(_calls.Function, Protocol):
     def __call__(_, x1: NDArray[Any], x2: Tensor, p: float = 2.0, eps: float = 1e-06,
         keepdim: bool = False) -> Tensor: ...
 pairwise_distance: _Call_pairwise_distance
+"""Return the norm of order `p` of `x1 - x2 + eps` along the last dimension, which goes, or stays with size 1 where
+`keepdim`. Shapes broadcast. Equal vectors have a small distance above 0, because of `eps`.
+"""
 
 class _Packet_nll_loss_forward(Packet):
     __call__: _Call_nll_loss_forward

@@ -27,7 +27,9 @@ class _Call__softmax_default(_calls.Function, Protocol):
 class _Call__softmax_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, half_to_float: bool, *, out: A) -> A: ...
 _softmax: _Call__softmax
+"""Return what `softmax` does; `half_to_float` makes float32 of float16, on CUDA."""
 _log_softmax: _Call__softmax
+"""Return what `log_softmax` does; `half_to_float` makes float32 of float16, on CUDA."""
 
 class _Call_softmax(_calls.Function, Protocol):
     @overload
@@ -41,8 +43,16 @@ class _Call_softmax(_calls.Function, Protocol):
 class _Call_softmax_int_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
 softmax: _Call_softmax
+"""Return `exp(self) / sum(exp(self))` along `dim`, computed without overflow: numbers from 0 to 1 whose sum is 1.
+`dtype` casts before. Integers and complex numbers are refused with a DispatchError; where all elements are -inf the
+result is nan.
+"""
 log_softmax: _Call_softmax
+"""Return `log(softmax(self, dim))`, precise also where the softmax is tiny. `dtype` casts before. Integers and complex
+numbers are refused with a DispatchError.
+"""
 _safe_softmax: _calls.Call_self_dim_dtype_input_a_axis_9d030c
+"""Return what `softmax` does, but 0 where all elements along `dim` are -inf."""
 
 class _Call__softmax_backward_data(_calls.Function, Protocol):
     @overload
@@ -67,6 +77,7 @@ class _Call__softmax_backward_data_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, output: TensorLike, dim: int, input_dtype: DTypeLike, *,
         grad_input: A) -> A: ...
 _softmax_backward_data: _Call__softmax_backward_data
+"""Return the gradient of `softmax` with respect to its input, of `grad_output` and the `output`."""
 
 class _Call__log_softmax_backward_data(_calls.Function, Protocol):
     @overload
@@ -82,6 +93,7 @@ class _Call__log_softmax_backward_data(_calls.Function, Protocol):
 class _Call__log_softmax_backward_data_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, output: TensorLike, dim: int, input_dtype: DTypeLike, *, out: A) -> A: ...
 _log_softmax_backward_data: _Call__log_softmax_backward_data
+"""Return the gradient of `log_softmax` with respect to its input, of `grad_output` and the `output`."""
 
 class _Call_linear(_calls.Function, Protocol):
     @overload
@@ -106,6 +118,10 @@ class _Call_linear_default(_calls.Function, Protocol):
 class _Call_linear_out(_calls.Function, Protocol):
     def __call__(_, input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, *, out: A) -> A: ...
 linear: _Call_linear
+"""Return `input @ weight.T + bias`: `weight` has a row for each number of the result, and `input` any dimensions
+before its last one. A vector as `weight` gives one number for each. Sizes that do not fit, and two dtypes, raise
+RuntimeError.
+"""
 
 class _Call_bilinear(_calls.Function, Protocol):
     @overload
@@ -122,6 +138,9 @@ class _Call_bilinear(_calls.Function, Protocol):
     @overload
     def __call__(_, input1: NDArray[Any], input2: NDArray[Any], weight: NDArray[Any], bias: Tensor) -> Tensor: ...
 bilinear: _Call_bilinear
+"""Return `sum(input1[i] * weight[k, i, j] * input2[j]) + bias[k]` over all i and j, for each k: `weight` has the shape
+(out, in1, in2). The dimensions of both inputs before the last are kept.
+"""
 
 class _Call_embedding(_calls.Function, Protocol):
     @overload
@@ -150,6 +169,10 @@ class _Call_embedding_out(_calls.Function, Protocol):
     def __call__(_, weight: TensorLike, indices: TensorLike, padding_idx: int = -1, scale_grad_by_freq: bool = False,
         sparse: bool = False, *, out: A) -> A: ...
 embedding: _Call_embedding
+"""Return the rows of `weight` at the positions `indices`: the shape of `indices`, then the length of a row. Indices
+negative or out of range raise IndexError, those of another dtype than int32 and int64 RuntimeError. `padding_idx`
+names a row that gets no gradient.
+"""
 
 class _Call_embedding_renorm(_calls.Function, Protocol):
     @overload
@@ -172,6 +195,9 @@ class _Call_embedding_renorm_default(_calls.Function, Protocol):
 class _Call_embedding_renorm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, indices: TensorLike, max_norm: float, norm_type: float, *, out: A) -> A: ...
 embedding_renorm: _Call_embedding_renorm
+"""Return a copy of `self` in which the rows that `indices` names are scaled down to the norm `max_norm`, where it is
+larger. `norm_type` is the order of the norm. Other rows stay as they are.
+"""
 
 class _Call_embedding_renorm_(_calls.Function, Protocol):
     @overload
@@ -181,6 +207,10 @@ class _Call_embedding_renorm_(_calls.Function, Protocol):
 class _Call_embedding_renorm__default(_calls.Function, Protocol):
     def __call__(_, self: A, indices: TensorLike, max_norm: float, norm_type: float) -> A: ...
 embedding_renorm_: _Call_embedding_renorm_
+"""Return a copy of `self` in which the rows that `indices` names are scaled down to the norm `max_norm`, where it is
+larger. `norm_type` is the order of the norm. Other rows stay as they are. The result is written to `self`, which is
+returned.
+"""
 
 class _Call_one_hot(_calls.Function, Protocol):
     @overload
@@ -190,6 +220,10 @@ class _Call_one_hot(_calls.Function, Protocol):
 class _Call_one_hot_default(_calls.Function, Protocol):
     def __call__(_, self: A, num_classes: int = -1) -> A: ...
 one_hot: _Call_one_hot
+"""Return a new last dimension with 1 at the place that each element of `self` names, and 0 elsewhere. Its size is
+`num_classes`, or one more than the largest element for -1. Elements negative or too large, no elements for -1, and
+another dtype than int64, raise RuntimeError.
+"""
 
 class _Call_native_dropout(_calls.Function, Protocol):
     @overload
@@ -201,6 +235,9 @@ class _Call_native_dropout_default(_calls.Function, Protocol):
 class _Call_native_dropout_out(_calls.Function, Protocol):
     def __call__(_, input: TensorLike, p: float, train: bool | None, *, out0: A, out1: A) -> tuple[A, A]: ...
 native_dropout: _Call_native_dropout
+"""Return `input` with each element set to 0 with probability `p` and the others divided by `1 - p`, and a bool mask of
+those that were kept. Where `train` is False nothing is changed. Integers raise RuntimeError.
+"""
 
 class _Call_native_dropout_backward(_calls.Function, Protocol):
     @overload
@@ -221,10 +258,14 @@ class _Call_native_dropout_backward_default(_calls.Function, Protocol):
 class _Call_native_dropout_backward_out(_calls.Function, Protocol):
     def __call__(_, grad_output: TensorLike, mask: TensorLike, scale: float, *, out: A) -> A: ...
 native_dropout_backward: _Call_native_dropout_backward
+"""Return the gradient of `native_dropout` with respect to its input: `grad_output * mask * scale`."""
 
 class _Call_dropout(_calls.Function, Protocol):
     def __call__(_, input: A, p: float, train: bool) -> A: ...
 dropout: _Call_dropout
+"""Return `input` with each element set to 0 with probability `p`, and the others divided by `1 - p`. Where `train` is
+False `input` itself is returned. A `p` beyond 0 and 1, and integers, raise RuntimeError.
+"""
 
 class _Call_dropout_(_calls.Function, Protocol):
     @overload
@@ -234,12 +275,37 @@ class _Call_dropout_(_calls.Function, Protocol):
 class _Call_dropout__default(_calls.Function, Protocol):
     def __call__(_, self: A, p: float, train: bool) -> A: ...
 dropout_: _Call_dropout_
+"""Return `input` with each element set to 0 with probability `p`, and the others divided by `1 - p`. Where `train` is
+False `input` itself is returned. A `p` beyond 0 and 1, and integers, raise RuntimeError. The result is written to
+`self`, which is returned.
+"""
 feature_dropout: _Call_dropout
+"""Return `input` with each channel, `input[i, j]`, set to 0 as a whole with probability `p`, and the others divided by
+`1 - p`. Where `train` is False `input` itself is returned. Less than two dimensions raise RuntimeError.
+"""
 feature_dropout_: _Call_dropout_
+"""Return `input` with each channel, `input[i, j]`, set to 0 as a whole with probability `p`, and the others divided by
+`1 - p`. Where `train` is False `input` itself is returned. Less than two dimensions raise RuntimeError. The result
+is written to `self`, which is returned.
+"""
 alpha_dropout: _Call_dropout
+"""Return `input` with each element set to a negative constant with probability `p`, and all scaled and moved so that
+mean 0 and variance 1 stay: dropout for `selu`. Where `train` is False `input` itself is returned.
+"""
 alpha_dropout_: _Call_dropout_
+"""Return `input` with each element set to a negative constant with probability `p`, and all scaled and moved so that
+mean 0 and variance 1 stay: dropout for `selu`. Where `train` is False `input` itself is returned. The result is
+written to `self`, which is returned.
+"""
 feature_alpha_dropout: _Call_dropout
+"""Return `input` with each channel, `input[i, j]`, set to a negative constant with probability `p`, and all scaled and
+moved so that mean 0 and variance 1 stay. Where `train` is False `input` itself is returned.
+"""
 feature_alpha_dropout_: _Call_dropout_
+"""Return `input` with each channel, `input[i, j]`, set to a negative constant with probability `p`, and all scaled and
+moved so that mean 0 and variance 1 stay. Where `train` is False `input` itself is returned. The result is written
+to `self`, which is returned.
+"""
 
 class _Call_scaled_dot_product_attention(_calls.Function, Protocol):
     @overload
@@ -262,6 +328,10 @@ class _Call_scaled_dot_product_attention(_calls.Function, Protocol):
         dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
         enable_gqa: bool = False) -> Tensor: ...
 scaled_dot_product_attention: _Call_scaled_dot_product_attention
+"""Return `softmax(query @ key.mT * scale + attn_mask) @ value`. `scale` is by default 1 over the root of the last size
+of `query`; a bool `attn_mask` says where to look, and with `is_causal` each row looks at as many columns as its
+number. With `enable_gqa` several heads of `query` share one of `key` and `value`.
+"""
 
 class _Call__scaled_dot_product_attention_math(_calls.Function, Protocol):
     @overload
@@ -289,6 +359,7 @@ class _Call__scaled_dot_product_attention_math(_calls.Function, Protocol):
         dropout_p: float = 0.0, is_causal: bool = False, *, dropout_mask: Tensor, scale: float | None = None,
         enable_gqa: bool = False) -> tuple[Tensor, Tensor]: ...
 _scaled_dot_product_attention_math: _Call__scaled_dot_product_attention_math
+"""Return what `scaled_dot_product_attention` does, and the weights, with `dropout_mask` for what is kept of them."""
 
 class _Call_embedding_bag(_calls.Function, Protocol):
     @overload
@@ -372,6 +443,10 @@ class _Call_embedding_bag_padding_idx(_calls.Function, Protocol):
         mode: int, sparse: bool, per_sample_weights: Tensor, include_last_offset: bool,
         padding_idx: int | None) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 embedding_bag: _Call_embedding_bag
+"""Return for each bag of `indices` the sum (`mode` 0), mean (1) or maximum (2) of these rows of `weight`; and the bag
+of each index, the size of each bag, and where the maxima are, as far as they were needed. Bags begin at `offsets`;
+an empty one gives 0. What is out of range, and weights for other than sums, raise RuntimeError.
+"""
 embedding_bag_default: _Call_embedding_bag_default
 embedding_bag_padding_idx: _Call_embedding_bag_padding_idx
 
@@ -428,7 +503,9 @@ class _Call__embedding_bag_out(_calls.Function, Protocol):
         include_last_offset: bool = False, padding_idx: int = -1, *, out0: A, out1: A, out2: A,
         out3: A) -> tuple[A, A, A, A]: ...
 _embedding_bag: _Call__embedding_bag
+"""Return what `embedding_bag` does, with `padding_idx` for a row that does not count, or -1."""
 _embedding_bag_forward_only: _Call__embedding_bag
+"""Return what `embedding_bag` does, where no gradient is needed."""
 
 class _Packet_softmax(Packet):
     __call__: _Call_softmax

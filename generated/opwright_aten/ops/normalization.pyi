@@ -47,6 +47,9 @@ class _Call_native_layer_norm_out(_calls.Function, Protocol):
     def __call__(_, input: TensorLike, normalized_shape: Sequence[int], weight: TensorLike | None,
         bias: TensorLike | None, eps: float, *, out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 native_layer_norm: _Call_native_layer_norm
+"""Return what `layer_norm` does, and the mean and the reciprocal standard deviation of each slice, whose dimensions
+stay with size 1.
+"""
 
 class _Call_layer_norm(_calls.Function, Protocol):
     @overload
@@ -62,6 +65,10 @@ class _Call_layer_norm(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], normalized_shape: Sequence[int], weight: NDArray[Any] | None = None, *,
         bias: Tensor, eps: float = 1e-05, cudnn_enable: bool = True) -> Tensor: ...
 layer_norm: _Call_layer_norm
+"""Return `(input - mean) / sqrt(var + eps) * weight + bias`, with mean and variance over the last dimensions, which
+are `normalized_shape`. The variance divides by n; `weight` and `bias` have the shape `normalized_shape` (else
+RuntimeError). Integers are refused with a DispatchError.
+"""
 
 class _Call_rms_norm(_calls.Function, Protocol):
     @overload
@@ -74,6 +81,10 @@ class _Call_rms_norm(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], normalized_shape: Sequence[int], weight: Tensor,
         eps: float | None = None) -> Tensor: ...
 rms_norm: _Call_rms_norm
+"""Return `input / sqrt(mean(input ** 2) + eps) * weight`, with the mean over the last dimensions, which are
+`normalized_shape` (else RuntimeError). Without `eps` it is the smallest difference of numbers near 1 that the dtype
+has.
+"""
 
 class _Call__fused_rms_norm(_calls.Function, Protocol):
     @overload
@@ -85,6 +96,7 @@ class _Call__fused_rms_norm(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], normalized_shape: Sequence[int], weight: Tensor,
         eps: float | None) -> tuple[Tensor, Tensor]: ...
 _fused_rms_norm: _Call__fused_rms_norm
+"""Return what `rms_norm` does, and the reciprocal of the root that it divided by."""
 
 class _Call_native_group_norm(_calls.Function, Protocol):
     @overload
@@ -119,6 +131,9 @@ class _Call_native_group_norm_out(_calls.Function, Protocol):
     def __call__(_, input: TensorLike, weight: TensorLike | None, bias: TensorLike | None, N: int, C: int, HxW: int,
         group: int, eps: float, *, out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 native_group_norm: _Call_native_group_norm
+"""Return what `group_norm` does, given the sizes `N`, `C` and `HxW`, and the mean and the reciprocal standard
+deviation of each group.
+"""
 
 class _Call_group_norm(_calls.Function, Protocol):
     @overload
@@ -134,6 +149,10 @@ class _Call_group_norm(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], num_groups: int, weight: NDArray[Any] | None = None, *, bias: Tensor,
         eps: float = 1e-05, cudnn_enabled: bool = True) -> Tensor: ...
 group_norm: _Call_group_norm
+"""Return (N, C, ...) with the channels in `num_groups` groups, each of which gets mean 0 and variance 1, times
+`weight` plus `bias`, which are for channels. The variance divides by n, and `eps` is added to it. Channels that do
+not divide raise RuntimeError, less than two dimensions IndexError.
+"""
 
 class _Call__native_batch_norm_legit_functional(_calls.Function, Protocol):
     @overload
@@ -160,6 +179,7 @@ class _Call__native_batch_norm_legit_functional(_calls.Function, Protocol):
         running_mean: NDArray[Any], running_var: Tensor, training: bool, momentum: float,
         eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]: ...
 _native_batch_norm_legit_functional: _Call__native_batch_norm_legit_functional
+"""Return what `native_batch_norm` does, and new running means and variances, instead of changing them."""
 
 class _Call__native_batch_norm_legit(_calls.Function, Protocol):
     @overload
@@ -241,6 +261,7 @@ class _Call__native_batch_norm_legit_out(_calls.Function, Protocol):
         running_var: A, training: bool, momentum: float, eps: float, *, out: A, save_mean: A,
         save_invstd: A) -> tuple[A, A, A]: ...
 _native_batch_norm_legit: _Call__native_batch_norm_legit
+"""Return what `native_batch_norm` does, and change the running means and variances where `training`."""
 _native_batch_norm_legit_no_stats: _Call__native_batch_norm_legit_no_stats
 _native_batch_norm_legit_default: _Call__native_batch_norm_legit_default
 
@@ -291,6 +312,7 @@ class _Call__native_batch_norm_legit_no_training_out(_calls.Function, Protocol):
     def __call__(_, input: TensorLike, weight: TensorLike | None, bias: TensorLike | None, running_mean: TensorLike,
         running_var: TensorLike, momentum: float, eps: float, *, out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 _native_batch_norm_legit_no_training: _Call__native_batch_norm_legit_no_training
+"""Return what `native_batch_norm` does outside of training, by the running means and variances."""
 
 class _Call_native_batch_norm(_calls.Function, Protocol):
     @overload
@@ -349,6 +371,9 @@ class _Call_native_batch_norm_out(_calls.Function, Protocol):
         running_mean: TensorLike | None, running_var: TensorLike | None, training: bool, momentum: float, eps: float, *,
         out: A, save_mean: A, save_invstd: A) -> tuple[A, A, A]: ...
 native_batch_norm: _Call_native_batch_norm
+"""Return what `batch_norm` does, and the mean and the reciprocal standard deviation of each channel, which are empty
+unless `training`.
+"""
 
 class _Call__batch_norm_with_update(_calls.Function, Protocol):
     @overload
@@ -371,6 +396,9 @@ class _Call__batch_norm_with_update(_calls.Function, Protocol):
         running_mean: NDArray[Any], running_var: Tensor, momentum: float,
         eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 _batch_norm_with_update: _Call__batch_norm_with_update
+"""Return what `native_batch_norm` does in training, and an empty reserve; the running means and variances are
+changed.
+"""
 
 class _Call_batch_norm(_calls.Function, Protocol):
     @overload
@@ -393,6 +421,10 @@ class _Call_batch_norm(_calls.Function, Protocol):
         running_mean: NDArray[Any] | None, running_var: Tensor, training: bool, momentum: float, eps: float,
         cudnn_enabled: bool) -> Tensor: ...
 batch_norm: _Call_batch_norm
+"""Return (N, C, ...) with mean 0 and variance 1 in each channel, times `weight` plus `bias`: by its own statistics
+where `training`, else by `running_mean` and `running_var`, which must be there (RuntimeError). Training moves these
+by `momentum` towards the batch's. Integers are refused with a DispatchError.
+"""
 
 class _Call_instance_norm(_calls.Function, Protocol):
     @overload
@@ -419,6 +451,10 @@ class _Call_instance_norm(_calls.Function, Protocol):
         running_mean: NDArray[Any] | None, running_var: Tensor, use_input_stats: bool, momentum: float, eps: float,
         cudnn_enabled: bool) -> Tensor: ...
 instance_norm: _Call_instance_norm
+"""Return (N, C, ...) with mean 0 and variance 1 in each channel of each of the N, times `weight` plus `bias`. Where
+`use_input_stats` is False, `running_mean` and `running_var` are used, which must be there (RuntimeError). `eps` is
+added to the variance.
+"""
 
 class _Call_renorm(_calls.Function, Protocol):
     @overload
@@ -434,6 +470,10 @@ class _Call_renorm_default(_calls.Function, Protocol):
 class _Call_renorm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, p: Scalar, dim: int, maxnorm: Scalar, *, out: A) -> A: ...
 renorm: _Call_renorm
+"""Return a copy of `self` in which each slice along `dim` is scaled down to the norm `maxnorm`, where it is larger.
+`p` is the order of the norm, above 0 (else RuntimeError). Less than two dimensions raise RuntimeError, a `dim` out
+of range IndexError.
+"""
 
 class _Call_renorm_(_calls.Function, Protocol):
     @overload
@@ -443,6 +483,10 @@ class _Call_renorm_(_calls.Function, Protocol):
     @overload
     def __call__(_, a: A, p: Scalar, axis: int, maxnorm: Scalar) -> A: ...
 renorm_: _Call_renorm_
+"""Return a copy of `self` in which each slice along `dim` is scaled down to the norm `maxnorm`, where it is larger.
+`p` is the order of the norm, above 0 (else RuntimeError). Less than two dimensions raise RuntimeError, a `dim` out
+of range IndexError.
+"""
 
 class _Packet__native_batch_norm_legit(Packet):
     __call__: _Call__native_batch_norm_legit

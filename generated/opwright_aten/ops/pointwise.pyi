@@ -37,24 +37,47 @@ class _Call_add(_calls.Function, Protocol):
 class _Call_add_Scalar_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
 add: _Call_add
+"""Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools is
+their `or`. A float `alpha` for integer tensors is refused with a RuntimeError.
+"""
 add_Tensor: _calls.Call_self_other_alpha_8aabbc
 add_Scalar: _calls.Call_self_other_alpha_fe52e0
 add_: _calls.Call_self_other_alpha_input_x1_x2_afdf64
+"""Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools is
+their `or`. A float `alpha` for integer tensors is refused with a RuntimeError. The result is written to `self`,
+which is returned.
+"""
 add__Tensor: _calls.Call_self_other_alpha_7b55fa
 add__Scalar: _calls.Call_self_other_alpha_fe52e0
 sub: _Call_add
+"""Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused with a
+DispatchError, and a float `alpha` for integer tensors with a RuntimeError.
+"""
 sub_Tensor: _calls.Call_self_other_alpha_8aabbc
 sub_Scalar: _calls.Call_self_other_alpha_fe52e0
 sub_: _calls.Call_self_other_alpha_input_x1_x2_afdf64
+"""Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused with a
+DispatchError, and a float `alpha` for integer tensors with a RuntimeError. The result is written to `self`, which
+is returned.
+"""
 sub__Tensor: _calls.Call_self_other_alpha_7b55fa
 sub__Scalar: _calls.Call_self_other_alpha_fe52e0
 rsub: _Call_add
+"""Return `other - alpha * self`: subtraction with the operands exchanged. Shapes broadcast and dtypes promote; bools
+are refused with a DispatchError.
+"""
 rsub_Tensor: _calls.Call_self_other_alpha_8aabbc
 rsub_Scalar: _calls.Call_self_other_alpha_fe52e0
 mul: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is their
+`and`.
+"""
 mul_Tensor: _calls.Call_self_other_2ad770
 mul_Scalar: _calls.Call_self_other_f92277
 mul_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is their
+`and`. The result is written to `self`, which is returned.
+"""
 mul__Tensor: _calls.Call_self_other_2a2659
 mul__Scalar: _calls.Call_self_other_f92277
 
@@ -102,6 +125,10 @@ class _Call_div(_calls.Function, Protocol):
 class _Call_div_Scalar_mode_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: Scalar, *, rounding_mode: str | None, out: A) -> A: ...
 div: _Call_div
+"""Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With `rounding_mode`
+'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers: then an integer divided by
+0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and dtypes promote.
+"""
 div_Tensor: _calls.Call_self_other_2ad770
 div_Scalar: _calls.Call_self_other_f92277
 div_Tensor_mode: _calls.Call_self_other_rounding_mode_3567b2
@@ -133,6 +160,11 @@ class _Call_div_(_calls.Function, Protocol):
     @overload
     def __call__(_, x1: A, x2: Scalar, *, rounding_mode: str | None) -> A: ...
 div_: _Call_div_
+"""Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With `rounding_mode`
+'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers: then an integer divided by
+0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and dtypes promote. The result is written
+to `self`, which is returned.
+"""
 div__Tensor_mode: _calls.Call_self_other_rounding_mode_5bed5f
 div__Tensor: _calls.Call_self_other_2a2659
 div__Scalar: _calls.Call_self_other_f92277
@@ -160,16 +192,31 @@ class _Call_floor_divide(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, other: Scalar, *, out: A) -> A: ...
 floor_divide: _Call_floor_divide
+"""Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote; integers
+stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a DispatchError.
+"""
 floor_divide_default: _calls.Call_self_other_2ad770
 floor_divide_Scalar: _calls.Call_self_other_f92277
 floor_divide_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote; integers
+stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a DispatchError. The
+result is written to `self`, which is returned.
+"""
 floor_divide__Tensor: _calls.Call_self_other_2a2659
 floor_divide__Scalar: _calls.Call_self_other_f92277
 remainder: _calls.Call_self_other_input_x1_x2_out_a1652e
+"""Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
+broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and complex are
+refused with a DispatchError.
+"""
 remainder_Tensor: _calls.Call_self_other_2ad770
 remainder_Scalar: _calls.Call_self_other_f92277
 remainder_Scalar_Tensor: _calls.Call_self_other_2e80d2
 remainder_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
+broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and complex are
+refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 remainder__Tensor: _calls.Call_self_other_2a2659
 remainder__Scalar: _calls.Call_self_other_f92277
 
@@ -214,6 +261,10 @@ class _Call_pow_Tensor_Scalar_out(_calls.Function, Protocol):
 class _Call_pow_Scalar_out(_calls.Function, Protocol):
     def __call__(_, self: Scalar, exponent: TensorLike, *, out: A) -> A: ...
 pow: _Call_pow
+"""Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a negative
+float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError; for a tensor of
+exponents the result is rounded towards 0, so 2 to -1 is 0.
+"""
 pow_Tensor_Tensor: _Call_pow_Tensor_Tensor
 pow_Tensor_Scalar: _Call_pow_Tensor_Scalar
 pow_Scalar: _Call_pow_Scalar
@@ -230,12 +281,30 @@ class _Call_pow_(_calls.Function, Protocol):
 class _Call_pow__Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, exponent: TensorLike) -> A: ...
 pow_: _Call_pow_
+"""Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a negative
+float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError; for a tensor of
+exponents the result is rounded towards 0, so 2 to -1 is 0. The result is written to `self`, which is returned.
+"""
 pow__Tensor: _Call_pow__Tensor
 pow__Scalar: _Call_pow_Tensor_Scalar
 maximum: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the larger of `self` and `other`, element by element; where either is nan the result is nan (`fmax` prefers
+the number). Shapes broadcast and dtypes promote. Complex numbers are refused with a DispatchError.
+"""
 minimum: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the smaller of `self` and `other`, element by element; where either is nan the result is nan (`fmin` prefers
+the number). Shapes broadcast and dtypes promote. Complex numbers are refused with a DispatchError.
+"""
 atan2: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the angle of the point with `y = self` and `x = other`, in radians from `-pi` to `pi`; the sign of a zero
+counts, so `-0.0` and -1 give `-pi`. Shapes broadcast; integers give floats. Complex numbers are refused with a
+DispatchError.
+"""
 atan2_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return the angle of the point with `y = self` and `x = other`, in radians from `-pi` to `pi`; the sign of a zero
+counts, so `-0.0` and -1 give `-pi`. Shapes broadcast; integers give floats. Complex numbers are refused with a
+DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_clamp(_calls.Function, Protocol):
     @overload
@@ -257,29 +326,71 @@ class _Call_clamp(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None, *, out: A) -> A: ...
 clamp: _Call_clamp
+"""Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min > max`,
+`max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives nan. The
+bounds take part in broadcasting and promotion: integers with a float bound give floats; complex numbers are refused.
+"""
 clamp_default: _calls.Call_self_min_max_f4e18f
 clamp_Tensor: _calls.Call_self_min_max_336445
 clamp_: _calls.Call_self_min_max_input_774d3f
+"""Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min > max`,
+`max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives nan. The
+bounds take part in broadcasting and promotion: integers with a float bound give floats; complex numbers are
+refused. The result is written to `self`, which is returned.
+"""
 clamp__default: _calls.Call_self_min_max_f4e18f
 clamp__Tensor: _calls.Call_self_min_max_7608e2
 fmod: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes broadcast
+and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and complex are refused
+with a DispatchError.
+"""
 fmod_Tensor: _calls.Call_self_other_2ad770
 fmod_Scalar: _calls.Call_self_other_f92277
 fmod_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes broadcast
+and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and complex are refused
+with a DispatchError. The result is written to `self`, which is returned.
+"""
 fmod__Tensor: _calls.Call_self_other_2a2659
 fmod__Scalar: _calls.Call_self_other_f92277
 fmax: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the larger of `self` and `other`, element by element. Where one of the two is nan the other is the result;
+where both are, nan. Shapes broadcast and dtypes promote; complex numbers are refused with a DispatchError.
+"""
 fmin: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the smaller of `self` and `other`, element by element. Where one of the two is nan the other is the result;
+where both are, nan. Shapes broadcast and dtypes promote; complex numbers are refused with a DispatchError.
+"""
 hypot: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return `sqrt(self ** 2 + other ** 2)`, without overflow in between. Shapes broadcast and dtypes promote; other
+dtypes than floats are refused with a DispatchError.
+"""
 hypot_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return `sqrt(self ** 2 + other ** 2)`, without overflow in between. Shapes broadcast and dtypes promote; other
+dtypes than floats are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 copysign: _calls.Call_self_other_input_x1_x2_out_5f8037
+"""Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts. Shapes
+broadcast; integers give floats, and complex numbers are refused with a DispatchError.
+"""
 copysign_Tensor: _calls.Call_self_other_2ad770
 copysign_Scalar: _calls.Call_self_other_f92277
 copysign_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts. Shapes
+broadcast; integers give floats, and complex numbers are refused with a DispatchError. The result is written to
+`self`, which is returned.
+"""
 copysign__Tensor: _calls.Call_self_other_2a2659
 copysign__Scalar: _calls.Call_self_other_f92277
 nextafter: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the next number after `self` that the dtype can hold, in the direction of `other`. Shapes broadcast; other
+dtypes than floats are refused with a DispatchError.
+"""
 nextafter_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return the next number after `self` that the dtype can hold, in the direction of `other`. Shapes broadcast; other
+dtypes than floats are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_heaviside(_calls.Function, Protocol):
     @overload
@@ -302,6 +413,9 @@ class _Call_heaviside_default(_calls.Function, Protocol):
 class _Call_heaviside_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, values: TensorLike, *, out: A) -> A: ...
 heaviside: _Call_heaviside
+"""Return 0 where `self` is negative, 1 where it is positive, and the element of `values` where it is 0; nan gives 0.
+Shapes broadcast. The two tensors must have one dtype (else RuntimeError), which is not complex.
+"""
 
 class _Call_heaviside_(_calls.Function, Protocol):
     @overload
@@ -311,12 +425,36 @@ class _Call_heaviside_(_calls.Function, Protocol):
 class _Call_heaviside__default(_calls.Function, Protocol):
     def __call__(_, self: A, values: TensorLike) -> A: ...
 heaviside_: _Call_heaviside_
+"""Return 0 where `self` is negative, 1 where it is positive, and the element of `values` where it is 0; nan gives 0.
+Shapes broadcast. The two tensors must have one dtype (else RuntimeError), which is not complex. The result is
+written to `self`, which is returned.
+"""
 logaddexp: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return `log(exp(self) + exp(other))`, computed without overflow. Shapes broadcast and dtypes promote. Floats and
+complex numbers are taken; integers are refused with a DispatchError.
+"""
 logaddexp2: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return `log2(2 ** self + 2 ** other)`, computed without overflow. Shapes broadcast and dtypes promote; other dtypes
+than floats are refused with a DispatchError.
+"""
 gcd: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the greatest common divisor of `self` and `other`, element by element; it is never negative, and that of 0
+and 0 is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a DispatchError.
+"""
 gcd_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return the greatest common divisor of `self` and `other`, element by element; it is never negative, and that of 0
+and 0 is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a DispatchError. The
+result is written to `self`, which is returned.
+"""
 lcm: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the least common multiple of `self` and `other`, element by element; it is never negative, and 0 where either
+is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a DispatchError.
+"""
 lcm_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return the least common multiple of `self` and `other`, element by element; it is never negative, and 0 where either
+is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a DispatchError. The result
+is written to `self`, which is returned.
+"""
 
 class _Call_clamp_min(_calls.Function, Protocol):
     @overload
@@ -349,6 +487,10 @@ class _Call_clamp_min_out(_calls.Function, Protocol):
 class _Call_clamp_min_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, min: TensorLike, *, out: A) -> A: ...
 clamp_min: _Call_clamp_min
+"""Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in promotion:
+integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex numbers are refused with
+a DispatchError.
+"""
 clamp_min_default: _Call_clamp_min_default
 clamp_min_Tensor: _Call_clamp_min_Tensor
 
@@ -364,6 +506,10 @@ class _Call_clamp_min_(_calls.Function, Protocol):
 class _Call_clamp_min__Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, min: TensorLike) -> A: ...
 clamp_min_: _Call_clamp_min_
+"""Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in promotion:
+integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex numbers are refused with
+a DispatchError. The result is written to `self`, which is returned.
+"""
 clamp_min__default: _Call_clamp_min_default
 clamp_min__Tensor: _Call_clamp_min__Tensor
 
@@ -398,6 +544,10 @@ class _Call_clamp_max_out(_calls.Function, Protocol):
 class _Call_clamp_max_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, max: TensorLike, *, out: A) -> A: ...
 clamp_max: _Call_clamp_max
+"""Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in promotion:
+integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex numbers are refused with
+a DispatchError.
+"""
 clamp_max_default: _Call_clamp_max_default
 clamp_max_Tensor: _Call_clamp_max_Tensor
 
@@ -413,6 +563,10 @@ class _Call_clamp_max_(_calls.Function, Protocol):
 class _Call_clamp_max__Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, max: TensorLike) -> A: ...
 clamp_max_: _Call_clamp_max_
+"""Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in promotion:
+integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex numbers are refused with
+a DispatchError. The result is written to `self`, which is returned.
+"""
 clamp_max__default: _Call_clamp_max_default
 clamp_max__Tensor: _Call_clamp_max__Tensor
 
@@ -460,6 +614,9 @@ class _Call_lerp_Scalar_out(_calls.Function, Protocol):
 class _Call_lerp_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, end: TensorLike, weight: TensorLike, *, out: A) -> A: ...
 lerp: _Call_lerp
+"""Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and weights beyond
+0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex.
+"""
 lerp_Scalar: _Call_lerp_Scalar
 lerp_Tensor: _Call_lerp_Tensor
 
@@ -477,6 +634,10 @@ class _Call_lerp__Scalar(_calls.Function, Protocol):
 class _Call_lerp__Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, end: TensorLike, weight: TensorLike) -> A: ...
 lerp_: _Call_lerp_
+"""Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and weights beyond
+0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex. The result is written to
+`self`, which is returned.
+"""
 lerp__Scalar: _Call_lerp__Scalar
 lerp__Tensor: _Call_lerp__Tensor
 
@@ -505,6 +666,9 @@ class _Call_addcmul_default(_calls.Function, Protocol):
 class _Call_addcmul_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1, out: A) -> A: ...
 addcmul: _Call_addcmul
+"""Return `self + value * tensor1 * tensor2`, element by element. Shapes broadcast and dtypes promote; integers, floats
+and complex numbers are taken.
+"""
 
 class _Call_addcmul_(_calls.Function, Protocol):
     @overload
@@ -514,15 +678,36 @@ class _Call_addcmul_(_calls.Function, Protocol):
 class _Call_addcmul__default(_calls.Function, Protocol):
     def __call__(_, self: A, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> A: ...
 addcmul_: _Call_addcmul_
+"""Return `self + value * tensor1 * tensor2`, element by element. Shapes broadcast and dtypes promote; integers, floats
+and complex numbers are taken. The result is written to `self`, which is returned.
+"""
 addcdiv: _Call_addcmul
+"""Return `self + value * tensor1 / tensor2`, element by element. Shapes broadcast and dtypes promote; where all are
+integers the call is refused with a DispatchError.
+"""
 addcdiv_: _Call_addcmul_
+"""Return `self + value * tensor1 / tensor2`, element by element. Shapes broadcast and dtypes promote; where all are
+integers the call is refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 ldexp: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return `self * 2 ** other`, element by element. `other` need not be an integer. Shapes broadcast; two integers give
+floats.
+"""
 ldexp_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return `self * 2 ** other`, element by element. `other` need not be an integer. Shapes broadcast; two integers give
+floats. The result is written to `self`, which is returned.
+"""
 float_power: _Call_pow
+"""Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it. Shapes
+broadcast, and integers may have negative exponents.
+"""
 float_power_Tensor_Tensor: _Call_pow_Tensor_Tensor
 float_power_Tensor_Scalar: _Call_pow_Tensor_Scalar
 float_power_Scalar: _Call_pow_Scalar
 float_power_: _Call_pow_
+"""Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it. Shapes
+broadcast, and integers may have negative exponents. The result is written to `self`, which is returned.
+"""
 float_power__Tensor: _Call_pow__Tensor
 float_power__Scalar: _Call_pow_Tensor_Scalar
 
@@ -626,6 +811,10 @@ class _Call_where_packet(_calls.Function, Protocol):
 class _Call_where_self_out(_calls.Function, Protocol):
     def __call__(_, condition: TensorLike, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 where: _Call_where
+"""Return the elements of `self` where `condition` is True and those of `other` elsewhere. All three broadcast, and the
+dtypes of `self` and `other` promote; `condition` must be bool or uint8 (else RuntimeError). With `condition` alone,
+return the positions of its nonzero elements: one index tensor for each dimension.
+"""
 where_self: _Call_where_self
 where_ScalarSelf: _Call_where_ScalarSelf
 where_ScalarOther: _Call_where_ScalarOther

@@ -48,50 +48,98 @@ class _Call_special_chebyshev_polynomial_t_x_scalar_out(_calls.Function, Protoco
 class _Call_special_chebyshev_polynomial_t_n_scalar_out(_calls.Function, Protocol):
     def __call__(_, x: TensorLike, n: Scalar, *, out: A) -> A: ...
 special_chebyshev_polynomial_t: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the first kind of degree `n` at `x`: `cos(n * t)` for `x = cos(t)`. The degree `n`
+is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other dtypes than float32
+and float64 are refused with a DispatchError.
+"""
 special_chebyshev_polynomial_t_default: _Call_special_chebyshev_polynomial_t_default
 special_chebyshev_polynomial_t_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_chebyshev_polynomial_t_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_chebyshev_polynomial_u: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the second kind of degree `n` at `x`: `sin((n + 1) * t) / sin(t)` for `x = cos(t)`.
+The degree `n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other
+dtypes than float32 and float64 are refused with a DispatchError.
+"""
 special_chebyshev_polynomial_u_default: _Call_special_chebyshev_polynomial_t_default
 special_chebyshev_polynomial_u_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_chebyshev_polynomial_u_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_chebyshev_polynomial_v: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the third kind of degree `n` at `x`: `cos((n + 1/2) * t) / cos(t / 2)` for `x =
+cos(t)`. The degree `n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and
+other dtypes than float32 and float64 are refused with a DispatchError.
+"""
 special_chebyshev_polynomial_v_default: _Call_special_chebyshev_polynomial_t_default
 special_chebyshev_polynomial_v_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_chebyshev_polynomial_v_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_chebyshev_polynomial_w: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the fourth kind of degree `n` at `x`: `sin((n + 1/2) * t) / sin(t / 2)` for `x =
+cos(t)`. The degree `n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and
+other dtypes than float32 and float64 are refused with a DispatchError.
+"""
 special_chebyshev_polynomial_w_default: _Call_special_chebyshev_polynomial_t_default
 special_chebyshev_polynomial_w_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_chebyshev_polynomial_w_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_shifted_chebyshev_polynomial_t: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the first kind of degree `n` at `2 * x - 1`, so that 0 to 1 takes the place of -1
+to 1. The degree `n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other
+dtypes than float32 and float64 are refused with a DispatchError.
+"""
 special_shifted_chebyshev_polynomial_t_default: _Call_special_chebyshev_polynomial_t_default
 special_shifted_chebyshev_polynomial_t_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_shifted_chebyshev_polynomial_t_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_shifted_chebyshev_polynomial_u: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the second kind of degree `n` at `2 * x - 1`, so that 0 to 1 takes the place of -1
+to 1. The degree `n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other
+dtypes than float32 and float64 are refused with a DispatchError.
+"""
 special_shifted_chebyshev_polynomial_u_default: _Call_special_chebyshev_polynomial_t_default
 special_shifted_chebyshev_polynomial_u_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_shifted_chebyshev_polynomial_u_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_shifted_chebyshev_polynomial_v: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the third kind of degree `n` at `2 * x - 1`, so that 0 to 1 takes the place of -1
+to 1. The degree `n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other
+dtypes than float32 and float64 are refused with a DispatchError.
+"""
 special_shifted_chebyshev_polynomial_v_default: _Call_special_chebyshev_polynomial_t_default
 special_shifted_chebyshev_polynomial_v_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_shifted_chebyshev_polynomial_v_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_shifted_chebyshev_polynomial_w: _Call_special_chebyshev_polynomial_t
+"""Return Chebyshev's polynomial of the fourth kind of degree `n` at `2 * x - 1`, so that 0 to 1 takes the place of -1
+to 1. The degree `n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other
+dtypes than float32 and float64 are refused with a DispatchError.
+"""
 special_shifted_chebyshev_polynomial_w_default: _Call_special_chebyshev_polynomial_t_default
 special_shifted_chebyshev_polynomial_w_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_shifted_chebyshev_polynomial_w_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_hermite_polynomial_h: _Call_special_chebyshev_polynomial_t
+"""Return the physicists' Hermite polynomial of degree `n` at `x`: 1, `2 * x`, `4 * x ** 2 - 2`, and so on. The degree
+`n` is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other dtypes than
+float32 and float64 are refused with a DispatchError.
+"""
 special_hermite_polynomial_h_default: _Call_special_chebyshev_polynomial_t_default
 special_hermite_polynomial_h_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_hermite_polynomial_h_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_hermite_polynomial_he: _Call_special_chebyshev_polynomial_t
+"""Return the probabilists' Hermite polynomial of degree `n` at `x`: 1, `x`, `x ** 2 - 1`, and so on. The degree `n` is
+cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other dtypes than float32 and
+float64 are refused with a DispatchError.
+"""
 special_hermite_polynomial_he_default: _Call_special_chebyshev_polynomial_t_default
 special_hermite_polynomial_he_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_hermite_polynomial_he_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_laguerre_polynomial_l: _Call_special_chebyshev_polynomial_t
+"""Return Laguerre's polynomial of degree `n` at `x`: 1, `1 - x`, `(x ** 2 - 4 * x + 2) / 2`, and so on. The degree `n`
+is cut to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other dtypes than float32
+and float64 are refused with a DispatchError.
+"""
 special_laguerre_polynomial_l_default: _Call_special_chebyshev_polynomial_t_default
 special_laguerre_polynomial_l_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_laguerre_polynomial_l_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar
 special_legendre_polynomial_p: _Call_special_chebyshev_polynomial_t
+"""Return Legendre's polynomial of degree `n` at `x`: 1, `x`, `(3 * x ** 2 - 1) / 2`, and so on. The degree `n` is cut
+to an integer; a negative one gives 0. Shapes broadcast; integers give floats, and other dtypes than float32 and
+float64 are refused with a DispatchError.
+"""
 special_legendre_polynomial_p_default: _Call_special_chebyshev_polynomial_t_default
 special_legendre_polynomial_p_x_scalar: _Call_special_chebyshev_polynomial_t_x_scalar
 special_legendre_polynomial_p_n_scalar: _Call_special_chebyshev_polynomial_t_n_scalar

@@ -36,6 +36,7 @@ class _Call_max_pool2d_with_indices_out(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0), dilation: Sequence[int] | int = (1, 1), ceil_mode: bool = False, *,
         out: A, indices: A) -> tuple[A, A]: ...
 max_pool2d_with_indices: _Call_max_pool2d_with_indices
+"""Return what `max_pool2d` does, and the position of each maximum in the flattened image, as int64."""
 
 class _Call_max_pool3d_with_indices(_calls.Function, Protocol):
     @overload
@@ -59,6 +60,7 @@ class _Call_max_pool3d_with_indices_out(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0, 0), dilation: Sequence[int] | int = (1, 1, 1), ceil_mode: bool = False, *,
         out: A, indices: A) -> tuple[A, A]: ...
 max_pool3d_with_indices: _Call_max_pool3d_with_indices
+"""Return what `max_pool3d` does, and the position of each maximum in the flattened volume, as int64."""
 
 class _Call_max_pool1d_with_indices(_calls.Function, Protocol):
     @overload
@@ -74,6 +76,7 @@ class _Call_max_pool1d_with_indices_default(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0,), dilation: Sequence[int] | int = (1,),
         ceil_mode: bool = False) -> tuple[A, A]: ...
 max_pool1d_with_indices: _Call_max_pool1d_with_indices
+"""Return what `max_pool1d` does, and the position of each maximum in the flattened row, as int64."""
 
 class _Call_max_pool1d(_calls.Function, Protocol):
     @overload
@@ -86,6 +89,10 @@ class _Call_max_pool1d_default(_calls.Function, Protocol):
     def __call__(_, self: A, kernel_size: Sequence[int] | int, stride: Sequence[int] | int = (),
         padding: Sequence[int] | int = (0,), dilation: Sequence[int] | int = (1,), ceil_mode: bool = False) -> A: ...
 max_pool1d: _Call_max_pool1d
+"""Return the largest element of each window of `kernel_size` of (N, C, W) or (C, W). Windows are `stride` apart, by
+default `kernel_size`; `padding`, at most half a window, does not count; `ceil_mode` adds a window that is not full.
+A nan in a window is its result; windows that do not fit raise RuntimeError.
+"""
 
 class _Call_max_pool2d(_calls.Function, Protocol):
     @overload
@@ -101,6 +108,10 @@ class _Call_max_pool2d_default(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0), dilation: Sequence[int] | int = (1, 1),
         ceil_mode: bool = False) -> A: ...
 max_pool2d: _Call_max_pool2d
+"""Return the largest element of each window of `kernel_size` of (N, C, H, W) or (C, H, W). Windows are `stride` apart,
+by default `kernel_size`; `padding`, at most half a window, does not count; `ceil_mode` adds a window that is not
+full. A nan in a window is its result; windows that do not fit raise RuntimeError.
+"""
 
 class _Call_max_pool3d(_calls.Function, Protocol):
     @overload
@@ -116,6 +127,10 @@ class _Call_max_pool3d_default(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0, 0), dilation: Sequence[int] | int = (1, 1, 1),
         ceil_mode: bool = False) -> A: ...
 max_pool3d: _Call_max_pool3d
+"""Return the largest element of each window of `kernel_size` of (N, C, D, H, W) or (C, D, H, W). Windows are `stride`
+apart, by default `kernel_size`; `padding`, at most half a window, does not count; `ceil_mode` adds a window that is
+not full. A nan in a window is its result; windows that do not fit raise RuntimeError.
+"""
 
 class _Call_avg_pool2d(_calls.Function, Protocol):
     @overload
@@ -139,6 +154,10 @@ class _Call_avg_pool2d_out(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0), ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None, *, out: A) -> A: ...
 avg_pool2d: _Call_avg_pool2d
+"""Return the mean of each window of `kernel_size` of (N, C, H, W) or (C, H, W), `stride` apart, by default
+`kernel_size`. `padding` adds zeros, which count unless `count_include_pad` is False. `divisor_override` is divided
+by instead of the number of elements; it may not be 0 (RuntimeError).
+"""
 
 class _Call_avg_pool3d(_calls.Function, Protocol):
     @overload
@@ -162,6 +181,10 @@ class _Call_avg_pool3d_out(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0, 0, 0), ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None, *, out: A) -> A: ...
 avg_pool3d: _Call_avg_pool3d
+"""Return the mean of each window of `kernel_size` of (N, C, D, H, W) or (C, D, H, W), `stride` apart, by default
+`kernel_size`. `padding` adds zeros, which count unless `count_include_pad` is False. `divisor_override` is divided
+by instead of the number of elements; it may not be 0 (RuntimeError).
+"""
 
 class _Call_avg_pool1d(_calls.Function, Protocol):
     @overload
@@ -182,6 +205,10 @@ class _Call_avg_pool1d_out(_calls.Function, Protocol):
         padding: Sequence[int] | int = (0,), ceil_mode: bool = False, count_include_pad: bool = True, *,
         out: A) -> A: ...
 avg_pool1d: _Call_avg_pool1d
+"""Return the mean of each window of `kernel_size` of (N, C, W) or (C, W), `stride` apart, by default `kernel_size`.
+`padding` adds zeros, which count unless `count_include_pad` is False. Windows that do not fit raise RuntimeError;
+int64 and floats are taken.
+"""
 
 class _Call__adaptive_avg_pool2d(_calls.Function, Protocol):
     @overload
@@ -195,10 +222,24 @@ class _Call__adaptive_avg_pool2d_default(_calls.Function, Protocol):
 class _Call__adaptive_avg_pool2d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
 _adaptive_avg_pool2d: _Call__adaptive_avg_pool2d
+"""Return what `adaptive_avg_pool2d` does."""
 _adaptive_avg_pool3d: _Call__adaptive_avg_pool2d
+"""Return what `adaptive_avg_pool3d` does."""
 adaptive_avg_pool1d: _Call__adaptive_avg_pool2d
+"""Return the means of as many windows as `output_size` says, which cover (N, C, W) or (C, W) evenly: from `floor(i * m
+/ n)` to before `ceil((i + 1) * m / n)` for window i of n over m elements. Integers are refused with a
+DispatchError, a negative `output_size` with a RuntimeError.
+"""
 adaptive_avg_pool2d: _Call__adaptive_avg_pool2d
+"""Return the means of as many windows as `output_size` says, which cover (N, C, H, W) or (C, H, W) evenly: from
+`floor(i * m / n)` to before `ceil((i + 1) * m / n)` for window i of n over m elements. Integers are refused with a
+DispatchError, a negative `output_size` with a RuntimeError.
+"""
 adaptive_avg_pool3d: _Call__adaptive_avg_pool2d
+"""Return the means of as many windows as `output_size` says, which cover (N, C, D, H, W) or (C, D, H, W) evenly: from
+`floor(i * m / n)` to before `ceil((i + 1) * m / n)` for window i of n over m elements. Integers are refused with a
+DispatchError, a negative `output_size` with a RuntimeError.
+"""
 
 class _Call_adaptive_max_pool2d(_calls.Function, Protocol):
     @overload
@@ -212,7 +253,13 @@ class _Call_adaptive_max_pool2d_default(_calls.Function, Protocol):
 class _Call_adaptive_max_pool2d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, *, out: A, indices: A) -> tuple[A, A]: ...
 adaptive_max_pool2d: _Call_adaptive_max_pool2d
+"""Return the largest element of each of as many windows as `output_size` says, which cover (N, C, H, W) or (C, H, W)
+evenly, and its position in the flattened image.
+"""
 adaptive_max_pool3d: _Call_adaptive_max_pool2d
+"""Return the largest element of each of as many windows as `output_size` says, which cover (N, C, D, H, W) or (C, D,
+H, W) evenly, and its position in the flattened volume.
+"""
 
 class _Call_adaptive_max_pool1d(_calls.Function, Protocol):
     @overload
@@ -220,6 +267,9 @@ class _Call_adaptive_max_pool1d(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
 adaptive_max_pool1d: _Call_adaptive_max_pool1d
+"""Return the largest element of each of as many windows as `output_size` says, which cover (N, C, W) or (C, W) evenly,
+and its position in the flattened row.
+"""
 
 class _Call_max_unpool2d(_calls.Function, Protocol):
     @overload
@@ -242,6 +292,10 @@ class _Call_max_unpool2d_default(_calls.Function, Protocol):
 class _Call_max_unpool2d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int, *, out: A) -> A: ...
 max_unpool2d: _Call_max_unpool2d
+"""Return images of `output_size` with the elements of `self` at the positions `indices`, which
+`max_pool2d_with_indices` returned, and 0 elsewhere. `indices` are int64; others, and those out of range, raise
+RuntimeError.
+"""
 
 class _Call_max_unpool3d(_calls.Function, Protocol):
     @overload
@@ -273,6 +327,10 @@ class _Call_max_unpool3d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, indices: TensorLike, output_size: Sequence[int] | int,
         stride: Sequence[int] | int, padding: Sequence[int] | int, *, out: A) -> A: ...
 max_unpool3d: _Call_max_unpool3d
+"""Return volumes of `output_size` with the elements of `self` at the positions `indices`, which
+`max_pool3d_with_indices` returned, and 0 elsewhere. `indices` are int64; others, and those out of range, raise
+RuntimeError.
+"""
 
 class _Call_fractional_max_pool2d(_calls.Function, Protocol):
     @overload
@@ -304,8 +362,19 @@ class _Call_fractional_max_pool2d_output(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, kernel_size: Sequence[int] | int, output_size: Sequence[int] | int,
         random_samples: TensorLike, *, output: A, indices: A) -> tuple[A, A]: ...
 fractional_max_pool2d: _Call_fractional_max_pool2d
+"""Return the largest element of each of as many windows of `kernel_size` as `output_size` says, and its position in
+the flattened image, of (N, C, H, W) or (C, H, W). The distances between windows vary with `random_samples`, numbers
+from 0 to 1 for each channel. Windows that do not fit raise RuntimeError.
+"""
 fractional_max_pool3d: _Call_fractional_max_pool2d
+"""Return the largest element of each of as many windows of `kernel_size` as `output_size` says, and its position in
+the flattened volume, of (N, C, D, H, W) or (C, D, H, W). The distances between windows vary with `random_samples`,
+numbers from 0 to 1 for each channel. Windows that do not fit raise RuntimeError.
+"""
 max_pool2d_with_indices_backward: _calls.Call_grad_output_self_kernel_size_strid_585022
+"""Return the gradient of `max_pool2d_with_indices` with respect to `self`, of `grad_output` and what it took and
+returned.
+"""
 
 class _Packet_fractional_max_pool2d(Packet):
     __call__: _Call_fractional_max_pool2d

@@ -32,9 +32,15 @@ class _Call_rand_generator(_calls.Function, Protocol):
 class _Call_rand_generator_out(_calls.Function, Protocol):
     def __call__(_, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
 rand: _Call_rand
+"""Draw numbers from 0 to below 1, evenly distributed, in the shape `size`. The dtype is by default the default float
+dtype; integers are refused with a DispatchError.
+"""
 rand_default: _calls.Call_size_dtype_layout_device_pin_memor_30c47b
 rand_generator: _Call_rand_generator
 randn: _Call_rand
+"""Draw standard normal numbers in the shape `size`. The dtype is by default the default float dtype; integers are
+refused with a DispatchError.
+"""
 randn_default: _calls.Call_size_dtype_layout_device_pin_memor_30c47b
 randn_generator: _Call_rand_generator
 
@@ -84,6 +90,9 @@ class _Call_randint_low_out(_calls.Function, Protocol):
 class _Call_randint_low_generator_out(_calls.Function, Protocol):
     def __call__(_, low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
 randint: _Call_randint
+"""Draw integers from `low`, by default 0, to below `high`, evenly distributed, in the shape `size`. The dtype is by
+default int64, and may be a float dtype. Bounds that leave no integer raise RuntimeError.
+"""
 randint_default: _Call_randint_default
 randint_generator: _Call_randint_generator
 randint_low: _Call_randint_low
@@ -110,6 +119,9 @@ class _Call_randperm_generator(_calls.Function, Protocol):
 class _Call_randperm_generator_out(_calls.Function, Protocol):
     def __call__(_, n: int, *, generator: Generator | None, out: A) -> A: ...
 randperm: _Call_randperm
+"""Draw an order of the numbers from 0 to `n - 1`: each comes once. The dtype is by default int64. A negative `n`
+raises RuntimeError.
+"""
 randperm_default: _Call_randperm_default
 randperm_generator: _Call_randperm_generator
 
@@ -127,6 +139,9 @@ class _Call_uniform_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None,
         out: A) -> A: ...
 uniform: _Call_uniform
+"""Draw numbers from `from` to below `to`, evenly distributed, in the shape and dtype of `self`. `from` above `to`
+raises RuntimeError; integers are refused with a DispatchError. `uniform_` writes into `self`.
+"""
 uniform_default: _Call_uniform_default
 
 class _Call_uniform_(_calls.Function, Protocol):
@@ -135,6 +150,10 @@ class _Call_uniform_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
 uniform_: _Call_uniform_
+"""Draw numbers from `from` to below `to`, evenly distributed, in the shape and dtype of `self`. `from` above `to`
+raises RuntimeError; integers are refused with a DispatchError. `uniform_` writes into `self`. The result is written
+to `self`, which is returned.
+"""
 
 class _Call_normal_functional(_calls.Function, Protocol):
     @overload
@@ -144,7 +163,14 @@ class _Call_normal_functional(_calls.Function, Protocol):
 class _Call_normal_functional_default(_calls.Function, Protocol):
     def __call__(_, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
 normal_functional: _Call_normal_functional
+"""Draw normal numbers of the mean `mean` and the standard deviation `std`, in the shape and dtype of `self`. A
+negative `std` raises RuntimeError; integers are refused with a DispatchError.
+"""
 normal_: _Call_normal_functional
+"""Draw normal numbers of the mean `mean` and the standard deviation `std`: a number for each pair of elements, which
+broadcast, or in the shape `size` for two numbers. A negative `std` raises RuntimeError. `normal_` writes into a
+tensor. The result is written to `self`, which is returned.
+"""
 
 class _Call_normal(_calls.Function, Protocol):
     @overload
@@ -201,6 +227,10 @@ class _Call_normal_float_float_out(_calls.Function, Protocol):
     def __call__(_, mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None,
         out: A) -> A: ...
 normal: _Call_normal
+"""Draw normal numbers of the mean `mean` and the standard deviation `std`: a number for each pair of elements, which
+broadcast, or in the shape `size` for two numbers. A negative `std` raises RuntimeError. `normal_` writes into a
+tensor.
+"""
 normal_Tensor_float: _Call_normal_Tensor_float
 normal_float_Tensor: _Call_normal_float_Tensor
 normal_Tensor_Tensor: _Call_normal_Tensor_Tensor
@@ -218,6 +248,10 @@ class _Call_exponential_default(_calls.Function, Protocol):
 class _Call_exponential_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
 exponential: _Call_exponential
+"""Draw numbers above 0 whose density is `lambd * exp(-lambd * x)`, in the shape and dtype of `self`; their mean is `1
+/ lambd`. A `lambd` of 0 or less raises RuntimeError; other dtypes than floats are refused with a DispatchError.
+`exponential_` writes into `self`.
+"""
 
 class _Call_exponential_(_calls.Function, Protocol):
     @overload
@@ -225,6 +259,10 @@ class _Call_exponential_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
 exponential_: _Call_exponential_
+"""Draw numbers above 0 whose density is `lambd * exp(-lambd * x)`, in the shape and dtype of `self`; their mean is `1
+/ lambd`. A `lambd` of 0 or less raises RuntimeError; other dtypes than floats are refused with a DispatchError.
+`exponential_` writes into `self`. The result is written to `self`, which is returned.
+"""
 
 class _Call_geometric(_calls.Function, Protocol):
     @overload
@@ -238,6 +276,9 @@ class _Call_geometric_default(_calls.Function, Protocol):
 class _Call_geometric_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, p: float, *, generator: Generator | None = None, out: A) -> A: ...
 geometric: _Call_geometric
+"""Draw how many trials it takes to the first success, each with probability `p`, in the shape and dtype of `self`: 1
+or more. A `p` that is not between 0 and 1 raises RuntimeError. `geometric_` writes into `self`.
+"""
 
 class _Call_geometric_(_calls.Function, Protocol):
     @overload
@@ -245,6 +286,10 @@ class _Call_geometric_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, p: float, *, generator: Generator | None = None) -> A: ...
 geometric_: _Call_geometric_
+"""Draw how many trials it takes to the first success, each with probability `p`, in the shape and dtype of `self`: 1
+or more. A `p` that is not between 0 and 1 raises RuntimeError. `geometric_` writes into `self`. The result is
+written to `self`, which is returned.
+"""
 
 class _Call_cauchy(_calls.Function, Protocol):
     @overload
@@ -260,6 +305,10 @@ class _Call_cauchy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None,
         out: A) -> A: ...
 cauchy: _Call_cauchy
+"""Draw numbers of Cauchy's distribution around `median`, half of them nearer than `sigma`, in the shape and dtype of
+`self`. A `sigma` of 0 or less raises RuntimeError; other dtypes than floats are refused with a DispatchError.
+`cauchy_` writes into `self`.
+"""
 
 class _Call_cauchy_(_calls.Function, Protocol):
     @overload
@@ -267,6 +316,10 @@ class _Call_cauchy_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
 cauchy_: _Call_cauchy_
+"""Draw numbers of Cauchy's distribution around `median`, half of them nearer than `sigma`, in the shape and dtype of
+`self`. A `sigma` of 0 or less raises RuntimeError; other dtypes than floats are refused with a DispatchError.
+`cauchy_` writes into `self`. The result is written to `self`, which is returned.
+"""
 
 class _Call_log_normal(_calls.Function, Protocol):
     @overload
@@ -282,6 +335,10 @@ class _Call_log_normal_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None,
         out: A) -> A: ...
 log_normal: _Call_log_normal
+"""Draw exponentials of normal numbers of the mean `mean` and the standard deviation `std`, in the shape and dtype of
+`self`. A `std` of 0 or less raises RuntimeError; other dtypes than floats are refused with a DispatchError.
+`log_normal_` writes into `self`.
+"""
 
 class _Call_log_normal_(_calls.Function, Protocol):
     @overload
@@ -289,6 +346,10 @@ class _Call_log_normal_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 log_normal_: _Call_log_normal_
+"""Draw exponentials of normal numbers of the mean `mean` and the standard deviation `std`, in the shape and dtype of
+`self`. A `std` of 0 or less raises RuntimeError; other dtypes than floats are refused with a DispatchError.
+`log_normal_` writes into `self`. The result is written to `self`, which is returned.
+"""
 
 class _Call_random(_calls.Function, Protocol):
     @overload
@@ -324,6 +385,10 @@ class _Call_random_to_out(_calls.Function, Protocol):
 class _Call_random_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
 random: _Call_random
+"""Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they go to
+the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError; complex
+numbers are refused.
+"""
 random_from: _Call_random_from
 random_to: _Call_random_to
 random_default: _Call_random_default
@@ -342,6 +407,10 @@ class _Call_random_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, *, generator: Generator | None = None) -> A: ...
 random_: _Call_random_
+"""Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they go to
+the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError; complex
+numbers are refused. The result is written to `self`, which is returned.
+"""
 random__from: _Call_random_from
 random__to: _Call_random_to
 random__default: _Call_random_default
@@ -381,6 +450,9 @@ class _Call_bernoulli_float_out(_calls.Function, Protocol):
 class _Call_bernoulli_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, p: TensorLike, *, generator: Generator | None = None, out: A) -> A: ...
 bernoulli: _Call_bernoulli
+"""Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
+probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError.
+"""
 bernoulli_default: _Call_random_default
 bernoulli_p: _Call_geometric_default
 bernoulli_Tensor: _Call_bernoulli_Tensor
@@ -399,6 +471,10 @@ class _Call_bernoulli__float(_calls.Function, Protocol):
 class _Call_bernoulli__Tensor(_calls.Function, Protocol):
     def __call__(_, self: A, p: TensorLike, *, generator: Generator | None = None) -> A: ...
 bernoulli_: _Call_bernoulli_
+"""Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
+probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError. The result is written to
+`self`, which is returned.
+"""
 bernoulli__float: _Call_bernoulli__float
 bernoulli__Tensor: _Call_bernoulli__Tensor
 
@@ -414,6 +490,9 @@ class _Call_poisson_default(_calls.Function, Protocol):
 class _Call_poisson_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
 poisson: _Call_poisson
+"""Draw numbers of Poisson's distribution with the mean that each element of `self` gives, in its dtype. A negative
+mean raises RuntimeError; other dtypes than floats are refused with a DispatchError.
+"""
 
 class _Call_binomial(_calls.Function, Protocol):
     @overload
@@ -434,6 +513,9 @@ class _Call_binomial_default(_calls.Function, Protocol):
 class _Call_binomial_out(_calls.Function, Protocol):
     def __call__(_, count: TensorLike, prob: TensorLike, generator: Generator | None = None, *, out: A) -> A: ...
 binomial: _Call_binomial
+"""Draw how many of `count` trials succeed, each with probability `prob`, in the dtype of `count`. Shapes broadcast.
+Integer dtypes raise ValueError.
+"""
 
 class _Call_multinomial(_calls.Function, Protocol):
     @overload
@@ -452,6 +534,10 @@ class _Call_multinomial_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, num_samples: int, replacement: bool = False, *,
         generator: Generator | None = None, out: A) -> A: ...
 multinomial: _Call_multinomial
+"""Draw `num_samples` positions in each row of `self`, with the elements as weights, which need not add up to 1; int64.
+Without `replacement` each position comes at most once, and more samples than elements raise RuntimeError. Negative
+weights, a row of zeros, integers, and more than two dimensions raise RuntimeError, too.
+"""
 
 class _Packet_rand(Packet):
     __call__: _Call_rand

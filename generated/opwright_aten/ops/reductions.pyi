@@ -84,6 +84,10 @@ class _Call_sum_IntList_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int] | int | None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A) -> A: ...
 sum: _Call_sum
+"""Return the sum of all elements, or of those along each `dim`; these dimensions go, or stay with size 1 where
+`keepdim`. Integers and bools are summed as int64; `dtype` casts before the sum. No elements sum to 0; a `dim` out
+of range raises IndexError, one given twice RuntimeError.
+"""
 sum_default: _Call_sum_default
 sum_dim_IntList: _Call_sum_dim_IntList
 
@@ -109,6 +113,10 @@ class _Call_prod_int_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None,
         out: A) -> A: ...
 prod: _Call_prod
+"""Return the product of all elements, or of those along `dim`; the dimension goes, or stays with size 1 where
+`keepdim`. Integers and bools are multiplied as int64; `dtype` casts before. The product of no elements is 1; a
+`dim` out of range raises IndexError.
+"""
 prod_default: _Call_sum_default
 prod_dim_int: _Call_prod_dim_int
 
@@ -132,6 +140,10 @@ class _Call_mean(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int] | int | None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A) -> A: ...
 mean: _Call_mean
+"""Return the mean of all elements, or of those along each `dim`; these dimensions go, or stay with size 1 where
+`keepdim`. Integers and bools raise RuntimeError unless a float `dtype` is given (NumPy would take them). The mean
+of no elements is nan; a `dim` out of range raises IndexError.
+"""
 mean_default: _Call_sum_default
 mean_dim: _Call_sum_dim_IntList
 
@@ -149,7 +161,15 @@ class _Call_amax_default(_calls.Function, Protocol):
 class _Call_amax_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: A) -> A: ...
 amax: _Call_amax
+"""Return the largest element of all, or along each `dim`; these dimensions go, or stay with size 1 where `keepdim`.
+Where there is a nan the result is nan. A dimension without elements raises IndexError, an empty tensor without
+`dim` RuntimeError; complex numbers are refused.
+"""
 amin: _Call_amax
+"""Return the smallest element of all, or along each `dim`; these dimensions go, or stay with size 1 where `keepdim`.
+Where there is a nan the result is nan. A dimension without elements raises IndexError, an empty tensor without
+`dim` RuntimeError; complex numbers are refused.
+"""
 
 class _Call_any(_calls.Function, Protocol):
     @overload
@@ -183,10 +203,18 @@ class _Call_any_out(_calls.Function, Protocol):
 class _Call_any_dims_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: A) -> A: ...
 any: _Call_any
+"""Return whether any element is nonzero, of all or along each `dim`; these dimensions go, or stay with size 1 where
+`keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements the answer is False.
+An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+"""
 any_default: _calls.Call_self_89b6fc
 any_dim: _Call_any_dim
 any_dims: _Call_any_dims
 all: _Call_any
+"""Return whether all elements are nonzero, of the whole or along each `dim`; these dimensions go, or stay with size 1
+where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements the answer is
+True. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
+"""
 all_default: _calls.Call_self_89b6fc
 all_dim: _Call_any_dim
 all_dims: _Call_any_dims
@@ -205,7 +233,15 @@ class _Call_argmax_default(_calls.Function, Protocol):
 class _Call_argmax_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int | None = None, keepdim: bool = False, *, out: A) -> A: ...
 argmax: _Call_argmax
+"""Return the position of the largest element as int64: along `dim`, or in the flattened tensor without it. `dim` goes,
+or stays with size 1 where `keepdim`. The first of equal elements counts, and the first nan is the largest; empty
+input raises IndexError, and bool and complex are refused.
+"""
 argmin: _Call_argmax
+"""Return the position of the smallest element as int64: along `dim`, or in the flattened tensor without it. `dim`
+goes, or stays with size 1 where `keepdim`. The first of equal elements counts, and a nan counts as the smallest;
+empty input raises IndexError, and bool and complex are refused.
+"""
 
 class _Call_max(_calls.Function, Protocol):
     @overload
@@ -241,6 +277,10 @@ class _Call_max_dim_max(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, keepdim: bool = False, *, max: A,
         max_values: A) -> max_dim_max_result[A]: ...
 max: _Call_max
+"""Return the largest element of all; with `dim`, return `values` and their positions `indices` along it, the first of
+equal ones; with `other`, return `maximum`. `dim` goes, or stays with size 1 where `keepdim`. Where there is a nan
+it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+"""
 max_default: _calls.Call_self_89b6fc
 max_dim: _Call_max_dim
 max_other: _calls.Call_self_other_2ad770
@@ -279,6 +319,10 @@ class _Call_min_dim_min(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, keepdim: bool = False, *, min: A,
         min_indices: A) -> min_dim_min_result[A]: ...
 min: _Call_min
+"""Return the smallest element of all; with `dim`, return `values` and their positions `indices` along it, the first of
+equal ones; with `other`, return `minimum`. `dim` goes, or stays with size 1 where `keepdim`. Where there is a nan
+it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
+"""
 min_default: _calls.Call_self_89b6fc
 min_dim: _Call_min_dim
 min_other: _calls.Call_self_other_2ad770
@@ -323,10 +367,18 @@ class _Call_var_correction_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None,
         keepdim: bool = False, out: A) -> A: ...
 var: _Call_var
+"""Return the variance of all elements, or along each `dim`: the sum of squared distances from the mean, divided by `n
+- correction`. `correction` is 1 by default (NumPy: 0); `unbiased` False makes it 0. One element gives nan; integers
+are refused with a DispatchError, and that of complex numbers is a float.
+"""
 var_default: _Call_var_default
 var_dim: _Call_var_dim
 var_correction: _Call_var_correction
 std: _Call_var
+"""Return the standard deviation of all elements, or along each `dim`: the square root of `var`. The sum is divided by
+`n - correction`, which is n - 1 by default (NumPy: n); `unbiased` False makes it n. One element gives nan; integers
+are refused with a DispatchError.
+"""
 std_default: _Call_var_default
 std_dim: _Call_var_dim
 std_correction: _Call_var_correction
@@ -351,7 +403,13 @@ class _Call_nansum_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A) -> A: ...
 nansum: _Call_nansum
+"""Return the sum of all elements, or along each `dim`, with each nan taken as 0. The dimensions go, or stay with size
+1 where `keepdim`. Integers and bools are summed as int64; complex numbers are refused with a DispatchError.
+"""
 nanmean: _Call_nansum
+"""Return the mean of the elements that are not nan, of all or along each `dim`; it is nan where there are none. The
+dimensions go, or stay with size 1 where `keepdim`. Integers raise RuntimeError, complex numbers DispatchError.
+"""
 
 class _Call_count_nonzero(_calls.Function, Protocol):
     @overload
@@ -375,6 +433,9 @@ class _Call_count_nonzero_default(_calls.Function, Protocol):
 class _Call_count_nonzero_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int | None = None, *, out: A) -> A: ...
 count_nonzero: _Call_count_nonzero
+"""Return how many elements are nonzero, of all or along each `dim`, as int64; nan counts as nonzero. The dimensions
+go.
+"""
 count_nonzero_dim_IntList: _calls.Call_self_dim_dc1446
 count_nonzero_default: _Call_count_nonzero_default
 
@@ -388,7 +449,11 @@ class _Call_logsumexp(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
 logsumexp: _Call_logsumexp
+"""Return `log(sum(exp(self)))` along each `dim`, computed without overflow; an empty list takes all dimensions. The
+dimensions go, or stay with size 1 where `keepdim`. Integers and bools give floats; no elements give -inf.
+"""
 special_logsumexp: _Call_logsumexp
+"""Another name of `logsumexp`: `log(sum(exp(self)))` along each `dim`."""
 
 class _Call_aminmax(_calls.Function, Protocol):
     @overload
@@ -406,6 +471,10 @@ class _Call_aminmax_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, dim: int | None = None, keepdim: bool = False, min: A,
         max: A) -> aminmax_out_result[A]: ...
 aminmax: _Call_aminmax
+"""Return the smallest and the largest element, `min` and `max`: of all, or along `dim`, which goes, or stays with size
+1 where `keepdim`. Where there is a nan both are nan. An empty tensor without `dim` raises RuntimeError; complex
+numbers are refused with a DispatchError.
+"""
 
 class _Call_linalg_vector_norm(_calls.Function, Protocol):
     @overload
@@ -427,6 +496,10 @@ class _Call_linalg_vector_norm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, ord: Scalar = 2, dim: Sequence[int] | int | None = None, keepdim: bool = False, *,
         dtype: DTypeLike | None = None, out: A) -> A: ...
 linalg_vector_norm: _Call_linalg_vector_norm
+"""Return `sum(abs(self) ** ord) ** (1 / ord)` of all elements, or along each `dim`; inf gives the largest magnitude,
+-inf the smallest, 0 the number of nonzero elements. The dimensions go, or stay with size 1 where `keepdim`.
+Integers raise RuntimeError; `dtype` casts before.
+"""
 
 class _Call_norm(_calls.Function, Protocol):
     @overload
@@ -478,11 +551,18 @@ class _Call_norm_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False, *,
         out: A) -> A: ...
 norm: _Call_norm
+"""Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The order is 2
+if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The dimensions go, or stay
+with size 1 where `keepdim`; integers raise RuntimeError.
+"""
 norm_Scalar: _Call_norm_Scalar
 norm_ScalarOpt_dtype: _Call_norm_ScalarOpt_dtype
 norm_ScalarOpt_dim: _Call_norm_ScalarOpt_dim
 norm_ScalarOpt_dim_dtype: _Call_norm_ScalarOpt_dim_dtype
 frobenius_norm: _Call_logsumexp
+"""Return the square root of the sum of squared magnitudes along each `dim`, at most two; an empty list takes all
+dimensions. The dimensions go, or stay with size 1 where `keepdim`. Three dimensions raise RuntimeError.
+"""
 
 class _Call_dist(_calls.Function, Protocol):
     @overload
@@ -507,6 +587,9 @@ class _Call_dist_default(_calls.Function, Protocol):
 class _Call_dist_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, other: TensorLike, p: Scalar = 2, *, out: A) -> A: ...
 dist: _Call_dist
+"""Return the norm of order `p` of all elements of `self - other`: one number. Shapes broadcast. Two integer tensors
+raise RuntimeError.
+"""
 
 class _Call_var_mean(_calls.Function, Protocol):
     @overload
@@ -546,10 +629,18 @@ class _Call_var_mean_correction_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None,
         keepdim: bool = False, out0: A, out1: A) -> tuple[A, A]: ...
 var_mean: _Call_var_mean
+"""Return the variance and the mean of all elements, or along each `dim`, in one pass. The variance divides by `n -
+correction`, n - 1 by default, as `var` does. The dimensions go, or stay with size 1 where `keepdim`; integers are
+refused with a DispatchError.
+"""
 var_mean_default: _Call_var_mean_default
 var_mean_dim: _Call_var_mean_dim
 var_mean_correction: _Call_var_mean_correction
 std_mean: _Call_var_mean
+"""Return the standard deviation and the mean of all elements, or along each `dim`, in one pass. The deviation divides
+by `n - correction`, n - 1 by default, as `std` does. The dimensions go, or stay with size 1 where `keepdim`;
+integers are refused with a DispatchError.
+"""
 std_mean_default: _Call_var_mean_default
 std_mean_dim: _Call_var_mean_dim
 std_mean_correction: _Call_var_mean_correction
@@ -566,9 +657,23 @@ class _Call_cumsum(_calls.Function, Protocol):
 class _Call_cumsum_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
 cumsum: _Call_cumsum
+"""Return the sum of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are summed as
+int64; `dtype` casts before. A `dim` out of range raises IndexError.
+"""
 cumsum_: _calls.Call_self_dim_dtype_input_a_axis_7cc95c
+"""Return the sum of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are summed as
+int64; `dtype` casts before. A `dim` out of range raises IndexError. The result is written to `self`, which is
+returned.
+"""
 cumprod: _Call_cumsum
+"""Return the product of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are
+multiplied as int64; `dtype` casts before. A `dim` out of range raises IndexError.
+"""
 cumprod_: _calls.Call_self_dim_dtype_input_a_axis_7cc95c
+"""Return the product of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are
+multiplied as int64; `dtype` casts before. A `dim` out of range raises IndexError. The result is written to `self`,
+which is returned.
+"""
 
 class _Call_cummax(_calls.Function, Protocol):
     @overload
@@ -584,6 +689,9 @@ class _Call_cummax_default(_calls.Function, Protocol):
 class _Call_cummax_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, *, values: A, indices: A) -> cummax_out_result[A]: ...
 cummax: _Call_cummax
+"""Return the largest element up to each one along `dim` as `values`, and its positions as `indices`: the last of equal
+ones. From the first nan on all are nan. Complex numbers are refused with a DispatchError.
+"""
 
 class _Call_cummin(_calls.Function, Protocol):
     @overload
@@ -599,7 +707,13 @@ class _Call_cummin_default(_calls.Function, Protocol):
 class _Call_cummin_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, *, values: A, indices: A) -> cummin_out_result[A]: ...
 cummin: _Call_cummin
+"""Return the smallest element up to each one along `dim` as `values`, and its positions as `indices`: the last of
+equal ones. From the first nan on all are nan. Complex numbers are refused with a DispatchError.
+"""
 logcumsumexp: _calls.Call_self_dim_input_a_axis_out_05eff6
+"""Return `log(cumsum(exp(self), dim))`, computed without overflow, in the shape of `self`. Integers and bools are
+refused with a DispatchError.
+"""
 
 class _Call_diff(_calls.Function, Protocol):
     @overload
@@ -636,6 +750,10 @@ class _Call_diff_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, n: int = 1, dim: int = -1, prepend: TensorLike | None = None,
         append: TensorLike | None = None, *, out: A) -> A: ...
 diff: _Call_diff
+"""Return the difference of each element to the next along `dim`, `n` times over: the dimension is shorter by `n`, and
+not below 0. `prepend` and `append` are joined to `self` before. Bools give whether neighbours differ; a negative
+`n` and a tensor of no dimensions raise RuntimeError.
+"""
 
 class _Call_gradient(_calls.Function, Protocol):
     @overload
@@ -759,6 +877,11 @@ class _Call_gradient_packet(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], *, spacing: Sequence[Tensor], dim: Sequence[int],
         edge_order: int = 1) -> list[Tensor]: ...
 gradient: _Call_gradient
+"""Return the slope at each element, one tensor for each `dim`: half the difference of both neighbours inside,
+differences of order `edge_order` (1 or 2) at the ends. `spacing` is the distance of neighbours, or for each
+dimension their coordinates. A dimension of less than `edge_order + 1` elements raises RuntimeError; bools are
+refused.
+"""
 gradient_scalarint: _Call_gradient_scalarint
 gradient_scalararray: _Call_gradient_scalararray
 gradient_array: _Call_gradient_array
@@ -794,7 +917,14 @@ class _Call_cov_default(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], *, correction: int = 1, fweights: NDArray[Any] | None = None,
         aweights: Tensor) -> Tensor: ...
 cov: _Call_cov
+"""Return the covariances of variables that are the rows of `self`, with an observation in each column: a square
+matrix. The sums are divided by `n - correction`; `fweights` says how often an observation counts, `aweights` how
+much. One row gives one number; bools and three dimensions raise RuntimeError.
+"""
 corrcoef: _calls.Call_self_input_a537e0
+"""Return the correlations, from -1 to 1, of variables that are the rows of `self`, with an observation in each column:
+a square matrix with 1 on its diagonal. One row gives one number; three dimensions raise RuntimeError.
+"""
 
 class _Call_trapezoid(_calls.Function, Protocol):
     @overload
@@ -819,6 +949,10 @@ class _Call_trapezoid_x(_calls.Function, Protocol):
 class _Call_trapezoid_dx(_calls.Function, Protocol):
     def __call__(_, y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
 trapezoid: _Call_trapezoid
+"""Return the integral of `y` along `dim` by the rule of trapezoids: neighbours' means times their distance, summed.
+The distances are `dx`, or those of the coordinates `x`. The dimension goes; one element gives 0, and bools raise
+RuntimeError.
+"""
 trapezoid_x: _Call_trapezoid_x
 trapezoid_dx: _Call_trapezoid_dx
 
@@ -838,12 +972,20 @@ class _Call_trapz(_calls.Function, Protocol):
 class _Call_trapz_dx(_calls.Function, Protocol):
     def __call__(_, y: A, *, dx: float = 1.0, dim: int = -1) -> A: ...
 trapz: _Call_trapz
+"""Another name of `trapezoid`: the integral of `y` along `dim`."""
 trapz_x: _Call_trapezoid_x
 trapz_dx: _Call_trapz_dx
 cumulative_trapezoid: _Call_trapezoid
+"""Return the integral of `y` along `dim` from its begin to each element but the first, by the rule of trapezoids. The
+distances are `dx`, or those of the coordinates `x`. The dimension is shorter by 1.
+"""
 cumulative_trapezoid_x: _Call_trapezoid_x
 cumulative_trapezoid_dx: _Call_trapezoid_dx
 sum_to_size: _calls.Call_self_size_more_input_e76639
+"""Return `self` summed over the dimensions by which `size` would have to broadcast to its shape. Where the shapes are
+equal `self` itself is returned; a `size` that does not broadcast raises RuntimeError. It undoes what `expand` does
+to shapes.
+"""
 
 class _Call_segment_reduce(_calls.Function, Protocol):
     @overload
@@ -866,6 +1008,11 @@ class _Call_segment_reduce(_calls.Function, Protocol):
         indices: NDArray[Any] | None = None, offsets: Tensor, axis: int = 0, unsafe: bool = False,
         initial: Scalar | None = None) -> Tensor: ...
 segment_reduce: _Call_segment_reduce
+"""Return 'sum', 'mean', 'max', 'min' or 'prod' of consecutive segments of `data` along `axis`; `reduce` says which.
+Segments are given by `lengths`, or by `offsets`, which has one element more; giving none or both raises
+RuntimeError. An empty segment gives `initial`, or without it 0 for 'sum', 1 for 'prod', nan for 'mean', -inf for
+'max' and inf for 'min'.
+"""
 
 class _Call_hash_tensor(_calls.Function, Protocol):
     @overload
@@ -877,6 +1024,10 @@ class _Call_hash_tensor(_calls.Function, Protocol):
 class _Call_hash_tensor_default(_calls.Function, Protocol):
     def __call__(_, self: A, dim: Sequence[int] | int = (), *, keepdim: bool = False, mode: int = 0) -> A: ...
 hash_tensor: _Call_hash_tensor
+"""Return a hash of all elements, or along each `dim`: the exclusive or of their bits, integers as int64 and floats as
+float64, in uint64. The dimensions go, or stay with size 1 where `keepdim`. `mode` must be 0 (else RuntimeError);
+complex numbers and empty tensors are refused.
+"""
 
 class _Packet_sum(Packet):
     __call__: _Call_sum

@@ -15,8 +15,17 @@ from .. import calls as _calls
 from ..calls import A, TensorLike
 
 flip: _calls.Call_self_dims_more_input_out_2933a9
+"""Return a copy of `self` with the order of elements reversed along each of `dims`. NumPy gives a view. A dimension
+given twice raises RuntimeError, one out of range IndexError.
+"""
 fliplr: _calls.Call_self_input_a537e0
+"""Return a copy of `self` with the order of columns, the second dimension, reversed. Less than two dimensions raise
+RuntimeError.
+"""
 flipud: _calls.Call_self_input_a537e0
+"""Return a copy of `self` with the order of rows, the first dimension, reversed. A tensor of no dimensions raises
+RuntimeError.
+"""
 
 class _Call_roll(_calls.Function, Protocol):
     @overload
@@ -30,6 +39,10 @@ class _Call_roll_default(_calls.Function, Protocol):
 class _Call_roll_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: A) -> A: ...
 roll: _Call_roll
+"""Return a copy of `self` with all elements moved by `shifts` along `dims`; what leaves at the end comes back at the
+begin. Without `dims` the flattened elements move. Other numbers of shifts than of dimensions raise RuntimeError, a
+dimension out of range IndexError.
+"""
 
 class _Call_rot90(_calls.Function, Protocol):
     @overload
@@ -43,6 +56,9 @@ class _Call_rot90_default(_calls.Function, Protocol):
 class _Call_rot90_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, k: int = 1, dims: Sequence[int] = (0, 1), *, out: A) -> A: ...
 rot90: _Call_rot90
+"""Return a copy of `self` turned by `k` times 90 degrees in the plane of two `dims`: rows and columns counterclockwise
+by default. A negative `k` turns clockwise. Less than two dimensions, and equal `dims`, raise RuntimeError.
+"""
 
 class _Call_channel_shuffle(_calls.Function, Protocol):
     @overload
@@ -56,6 +72,9 @@ class _Call_channel_shuffle_default(_calls.Function, Protocol):
 class _Call_channel_shuffle_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, groups: int, *, out: A) -> A: ...
 channel_shuffle: _Call_channel_shuffle
+"""Return a copy of (N, C, ...) with the channels of `groups` interleaved: 0 1 2 3 in two groups become 0 2 1 3.
+Channels that do not divide, and less than three dimensions, raise RuntimeError.
+"""
 
 class _Call_pixel_shuffle(_calls.Function, Protocol):
     @overload
@@ -69,6 +88,9 @@ class _Call_pixel_shuffle_default(_calls.Function, Protocol):
 class _Call_pixel_shuffle_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, upscale_factor: int, *, out: A) -> A: ...
 pixel_shuffle: _Call_pixel_shuffle
+"""Return images larger by `upscale_factor` r in both directions: (..., C * r * r, H, W) becomes (..., C, H * r, W *
+r). Channels that do not divide raise RuntimeError.
+"""
 
 class _Call_pixel_unshuffle(_calls.Function, Protocol):
     @overload
@@ -82,6 +104,9 @@ class _Call_pixel_unshuffle_default(_calls.Function, Protocol):
 class _Call_pixel_unshuffle_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, downscale_factor: int, *, out: A) -> A: ...
 pixel_unshuffle: _Call_pixel_unshuffle
+"""Return images smaller by `downscale_factor` r in both directions, with more channels: (..., C, H * r, W * r) becomes
+(..., C * r * r, H, W). Sizes that do not divide raise RuntimeError.
+"""
 
 class _Call_narrow_copy(_calls.Function, Protocol):
     @overload
@@ -95,6 +120,9 @@ class _Call_narrow_copy(_calls.Function, Protocol):
 class _Call_narrow_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, start: int, length: int, *, out: A) -> A: ...
 narrow_copy: _Call_narrow_copy
+"""Return a view of `length` elements along `dim` from `start` on. A negative `start` counts from the end. Where the
+end is exceeded RuntimeError is raised; `slice` would cut. The result is a copy, not a view.
+"""
 
 class _Call_repeat(_calls.Function, Protocol):
     @overload
@@ -108,8 +136,15 @@ class _Call_repeat_default(_calls.Function, Protocol):
 class _Call_repeat_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, repeats: Sequence[int], *, out: A) -> A: ...
 repeat: _Call_repeat
+"""Return a copy of `self` written `repeats` times along each dimension; more repeats than dimensions add leading ones.
+Fewer repeats, and negative ones, raise RuntimeError. NumPy calls this `tile`; its repeat is `repeat_interleave`
+here.
+"""
 repeat_default: _Call_repeat_default
 tile: _calls.Call_self_dims_more_input_7d5021
+"""Return a copy of `self` written `dims` times along each dimension. Where there are fewer numbers than dimensions,
+they are for the last ones.
+"""
 
 class _Call_repeat_interleave(_calls.Function, Protocol):
     @overload
@@ -150,17 +185,33 @@ class _Call_repeat_interleave_self_int(_calls.Function, Protocol):
 class _Call_repeat_interleave_Tensor_out(_calls.Function, Protocol):
     def __call__(_, repeats: TensorLike, *, output_size: int | None = None, out: A) -> A: ...
 repeat_interleave: _Call_repeat_interleave
+"""Return `self` with each element written `repeats` times, along `dim` or flattened without it; a tensor has a number
+for each. `repeats` alone gives positions: 2, 0, 3 become 0, 0, 2, 2, 2. Negative numbers, and an `output_size` that
+is not their sum, raise RuntimeError.
+"""
 repeat_interleave_Tensor: _Call_repeat_interleave_Tensor
 repeat_interleave_self_Tensor: _Call_repeat_interleave_self_Tensor
 repeat_interleave_self_int: _Call_repeat_interleave_self_int
 concat: _calls.Call_tensors_dim_axis_out_061686
+"""Another name of `cat`: tensors joined along `dim`."""
 concatenate: _calls.Call_tensors_dim_axis_out_061686
+"""Another name of `cat`: tensors joined along `dim`."""
 hstack: _calls.Call_tensors_out_f7162f
+"""Return `tensors` joined along the second dimension, vectors along the first. Numbers count as vectors of one
+element.
+"""
 vstack: _calls.Call_tensors_out_f7162f
+"""Return `tensors` joined along the first dimension, where numbers and vectors count as rows."""
 row_stack: _calls.Call_tensors_out_f7162f
+"""Another name of `vstack`: tensors joined along the first dimension."""
 dstack: _calls.Call_tensors_out_f7162f
+"""Return `tensors` joined along the third dimension, after `atleast_3d`."""
 column_stack: _calls.Call_tensors_out_f7162f
+"""Return `tensors` joined along the second dimension, where numbers and vectors count as columns."""
 block_diag: _calls.Call_tensors_out_f7162f
+"""Return a matrix with `tensors` along its diagonal and 0 elsewhere. A vector is a row, a number a matrix of one
+element. Dtypes promote; more than two dimensions raise RuntimeError.
+"""
 
 class _Call_meshgrid(_calls.Function, Protocol):
     @overload
@@ -175,9 +226,16 @@ class _Call_meshgrid_packet(_calls.Function, Protocol):
     @overload
     def __call__(_, tensors: Sequence[A], *, indexing: str) -> list[A]: ...
 meshgrid: _Call_meshgrid
+"""Return the coordinates of a grid, given those along each axis: one tensor for each of `tensors`, all with a
+dimension for each. `indexing` 'xy' exchanges the first two dimensions; 'ij' is the default, where NumPy has 'xy'.
+More than one dimension, and different dtypes, raise RuntimeError.
+"""
 meshgrid_default: _calls.Call_tensors_963b64
 meshgrid_indexing: _Call_meshgrid_indexing
 cartesian_prod: _calls.Call_tensors_57433e
+"""Return all combinations of an element of each of several vectors: a row for each. A single vector is returned as it
+is; other shapes raise RuntimeError.
+"""
 
 class _Call_combinations(_calls.Function, Protocol):
     @overload
@@ -187,7 +245,13 @@ class _Call_combinations(_calls.Function, Protocol):
 class _Call_combinations_default(_calls.Function, Protocol):
     def __call__(_, self: A, r: int = 2, with_replacement: bool = False) -> A: ...
 combinations: _Call_combinations
+"""Return all choices of `r` elements of a vector, in order: a row for each; `with_replacement` an element may come
+several times. A negative `r`, and other shapes than vectors, raise RuntimeError.
+"""
 diag: _calls.Call_self_diagonal_input_out_7fa5c5
+"""Return a matrix with a vector on its diagonal, or the diagonal of a matrix as a copy. `diagonal` above 0 means one
+above the main diagonal, below 0 one below. Other shapes raise RuntimeError.
+"""
 diag_default: _calls.Call_self_diagonal_a8b347
 
 class _Call_diagflat(_calls.Function, Protocol):
@@ -198,6 +262,9 @@ class _Call_diagflat(_calls.Function, Protocol):
 class _Call_diagflat_default(_calls.Function, Protocol):
     def __call__(_, self: A, offset: int = 0) -> A: ...
 diagflat: _Call_diagflat
+"""Return a matrix with all elements of `self` on its diagonal and 0 elsewhere. `offset` above 0 means one above the
+main diagonal, below 0 one below.
+"""
 
 class _Call_diag_embed(_calls.Function, Protocol):
     @overload
@@ -211,6 +278,9 @@ class _Call_diag_embed_default(_calls.Function, Protocol):
 class _Call_diag_embed_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: A) -> A: ...
 diag_embed: _Call_diag_embed
+"""Return matrices with the vectors of the last dimension of `self` on their diagonals and 0 elsewhere, in the new
+dimensions `dim1` and `dim2`. `offset` above 0 means one above the main diagonal, below 0 one below.
+"""
 
 class _Call_tril_indices(_calls.Function, Protocol):
     @overload
@@ -225,7 +295,15 @@ class _Call_tril_indices_default(_calls.Function, Protocol):
 class _Call_tril_indices_out(_calls.Function, Protocol):
     def __call__(_, row: int, col: int, offset: int = 0, *, out: A) -> A: ...
 tril_indices: _Call_tril_indices
+"""Return the positions of the lower triangle of a matrix of `row` by `col`: a first row of row numbers, a second of
+columns. `offset` above 0 adds diagonals above the main one, below 0 leaves some out. Negative sizes raise
+RuntimeError.
+"""
 triu_indices: _Call_tril_indices
+"""Return the positions of the upper triangle of a matrix of `row` by `col`: a first row of row numbers, a second of
+columns. `offset` above 0 leaves diagonals out, below 0 adds some below the main one. Negative sizes raise
+RuntimeError.
+"""
 
 class _Call_slice_scatter(_calls.Function, Protocol):
     @overload
@@ -260,6 +338,9 @@ class _Call_slice_scatter_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, src: TensorLike, dim: int = 0, start: int | None = None, end: int | None = None,
         step: int = 1, *, out: A) -> A: ...
 slice_scatter: _Call_slice_scatter
+"""Return a copy of `self` with `src` in the place of the elements that `slice` would select. `src` must have their
+shape (else RuntimeError).
+"""
 
 class _Call_select_scatter(_calls.Function, Protocol):
     @overload
@@ -284,6 +365,9 @@ class _Call_select_scatter_default(_calls.Function, Protocol):
 class _Call_select_scatter_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, src: TensorLike, dim: int, index: int, *, out: A) -> A: ...
 select_scatter: _Call_select_scatter
+"""Return a copy of `self` with `src` in the place of the elements that `select` would return. `src` must have their
+shape (else RuntimeError).
+"""
 
 class _Call_diagonal_scatter(_calls.Function, Protocol):
     @overload
@@ -308,6 +392,9 @@ class _Call_diagonal_scatter_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *,
         out: A) -> A: ...
 diagonal_scatter: _Call_diagonal_scatter
+"""Return a copy of `self` with `src` in the place of the elements that `diagonal` would return. `src` must have their
+shape (else RuntimeError).
+"""
 
 class _Call_as_strided_scatter(_calls.Function, Protocol):
     @overload
@@ -339,6 +426,9 @@ class _Call_as_strided_scatter_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, src: TensorLike, size: Sequence[int], stride: Sequence[int],
         storage_offset: int | None = None, *, out: A) -> A: ...
 as_strided_scatter: _Call_as_strided_scatter
+"""Return a copy of `self` with `src` in the place of the elements that `as_strided` would return. `src` must have
+their shape.
+"""
 
 class _Call_constant_pad_nd(_calls.Function, Protocol):
     @overload
@@ -352,6 +442,9 @@ class _Call_constant_pad_nd_default(_calls.Function, Protocol):
 class _Call_constant_pad_nd_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, pad: Sequence[int], value: Scalar = 0, *, out: A) -> A: ...
 constant_pad_nd: _Call_constant_pad_nd
+"""Return `self` with `value` added on both sides: `pad` has two sizes for the last dimension, then two for the one
+before, and so on. Negative sizes cut. An odd number of sizes, or more pairs than dimensions, raises RuntimeError.
+"""
 
 class _Call_reflection_pad1d(_calls.Function, Protocol):
     @overload
@@ -365,11 +458,32 @@ class _Call_reflection_pad1d_default(_calls.Function, Protocol):
 class _Call_reflection_pad1d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, padding: Sequence[int] | int, *, out: A) -> A: ...
 reflection_pad1d: _Call_reflection_pad1d
+"""Return (C, W) or (N, C, W) longer by `padding` at left and right, with the elements mirrored at the ends, which are
+not repeated. A size that is not below that of the dimension, and other numbers of dimensions, raise RuntimeError;
+bools are refused.
+"""
 reflection_pad2d: _Call_reflection_pad1d
+"""Return (C, H, W) or (N, C, H, W) larger by `padding` (left, right, top, bottom), with the elements mirrored at the
+ends, which are not repeated. A size that is not below that of its dimension raises RuntimeError; bools are refused.
+"""
 reflection_pad3d: _Call_reflection_pad1d
+"""Return (C, D, H, W) or (N, C, D, H, W) larger by `padding` (left, right, top, bottom, front, back), with the
+elements mirrored at the ends, which are not repeated. A size that is not below that of its dimension raises
+RuntimeError; bools are refused.
+"""
 replication_pad1d: _Call_reflection_pad1d
+"""Return (C, W) or (N, C, W) longer by `padding` at left and right, with the first and the last element repeated.
+Negative sizes cut. Other numbers of dimensions raise RuntimeError; bools are refused.
+"""
 replication_pad2d: _Call_reflection_pad1d
+"""Return (C, H, W) or (N, C, H, W) larger by `padding` (left, right, top, bottom), with the elements of the border
+repeated. Negative sizes cut. Other numbers of dimensions raise RuntimeError; bools are refused.
+"""
 replication_pad3d: _Call_reflection_pad1d
+"""Return (C, D, H, W) or (N, C, D, H, W) larger by `padding` (left, right, top, bottom, front, back), with the
+elements of the border repeated. Negative sizes cut. Other numbers of dimensions raise RuntimeError; bools are
+refused.
+"""
 
 class _Call__pad_circular(_calls.Function, Protocol):
     @overload
@@ -379,6 +493,7 @@ class _Call__pad_circular(_calls.Function, Protocol):
 class _Call__pad_circular_default(_calls.Function, Protocol):
     def __call__(_, self: A, pad: Sequence[int]) -> A: ...
 _pad_circular: _Call__pad_circular
+"""Return `self` padded as a ring, as `pad` does with mode 'circular'."""
 
 class _Call__pad_enum(_calls.Function, Protocol):
     @overload
@@ -388,6 +503,7 @@ class _Call__pad_enum(_calls.Function, Protocol):
 class _Call__pad_enum_default(_calls.Function, Protocol):
     def __call__(_, self: A, pad: Sequence[int], mode: int, value: float | None = None) -> A: ...
 _pad_enum: _Call__pad_enum
+"""Return what `pad` does, with `mode` as a number: 0 'reflect', 1 'replicate', 2 'circular', 3 'constant'."""
 
 class _Call_pad(_calls.Function, Protocol):
     @overload
@@ -397,6 +513,10 @@ class _Call_pad(_calls.Function, Protocol):
 class _Call_pad_default(_calls.Function, Protocol):
     def __call__(_, self: A, pad_: Sequence[int], mode: str = "constant", value: float | None = None) -> A: ...
 pad: _Call_pad
+"""Return `self` larger on both sides: `pad` has two sizes for the last dimension, then two for the one before, and so
+on. `mode` 'constant' adds `value`, 'reflect' mirrors, 'replicate' repeats the border, 'circular' goes on at the
+other end. A `value` for another mode raises RuntimeError.
+"""
 
 class _Call__chunk_cat(_calls.Function, Protocol):
     @overload
@@ -406,6 +526,9 @@ class _Call__chunk_cat(_calls.Function, Protocol):
 class _Call__chunk_cat_default(_calls.Function, Protocol):
     def __call__(_, tensors: Sequence[A], dim: int, num_chunks: int) -> A: ...
 _chunk_cat: _Call__chunk_cat
+"""Return `tensors` cut into `num_chunks` chunks along `dim`, filled with zeros, with the chunks of equal number joined
+beside each other.
+"""
 
 class _Packet_repeat_interleave(Packet):
     __call__: _Call_repeat_interleave

@@ -132,6 +132,10 @@ class _Call_sort_values_stable(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, stable: bool | None, dim: int = -1, descending: bool = False, values: A,
         indices: A) -> sort_values_stable_result[A]: ...
 sort: _Call_sort
+"""Return the elements sorted along `dim` as `values`, and where they came from as `indices` (int64): ascending, or
+from the largest on where `descending`; nan counts as the largest. With `stable`, equal elements keep their order. A
+`dim` out of range raises IndexError; complex numbers are refused with a DispatchError.
+"""
 sort_default: _Call_sort_default
 sort_stable: _Call_sort_stable
 
@@ -157,9 +161,16 @@ class _Call_argsort_stable(_calls.Function, Protocol):
 class _Call_argsort_stable_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
 argsort: _Call_argsort
+"""Return the positions (int64) that sort `self` along `dim`. Ascending, or from the largest on where `descending`; nan
+counts as the largest. With `stable`, equal elements keep their order; complex numbers are refused with a
+DispatchError.
+"""
 argsort_default: _Call_argsort_default
 argsort_stable: _Call_argsort_stable
 msort: _calls.Call_self_input_out_dba259
+"""Return `self` sorted along its first dimension, ascending. nan counts as the largest. Complex numbers are refused
+with a DispatchError.
+"""
 
 class _Call_topk(_calls.Function, Protocol):
     @overload
@@ -181,6 +192,10 @@ class _Call_topk_values(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, values: A,
         indices: A) -> topk_values_result[A]: ...
 topk: _Call_topk
+"""Return the `k` largest elements along `dim`, or the smallest where `largest` is False, as `values`, and their
+positions as `indices`. They are ordered where `sorted`; nan counts as the largest. `dim` gets size `k`, which may
+not exceed it (RuntimeError).
+"""
 
 class _Call_kthvalue(_calls.Function, Protocol):
     @overload
@@ -198,6 +213,10 @@ class _Call_kthvalue_values(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, k: int, dim: int = -1, keepdim: bool = False, *, values: A,
         indices: A) -> kthvalue_values_result[A]: ...
 kthvalue: _Call_kthvalue
+"""Return the `k`-th smallest element along `dim`, counted from 1, as `values`, and its position as `indices`. `dim`
+goes, or stays with size 1 where `keepdim`; nan counts as the largest. A `k` out of range raises RuntimeError; bool
+and complex are refused with a DispatchError.
+"""
 
 class _Call_median(_calls.Function, Protocol):
     @overload
@@ -221,6 +240,10 @@ class _Call_median_dim_values(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, keepdim: bool = False, *, values: A,
         indices: A) -> median_dim_values_result[A]: ...
 median: _Call_median
+"""Return the median of all elements; with `dim`, return `values` and their positions `indices` along it. Of an even
+number of elements it is the lower of the two in the middle, where NumPy takes their mean. Where there is a nan the
+result is nan; bool and complex are refused.
+"""
 median_default: _calls.Call_self_89b6fc
 median_dim: _Call_median_dim
 
@@ -246,6 +269,10 @@ class _Call_nanmedian_dim_values(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, keepdim: bool = False, *, values: A,
         indices: A) -> nanmedian_dim_values_result[A]: ...
 nanmedian: _Call_nanmedian
+"""Return the median of the elements that are not nan; with `dim`, return `values` and their positions `indices` along
+it. Of an even number it is the lower of the two in the middle. Where all are nan the result is nan; bool and
+complex are refused.
+"""
 nanmedian_default: _calls.Call_self_89b6fc
 nanmedian_dim: _Call_nanmedian_dim
 
@@ -265,6 +292,10 @@ class _Call_mode_values(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int = -1, keepdim: bool = False, *, values: A,
         indices: A) -> mode_values_result[A]: ...
 mode: _Call_mode
+"""Return the most frequent element along `dim` as `values`, the smallest of equally frequent ones, and its last
+position as `indices`. `dim` goes, or stays with size 1 where `keepdim`. A dimension without elements raises
+IndexError; complex numbers are refused with a DispatchError.
+"""
 
 class _Call_quantile(_calls.Function, Protocol):
     @overload
@@ -317,9 +348,17 @@ class _Call_quantile_scalar_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, q: float, dim: int | None = None, keepdim: bool = False, *,
         interpolation: str = "linear", out: A) -> A: ...
 quantile: _Call_quantile
+"""Return the element below which the part `q` of all elements lies, of the whole or along `dim`; between two elements
+it is interpolated as `interpolation` says ('linear', 'lower', 'higher', 'nearest', 'midpoint'). A tensor `q` adds a
+first dimension. A nan gives nan; other dtypes than float32 and float64, and no elements, raise RuntimeError.
+"""
 quantile_default: _Call_quantile_default
 quantile_scalar: _Call_quantile_scalar
 nanquantile: _Call_quantile
+"""Return what `quantile` does, of the elements that are not nan; where all are, nan. A tensor `q` adds a first
+dimension; `dim` goes, or stays with size 1 where `keepdim`. Other dtypes than float32 and float64 raise
+RuntimeError.
+"""
 nanquantile_default: _Call_quantile_default
 nanquantile_scalar: _Call_quantile_scalar
 
@@ -337,6 +376,7 @@ class _Call__unique_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, sorted: bool = True, return_inverse: bool = False, *, out0: A,
         out1: A) -> tuple[A, A]: ...
 _unique: _Call__unique
+"""Return the different elements of `self`, sorted, and where `return_inverse` the position in them of each element."""
 
 class _Call__unique2(_calls.Function, Protocol):
     @overload
@@ -355,6 +395,10 @@ class _Call__unique2_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, *,
         out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 _unique2: _Call__unique2
+"""Return the different elements of `self`, sorted, where `return_inverse` the position in them of each element, and
+where `return_counts` how often each occurs; else empty tensors. Each nan is different from all others. Complex
+numbers are refused with a DispatchError.
+"""
 
 class _Call_unique_dim(_calls.Function, Protocol):
     @overload
@@ -376,6 +420,9 @@ class _Call_unique_dim_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, sorted: bool = True, return_inverse: bool = False,
         return_counts: bool = False, *, out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 unique_dim: _Call_unique_dim
+"""Return the different slices of `self` along `dim`, sorted, the position in them of each slice, and how often each
+occurs. A `dim` out of range raises IndexError.
+"""
 
 class _Call_unique_consecutive(_calls.Function, Protocol):
     @overload
@@ -397,6 +444,9 @@ class _Call_unique_consecutive_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None,
         *, out0: A, out1: A, out2: A) -> tuple[A, A, A]: ...
 unique_consecutive: _Call_unique_consecutive
+"""Return `self` with equal neighbours as one: flattened, or slices along `dim`. Where `return_inverse` also the
+position in the result of each element, where `return_counts` also how many neighbours became one.
+"""
 
 class _Call_unique_dim_consecutive(_calls.Function, Protocol):
     @overload
@@ -415,6 +465,9 @@ class _Call_unique_dim_consecutive_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, return_inverse: bool = False, return_counts: bool = False, *, out0: A,
         out1: A, out2: A) -> tuple[A, A, A]: ...
 unique_dim_consecutive: _Call_unique_dim_consecutive
+"""Return `self` with equal neighbouring slices along `dim` as one, the position in the result of each slice, and how
+many slices became one.
+"""
 
 class _Call_searchsorted(_calls.Function, Protocol):
     @overload
@@ -480,6 +533,10 @@ class _Call_searchsorted_Scalar_out(_calls.Function, Protocol):
     def __call__(_, sorted_sequence: TensorLike, self: Scalar, *, out_int32: bool = False, right: bool = False,
         side: str | None = None, sorter: TensorLike | None = None, out: A) -> A: ...
 searchsorted: _Call_searchsorted
+"""Return where in `sorted_sequence` each element of `self` would have to be inserted: before equal elements, or behind
+them where `right` or `side` is 'right'. Along its last dimension the sequence must be ascending, which is not
+checked, or `sorter` gives the positions that sort it. Positions are int64, or int32 where `out_int32`.
+"""
 searchsorted_Tensor: _Call_searchsorted_Tensor
 searchsorted_Scalar: _Call_searchsorted_Scalar
 
@@ -522,6 +579,10 @@ class _Call_bucketize_Scalar_out(_calls.Function, Protocol):
     def __call__(_, self: Scalar, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False,
         out: A) -> A: ...
 bucketize: _Call_bucketize
+"""Return the bucket between `boundaries` that each element of `self` falls into: how many boundaries lie below it, or,
+where `right`, not above it. `boundaries` must have one dimension (else RuntimeError), in ascending order, which is
+not checked. The result is int64, or int32 where `out_int32`.
+"""
 bucketize_Tensor: _Call_bucketize_Tensor
 bucketize_Scalar: _Call_bucketize_Scalar
 
@@ -546,6 +607,10 @@ class _Call_bincount_default(_calls.Function, Protocol):
 class _Call_bincount_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, weights: TensorLike | None = None, minlength: int = 0, *, out: A) -> A: ...
 bincount: _Call_bincount
+"""Return how often each number 0, 1, 2 and so on occurs in `self`, or the sum of `weights` where it does, with at
+least `minlength` elements. `self` must have one dimension and hold integers that are not negative (else
+RuntimeError). Counts are int64; float32 weights give float32, others float64.
+"""
 
 class _Call_histc(_calls.Function, Protocol):
     @overload
@@ -559,6 +624,10 @@ class _Call_histc_default(_calls.Function, Protocol):
 class _Call_histc_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
 histc: _Call_histc
+"""Return how many elements fall into each of `bins` equal parts from `min` to `max`, as floats. Where both are 0 the
+parts span the elements; elements outside of the range, and nan, are not counted. Other dtypes than floats are
+refused with a DispatchError.
+"""
 
 class _Call_histogram(_calls.Function, Protocol):
     @overload
@@ -626,6 +695,10 @@ class _Call_histogram_bin_ct_out(_calls.Function, Protocol):
         weight: TensorLike | None = None, density: bool = False, hist: A,
         bin_edges: A) -> histogram_bin_ct_out_result[A]: ...
 histogram: _Call_histogram
+"""Return `hist`, how many elements fall into each bin, and `bin_edges`. `bins` is a number of equal bins over `range`
+(by default that of the elements), or a tensor of edges. With `weight` the weights are summed, with `density` the
+integral is made 1; other dtypes than floats are refused with a DispatchError.
+"""
 histogram_bins_tensor: _Call_histogram_bins_tensor
 histogram_bin_ct: _Call_histogram_bin_ct
 
@@ -703,6 +776,10 @@ class _Call_histogramdd_TensorList_bins(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], bins: Sequence[NDArray[Any]], range: Sequence[float] | None = None, *,
         weight: Tensor, density: bool = False) -> histogramdd_TensorList_bins_result[Tensor]: ...
 histogramdd: _Call_histogramdd
+"""Return `hist`, how many points fall into each cell of a grid, and `bin_edges`, the edges along each axis. The last
+dimension of `self` holds the coordinates of a point; `bins` gives the number of bins, or the edges, of each axis. A
+tensor of less than two dimensions raises RuntimeError.
+"""
 histogramdd_default: _Call_histogramdd_default
 histogramdd_int_bins: _Call_histogramdd_int_bins
 histogramdd_TensorList_bins: _Call_histogramdd_TensorList_bins
@@ -750,6 +827,7 @@ class _Call__histogramdd_bin_edges_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, bins: Sequence[int], *, range: Sequence[float] | None = None,
         weight: TensorLike | None = None, density: bool = False, out: Sequence[TensorLike]) -> None: ...
 _histogramdd_bin_edges: _Call__histogramdd_bin_edges
+"""Return the bin edges along each axis that `histogramdd` takes for these numbers of `bins`."""
 _histogramdd_bin_edges_default: _Call__histogramdd_bin_edges_default
 
 class _Call__histogramdd_from_bin_cts(_calls.Function, Protocol):
@@ -782,6 +860,7 @@ class _Call__histogramdd_from_bin_cts_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, bins: Sequence[int], *, range: Sequence[float] | None = None,
         weight: TensorLike | None = None, density: bool = False, out: A) -> A: ...
 _histogramdd_from_bin_cts: _Call__histogramdd_from_bin_cts
+"""Return the counts that `histogramdd` gives for these numbers of `bins`."""
 
 class _Call__histogramdd_from_bin_tensors(_calls.Function, Protocol):
     @overload
@@ -816,6 +895,7 @@ class _Call__histogramdd_from_bin_tensors_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, bins: Sequence[TensorLike], *, weight: TensorLike | None = None,
         density: bool = False, out: A) -> A: ...
 _histogramdd_from_bin_tensors: _Call__histogramdd_from_bin_tensors
+"""Return the counts that `histogramdd` gives for `bins` as tensors of edges."""
 
 class _Packet_sort(Packet):
     __call__: _Call_sort

@@ -14,19 +14,66 @@ from .. import calls as _calls
 from ..calls import A, TensorLike
 
 erf: _calls.Call_self_input_out_dba259
+"""Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t ** 2)` from 0 to the
+element. It lies between -1 and 1. Integers and bools give floats; complex numbers are refused with a DispatchError.
+"""
 erf_: _calls.Call_self_input_a537e0
+"""Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t ** 2)` from 0 to the
+element. It lies between -1 and 1. Integers and bools give floats; complex numbers are refused with a DispatchError.
+The result is written to `self`, which is returned.
+"""
 erfc: _calls.Call_self_input_out_dba259
+"""Return `1 - erf(self)`, precise also where it is tiny. Integers and bools give floats; complex numbers are refused
+with a DispatchError.
+"""
 erfc_: _calls.Call_self_input_a537e0
+"""Return `1 - erf(self)`, precise also where it is tiny. Integers and bools give floats; complex numbers are refused
+with a DispatchError. The result is written to `self`, which is returned.
+"""
 erfinv: _calls.Call_self_input_out_dba259
+"""Return the number whose error function (`erf`) each element is. It is -inf at -1 and inf at 1, and nan beyond.
+Integers and bools give floats; complex numbers are refused with a DispatchError.
+"""
 erfinv_: _calls.Call_self_input_a537e0
+"""Return the number whose error function (`erf`) each element is. It is -inf at -1 and inf at 1, and nan beyond.
+Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to `self`,
+which is returned.
+"""
 special_erfcx: _calls.Call_self_input_out_dba259
+"""Return `exp(self ** 2) * erfc(self)`, also where `erfc` alone would be too small to hold. Integers and bools give
+floats; float16 and complex are refused with a DispatchError.
+"""
 special_ndtr: _calls.Call_self_input_out_dba259
+"""Return the probability that a standard normal number lies below each element. Integers and bools give floats;
+complex numbers are refused with a DispatchError.
+"""
 special_ndtri: _calls.Call_self_input_out_dba259
+"""Return the number below which a standard normal number lies with each element as probability: the inverse of
+`special_ndtr`. It is -inf at 0, inf at 1, and nan beyond. Integers and bools give floats; float16 and complex are
+refused with a DispatchError.
+"""
 special_log_ndtr: _calls.Call_self_input_out_dba259
+"""Return `log(special_ndtr(self))`, precise also far below 0, where the probability alone would be 0. Integers and
+bools give floats; float16 and complex are refused with a DispatchError.
+"""
 lgamma: _calls.Call_self_input_out_dba259
+"""Return the logarithm of the absolute value of the gamma function, for which `gamma(n + 1)` is n factorial. It is inf
+at 0 and at negative integers. Integers and bools give floats; complex numbers are refused with a DispatchError.
+"""
 lgamma_: _calls.Call_self_input_a537e0
+"""Return the logarithm of the absolute value of the gamma function, for which `gamma(n + 1)` is n factorial. It is inf
+at 0 and at negative integers. Integers and bools give floats; complex numbers are refused with a DispatchError. The
+result is written to `self`, which is returned.
+"""
 digamma: _calls.Call_self_input_out_dba259
+"""Return the derivative of `lgamma` at each element. It is -inf at 0, inf at -0.0 and nan at negative integers.
+Integers and bools give floats; complex numbers are refused with a DispatchError.
+"""
 digamma_: _calls.Call_self_input_a537e0
+"""Return the derivative of `lgamma` at each element. It is -inf at 0, inf at -0.0 and nan at negative integers.
+Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to `self`,
+which is returned.
+"""
 
 class _Call_polygamma(_calls.Function, Protocol):
     @overload
@@ -40,6 +87,9 @@ class _Call_polygamma_default(_calls.Function, Protocol):
 class _Call_polygamma_out(_calls.Function, Protocol):
     def __call__(_, n: int, self: TensorLike, *, out: A) -> A: ...
 polygamma: _Call_polygamma
+"""Return the derivative of order `n` of `digamma` at each element; for `n` 0, `digamma` itself. A negative `n` raises
+RuntimeError. Integers and bools give floats; complex numbers are refused with a DispatchError.
+"""
 
 class _Call_polygamma_(_calls.Function, Protocol):
     @overload
@@ -47,6 +97,10 @@ class _Call_polygamma_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, n: int) -> A: ...
 polygamma_: _Call_polygamma_
+"""Return the derivative of order `n` of `digamma` at each element; for `n` 0, `digamma` itself. A negative `n` raises
+RuntimeError. Integers and bools give floats; complex numbers are refused with a DispatchError. The result is
+written to `self`, which is returned.
+"""
 
 class _Call_mvlgamma(_calls.Function, Protocol):
     @overload
@@ -60,6 +114,9 @@ class _Call_mvlgamma_default(_calls.Function, Protocol):
 class _Call_mvlgamma_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, p: int, *, out: A) -> A: ...
 mvlgamma: _Call_mvlgamma
+"""Return the logarithm of the multivariate gamma function of dimension `p`: `p * (p - 1) / 4 * log(pi)` plus the sum
+of `lgamma(self - i / 2)` for i below `p`. A `p` below 1 raises RuntimeError. Integers give floats.
+"""
 
 class _Call_mvlgamma_(_calls.Function, Protocol):
     @overload
@@ -67,6 +124,10 @@ class _Call_mvlgamma_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, p: int) -> A: ...
 mvlgamma_: _Call_mvlgamma_
+"""Return the logarithm of the multivariate gamma function of dimension `p`: `p * (p - 1) / 4 * log(pi)` plus the sum
+of `lgamma(self - i / 2)` for i below `p`. A `p` below 1 raises RuntimeError. Integers give floats. The result is
+written to `self`, which is returned.
+"""
 
 class _Call_special_zeta(_calls.Function, Protocol):
     @overload
@@ -98,20 +159,63 @@ class _Call_special_zeta(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, other: Scalar, *, out: A) -> A: ...
 special_zeta: _Call_special_zeta
+"""Return the zeta function of Hurwitz: the sum of `(k + other) ** -self` over k = 0, 1, 2 and so on. It is inf for
+`self` 1 and nan below, and inf where `other` is 0 or a negative integer. Shapes broadcast; integers and bools give
+floats, and float16 and complex are refused with a DispatchError.
+"""
 special_zeta_default: _calls.Call_self_other_2ad770
 special_zeta_self_scalar: _calls.Call_self_other_2e80d2
 special_zeta_other_scalar: _calls.Call_self_other_f92277
 igamma: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return the lower incomplete gamma function divided by `gamma(self)`: the integral of `t ** (self - 1) * exp(-t)`
+from 0 to `other`, as a part of the whole. It lies from 0 to 1, and is nan where an operand is negative. Shapes
+broadcast; other dtypes than floats are refused with a DispatchError.
+"""
 igamma_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return the lower incomplete gamma function divided by `gamma(self)`: the integral of `t ** (self - 1) * exp(-t)`
+from 0 to `other`, as a part of the whole. It lies from 0 to 1, and is nan where an operand is negative. Shapes
+broadcast; other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is
+returned.
+"""
 igammac: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Return `1 - igamma(self, other)`: the integral of `t ** (self - 1) * exp(-t)` from `other` to infinity, as a part of
+the whole. It is nan where an operand is negative. Shapes broadcast; other dtypes than floats are refused with a
+DispatchError.
+"""
 igammac_: _calls.Call_self_other_input_x1_x2_3309ec
+"""Return `1 - igamma(self, other)`: the integral of `t ** (self - 1) * exp(-t)` from `other` to infinity, as a part of
+the whole. It is nan where an operand is negative. Shapes broadcast; other dtypes than floats are refused with a
+DispatchError. The result is written to `self`, which is returned.
+"""
 i0: _calls.Call_self_input_out_dba259
+"""Return the modified Bessel function of the first kind of order 0: 1 at 0, growing as fast as `exp` does. Integers
+and bools give floats; complex numbers are refused with a DispatchError.
+"""
 i0_: _calls.Call_self_input_a537e0
+"""Return the modified Bessel function of the first kind of order 0: 1 at 0, growing as fast as `exp` does. Integers
+and bools give floats; complex numbers are refused with a DispatchError. The result is written to `self`, which is
+returned.
+"""
 special_i0e: _calls.Call_self_input_out_dba259
+"""Return `exp(-abs(self)) * i0(self)`, which does not overflow. Integers and bools give floats; complex numbers are
+refused with a DispatchError.
+"""
 special_i1: _calls.Call_self_input_out_dba259
+"""Return the modified Bessel function of the first kind of order 1, the derivative of `i0`. Integers and bools give
+floats; complex numbers are refused with a DispatchError.
+"""
 special_i1e: _calls.Call_self_input_out_dba259
+"""Return `exp(-abs(self)) * special_i1(self)`, which does not overflow. Integers and bools give floats; complex
+numbers are refused with a DispatchError.
+"""
 special_modified_bessel_i0: _calls.Call_self_input_out_dba259
+"""Return the modified Bessel function of the first kind of order 0, as `i0` does. Integers and bools give floats;
+float16 and complex are refused with a DispatchError.
+"""
 special_modified_bessel_i1: _calls.Call_self_input_out_dba259
+"""Return the modified Bessel function of the first kind of order 1, as `special_i1` does. Integers and bools give
+floats; float16 and complex are refused with a DispatchError.
+"""
 
 class _Call_special_airy_ai(_calls.Function, Protocol):
     @overload
@@ -123,15 +227,45 @@ class _Call_special_airy_ai_default(_calls.Function, Protocol):
 class _Call_special_airy_ai_out(_calls.Function, Protocol):
     def __call__(_, x: TensorLike, *, out: A) -> A: ...
 special_airy_ai: _Call_special_airy_ai
+"""Return the Airy function Ai, a solution of `f''(x) = x * f(x)`, which vanishes for large `x`. Integers and bools
+give floats; float16 and complex are refused with a DispatchError.
+"""
 special_bessel_j0: _calls.Call_self_input_out_dba259
+"""Return the Bessel function of the first kind of order 0, which is 1 at 0. Integers and bools give floats; float16
+and complex are refused with a DispatchError.
+"""
 special_bessel_j1: _calls.Call_self_input_out_dba259
+"""Return the Bessel function of the first kind of order 1, which is 0 at 0. Integers and bools give floats; float16
+and complex are refused with a DispatchError.
+"""
 special_bessel_y0: _calls.Call_self_input_out_dba259
+"""Return the Bessel function of the second kind of order 0. It is -inf at 0 and nan below. Integers and bools give
+floats; float16 and complex are refused with a DispatchError.
+"""
 special_bessel_y1: _calls.Call_self_input_out_dba259
+"""Return the Bessel function of the second kind of order 1. It is -inf at 0 and nan below. Integers and bools give
+floats; float16 and complex are refused with a DispatchError.
+"""
 special_modified_bessel_k0: _calls.Call_self_input_out_dba259
+"""Return the modified Bessel function of the second kind of order 0. It is inf at 0 and nan below. Integers and bools
+give floats; float16 and complex are refused with a DispatchError.
+"""
 special_modified_bessel_k1: _calls.Call_self_input_out_dba259
+"""Return the modified Bessel function of the second kind of order 1. It is inf at 0 and nan below. Integers and bools
+give floats; float16 and complex are refused with a DispatchError.
+"""
 special_scaled_modified_bessel_k0: _Call_special_airy_ai
+"""Return `exp(x) * special_modified_bessel_k0(x)`, also where the second factor would be too small to hold. It is inf
+at 0 and nan below. Integers and bools give floats; float16 and complex are refused with a DispatchError.
+"""
 special_scaled_modified_bessel_k1: _Call_special_airy_ai
+"""Return `exp(x) * special_modified_bessel_k1(x)`, also where the second factor would be too small to hold. It is inf
+at 0 and nan below. Integers and bools give floats; float16 and complex are refused with a DispatchError.
+"""
 special_spherical_bessel_j0: _Call_special_airy_ai
+"""Return `sin(x) / x`, the spherical Bessel function of the first kind of order 0; it is 1 at 0. Integers and bools
+give floats; float16 and complex are refused with a DispatchError.
+"""
 
 class _Call_logit(_calls.Function, Protocol):
     @overload
@@ -145,6 +279,10 @@ class _Call_logit_default(_calls.Function, Protocol):
 class _Call_logit_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, eps: float | None = None, *, out: A) -> A: ...
 logit: _Call_logit
+"""Return `log(self / (1 - self))`, the inverse of `sigmoid`: -inf at 0, inf at 1, nan beyond. With `eps` elements are
+first brought between `eps` and `1 - eps`. Integers and bools give floats; complex numbers are refused with a
+DispatchError.
+"""
 
 class _Call_logit_(_calls.Function, Protocol):
     @overload
@@ -152,9 +290,20 @@ class _Call_logit_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, eps: float | None = None) -> A: ...
 logit_: _Call_logit_
+"""Return `log(self / (1 - self))`, the inverse of `sigmoid`: -inf at 0, inf at 1, nan beyond. With `eps` elements are
+first brought between `eps` and `1 - eps`. Integers and bools give floats; complex numbers are refused with a
+DispatchError. The result is written to `self`, which is returned.
+"""
 sinc: _calls.Call_self_input_out_dba259
+"""Return `sin(pi * self) / (pi * self)`, and 1 at 0. Integers and bools give floats."""
 sinc_: _calls.Call_self_input_a537e0
+"""Return `sin(pi * self) / (pi * self)`, and 1 at 0. Integers and bools give floats. The result is written to `self`,
+which is returned.
+"""
 special_entr: _calls.Call_self_input_out_dba259
+"""Return `-self * log(self)`: 0 at 0, and -inf for negative elements. Integers and bools give floats; complex numbers
+are refused with a DispatchError.
+"""
 
 class _Call_xlogy(_calls.Function, Protocol):
     @overload
@@ -186,34 +335,62 @@ class _Call_xlogy(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, other: Scalar, *, out: A) -> A: ...
 xlogy: _Call_xlogy
+"""Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast. Integers and
+bools give floats; complex numbers are refused with a DispatchError.
+"""
 xlogy_Tensor: _calls.Call_self_other_2ad770
 xlogy_Scalar_Self: _calls.Call_self_other_2e80d2
 xlogy_Scalar_Other: _calls.Call_self_other_f92277
 xlogy_: _calls.Call_self_other_input_x1_x2_163a18
+"""Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast. Integers and
+bools give floats; complex numbers are refused with a DispatchError. The result is written to `self`, which is
+returned.
+"""
 xlogy__Tensor: _calls.Call_self_other_2a2659
 xlogy__Scalar_Other: _calls.Call_self_other_f92277
 special_xlog1py: _Call_special_zeta
+"""Return `self * log1p(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast. Integers
+and bools give floats; complex numbers are refused with a DispatchError.
+"""
 special_xlog1py_default: _calls.Call_self_other_2ad770
 special_xlog1py_self_scalar: _calls.Call_self_other_2e80d2
 special_xlog1py_other_scalar: _calls.Call_self_other_f92277
 special_erf: _calls.Call_self_input_out_dba259
+"""Another name of `erf`, the error function."""
 special_erfc: _calls.Call_self_input_out_dba259
+"""Another name of `erfc`, which is `1 - erf(self)`."""
 special_erfinv: _calls.Call_self_input_out_dba259
+"""Another name of `erfinv`, the inverse of the error function."""
 special_gammaln: _calls.Call_self_input_out_dba259
+"""Another name of `lgamma`, the logarithm of the gamma function."""
 special_digamma: _calls.Call_self_input_out_dba259
+"""Another name of `digamma`, the derivative of `lgamma`."""
 special_gammainc: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Another name of `igamma`, the lower incomplete gamma function divided by the whole."""
 special_gammaincc: _calls.Call_self_other_input_x1_x2_out_3b0978
+"""Another name of `igammac`, the upper incomplete gamma function divided by the whole."""
 special_psi: _calls.Call_self_input_out_dba259
+"""Another name of `digamma`, the derivative of `lgamma`."""
 special_polygamma: _Call_polygamma
+"""Another name of `polygamma`, the derivative of order `n` of `digamma`."""
 special_multigammaln: _Call_mvlgamma
+"""Another name of `mvlgamma`, the logarithm of the gamma function of dimension `p`."""
 special_i0: _calls.Call_self_input_out_dba259
+"""Another name of `i0`, the modified Bessel function of the first kind of order 0."""
 special_logit: _Call_logit
+"""Another name of `logit`, the inverse of `sigmoid`."""
 special_sinc: _calls.Call_self_input_out_dba259
+"""Another name of `sinc`, which is `sin(pi * self) / (pi * self)`."""
 special_expit: _calls.Call_self_input_out_dba259
+"""Another name of `sigmoid`, which is `1 / (1 + exp(-self))`."""
 special_exp2: _calls.Call_self_input_out_dba259
+"""Another name of `exp2`, which is `2 ** self`."""
 special_expm1: _calls.Call_self_input_out_dba259
+"""Another name of `expm1`, which is `exp(self) - 1`."""
 special_log1p: _calls.Call_self_input_out_dba259
+"""Another name of `log1p`, which is `log(1 + self)`."""
 special_xlogy: _Call_xlogy
+"""Another name of `xlogy`, which is `self * log(other)`."""
 special_xlogy_default: _calls.Call_self_other_2ad770
 special_xlogy_self_scalar: _calls.Call_self_other_2e80d2
 special_xlogy_other_scalar: _calls.Call_self_other_f92277
@@ -230,8 +407,13 @@ class _Call_special_round_default(_calls.Function, Protocol):
 class _Call_special_round_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, decimals: int = 0, out: A) -> A: ...
 special_round: _Call_special_round
+"""Round each element to `decimals` digits behind the point, as `round` does; halves go to the even neighbour. Other
+dtypes than floats are refused with a DispatchError, integers too.
+"""
 special_softmax: _calls.Call_self_dim_dtype_input_a_axis_9d030c
+"""Another name of `softmax`: exponentials divided by their sum along `dim`."""
 special_log_softmax: _calls.Call_self_dim_dtype_input_a_axis_7cc95c
+"""Another name of `log_softmax`: the logarithm of `softmax` along `dim`."""
 
 class _Packet_special_zeta(Packet):
     __call__: _Call_special_zeta

@@ -28,6 +28,9 @@ class _Call__fft_r2c_default(_calls.Function, Protocol):
 class _Call__fft_r2c_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int], normalization: int, onesided: bool, *, out: A) -> A: ...
 _fft_r2c: _Call__fft_r2c
+"""Return the discrete Fourier transform of a real tensor along `dim`; of the last of these only the first half where
+`onesided`.
+"""
 
 class _Call__fft_c2r(_calls.Function, Protocol):
     @overload
@@ -43,6 +46,7 @@ class _Call__fft_c2r_default(_calls.Function, Protocol):
 class _Call__fft_c2r_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: A) -> A: ...
 _fft_c2r: _Call__fft_c2r
+"""Return the real tensor whose half spectrum `self` is; the last of `dim` gets size `last_dim_size`."""
 
 class _Call__fft_c2c(_calls.Function, Protocol):
     @overload
@@ -58,6 +62,7 @@ class _Call__fft_c2c_default(_calls.Function, Protocol):
 class _Call__fft_c2c_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: Sequence[int], normalization: int, forward: bool, *, out: A) -> A: ...
 _fft_c2c: _Call__fft_c2c
+"""Return the discrete Fourier transform of a complex tensor along `dim`, the inverse one where `forward` is False."""
 
 class _Call_fft_fft(_calls.Function, Protocol):
     @overload
@@ -73,11 +78,33 @@ class _Call_fft_fft_default(_calls.Function, Protocol):
 class _Call_fft_fft_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: A) -> A: ...
 fft_fft: _Call_fft_fft
+"""Return the discrete Fourier transform along `dim`: `sum(self[j] * exp(-2 * pi * i * j * k / n))` for each frequency
+k; the result is complex. With `n` the dimension is cut or filled with zeros before. `norm` 'backward' (the default)
+does not scale, 'ortho' divides by `sqrt(n)`, 'forward' by `n`; other words, and float16, raise RuntimeError.
+"""
 fft_ifft: _Call_fft_fft
+"""Return the inverse discrete Fourier transform along `dim`, so that `fft_ifft(fft_fft(x))` is x. With `n` the
+dimension is cut or filled with zeros before. `norm` 'backward' (the default) divides by `n`, 'ortho' by `sqrt(n)`,
+'forward' does not scale.
+"""
 fft_rfft: _Call_fft_fft
+"""Return the first `n // 2 + 1` frequencies of the Fourier transform of a real tensor along `dim`; the others are
+their conjugates. With `n` the dimension is cut or filled with zeros before; complex input raises RuntimeError.
+`norm` scales as in `fft_fft`.
+"""
 fft_irfft: _Call_fft_fft
+"""Return the real tensor whose `fft_rfft` is `self`. `n` is the size of `dim` in the result: by default `2 * (m - 1)`
+for m elements, so an odd one must be given. `norm` scales as in `fft_ifft`.
+"""
 fft_hfft: _Call_fft_fft
+"""Return the Fourier transform of a Hermitian signal, whose first half along `dim` `self` is; it is real. `n` is the
+size of `dim` in the result: by default `2 * (m - 1)` for m elements, so an odd one must be given. `norm` scales as
+in `fft_fft`.
+"""
 fft_ihfft: _Call_fft_fft
+"""Return the first half of the inverse Fourier transform of a real tensor along `dim`: what `fft_hfft` takes. Complex
+input raises RuntimeError. `norm` scales as in `fft_ifft`.
+"""
 
 class _Call_fft_fft2(_calls.Function, Protocol):
     @overload
@@ -99,11 +126,29 @@ class _Call_fft_fft2_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1),
         norm: str | None = None, *, out: A) -> A: ...
 fft_fft2: _Call_fft_fft2
+"""Return the Fourier transform along two dimensions, by default the last two. `s` gives their sizes, to which they are
+cut or filled with zeros before. `norm` scales as in `fft_fft`.
+"""
 fft_ifft2: _Call_fft_fft2
+"""Return the inverse Fourier transform along two dimensions, by default the last two. `s` gives their sizes, to which
+they are cut or filled with zeros before. `norm` scales as in `fft_ifft`.
+"""
 fft_rfft2: _Call_fft_fft2
+"""Return the Fourier transform of a real tensor along two dimensions, by default the last two; the last one has only
+the first half of its frequencies. Complex input raises RuntimeError. `norm` scales as in `fft_fft`.
+"""
 fft_irfft2: _Call_fft_fft2
+"""Return the real tensor whose `fft_rfft2` is `self`. `s` gives the sizes of the result along `dim`; an odd last one
+must be given. `norm` scales as in `fft_ifft`.
+"""
 fft_hfft2: _Call_fft_fft2
+"""Return the real Fourier transform along two dimensions of a Hermitian signal, of which `self` has the first half in
+the last one. `s` gives the sizes of the result along `dim`. `norm` scales as in `fft_fft`.
+"""
 fft_ihfft2: _Call_fft_fft2
+"""Return the first half of the inverse Fourier transform of a real tensor along two dimensions, by default the last
+two. Complex input raises RuntimeError. `norm` scales as in `fft_ifft`.
+"""
 
 class _Call_fft_fftn(_calls.Function, Protocol):
     @overload
@@ -125,11 +170,30 @@ class _Call_fft_fftn_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, s: Sequence[int] | int | None = None, dim: Sequence[int] | int | None = None,
         norm: str | None = None, *, out: A) -> A: ...
 fft_fftn: _Call_fft_fftn
+"""Return the Fourier transform along each `dim`: by default all, or the last ones, as many as `s` has sizes. `s` gives
+sizes to which they are cut or filled with zeros before. A dimension given twice, and other numbers of sizes than of
+dimensions, raise RuntimeError.
+"""
 fft_ifftn: _Call_fft_fftn
+"""Return the inverse Fourier transform along each `dim`: by default all, or the last ones, as many as `s` has sizes.
+`s` gives sizes to which they are cut or filled with zeros before. `norm` scales as in `fft_ifft`.
+"""
 fft_rfftn: _Call_fft_fftn
+"""Return the Fourier transform of a real tensor along each `dim`, by default all; the last one has only the first half
+of its frequencies. Complex input raises RuntimeError. `norm` scales as in `fft_fft`.
+"""
 fft_irfftn: _Call_fft_fftn
+"""Return the real tensor whose `fft_rfftn` is `self`. `s` gives the sizes of the result along `dim`; an odd last one
+must be given. `norm` scales as in `fft_ifft`.
+"""
 fft_hfftn: _Call_fft_fftn
+"""Return the real Fourier transform along each `dim` of a Hermitian signal, of which `self` has the first half in the
+last one. `s` gives the sizes of the result along `dim`. `norm` scales as in `fft_fft`.
+"""
 fft_ihfftn: _Call_fft_fftn
+"""Return the first half of the inverse Fourier transform of a real tensor along each `dim`, by default all. Complex
+input raises RuntimeError. `norm` scales as in `fft_ifft`.
+"""
 
 class _Call_fft_fftfreq(_calls.Function, Protocol):
     @overload
@@ -143,7 +207,13 @@ class _Call_fft_fftfreq_default(_calls.Function, Protocol):
 class _Call_fft_fftfreq_out(_calls.Function, Protocol):
     def __call__(_, n: int, d: float = 1.0, *, out: A) -> A: ...
 fft_fftfreq: _Call_fft_fftfreq
+"""Return the `n` frequencies of `fft_fft`, for samples at distance `d`: first 0 and the positive ones, then the
+negative ones, as multiples of `1 / (n * d)`. For an even `n` the middle one is negative.
+"""
 fft_rfftfreq: _Call_fft_fftfreq
+"""Return the `n // 2 + 1` frequencies of `fft_rfft`, for samples at distance `d`: 0 and the positive ones, as
+multiples of `1 / (n * d)`.
+"""
 
 class _Call_fft_fftshift(_calls.Function, Protocol):
     @overload
@@ -155,7 +225,11 @@ class _Call_fft_fftshift(_calls.Function, Protocol):
 class _Call_fft_fftshift_default(_calls.Function, Protocol):
     def __call__(_, self: A, dim: Sequence[int] | int | None = None) -> A: ...
 fft_fftshift: _Call_fft_fftshift
+"""Return `self` rolled by half its size along each `dim`, by default all, so that frequency 0 comes into the middle."""
 fft_ifftshift: _Call_fft_fftshift
+"""Return `self` rolled back by half its size along each `dim`, by default all: the inverse of `fft_fftshift`, also for
+odd sizes.
+"""
 
 class _Call_stft(_calls.Function, Protocol):
     @overload
@@ -221,6 +295,10 @@ class _Call_stft_center(_calls.Function, Protocol):
         onesided: bool | None = None, return_complex: bool | None = None,
         align_to_window: bool | None = None) -> Tensor: ...
 stft: _Call_stft
+"""Return the spectra of windows of `n_fft` samples of a signal, `hop_length` apart (by default a fourth of `n_fft`),
+times `window`: frequencies × windows, after a batch. With `center` the signal is padded by half a window on both
+sides. For real signals `return_complex` must be given; False adds a dimension of real and imaginary parts.
+"""
 stft_default: _Call_stft_default
 stft_center: _Call_stft_center
 
@@ -255,6 +333,10 @@ class _Call_istft_default(_calls.Function, Protocol):
         window: Tensor, center: bool = True, normalized: bool = False, onesided: bool | None = None,
         length: int | None = None, return_complex: bool = False) -> Tensor: ...
 istft: _Call_istft
+"""Return the signal whose `stft` is `self`: the windows' inverse transforms are added and divided by the sum of the
+squared windows. `length` cuts it or fills it with zeros. Windows that leave a sample out, and input that is not
+complex, raise RuntimeError.
+"""
 
 class _Packet_stft(Packet):
     __call__: _Call_stft

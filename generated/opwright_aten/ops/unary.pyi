@@ -22,41 +22,130 @@ class frexp_Tensor_out_result(NamedTuple, Generic[A]):
     exponent: A
 
 neg: _calls.Call_self_input_out_dba259
+"""Return `-self`, element by element. Unsigned integers wrap around; bools are refused with a DispatchError."""
 neg_: _calls.Call_self_input_a537e0
+"""Return `-self`, element by element. Unsigned integers wrap around; bools are refused with a DispatchError. The
+result is written to `self`, which is returned.
+"""
 abs: _calls.Call_self_input_out_dba259
+"""Return the absolute value of each element; for complex numbers it is their magnitude, a float. The smallest signed
+integer stays as it is, and bools are refused with a DispatchError.
+"""
 abs_: _calls.Call_self_input_a537e0
+"""Return the absolute value of each element; for complex numbers it is their magnitude, a float. The smallest signed
+integer stays as it is, and bools are refused with a DispatchError. The result is written to `self`, which is
+returned.
+"""
 exp: _calls.Call_self_input_out_dba259
+"""Return `e ** self`, element by element. Integers and bools give floats."""
 exp_: _calls.Call_self_input_a537e0
+"""Return `e ** self`, element by element. Integers and bools give floats. The result is written to `self`, which is
+returned.
+"""
 expm1: _calls.Call_self_input_out_dba259
+"""Return `exp(self) - 1`, precise also where `self` is near 0. Integers and bools give floats."""
 expm1_: _calls.Call_self_input_a537e0
+"""Return `exp(self) - 1`, precise also where `self` is near 0. Integers and bools give floats. The result is written
+to `self`, which is returned.
+"""
 log: _calls.Call_self_input_out_dba259
+"""Return the natural logarithm of each element. That of 0 is -inf, that of a negative number nan, unless the dtype is
+complex. Integers and bools give floats.
+"""
 log_: _calls.Call_self_input_a537e0
+"""Return the natural logarithm of each element. That of 0 is -inf, that of a negative number nan, unless the dtype is
+complex. Integers and bools give floats. The result is written to `self`, which is returned.
+"""
 log1p: _calls.Call_self_input_out_dba259
+"""Return `log(1 + self)`, precise also where `self` is near 0. It is -inf at -1 and nan below; integers and bools give
+floats.
+"""
 log1p_: _calls.Call_self_input_a537e0
+"""Return `log(1 + self)`, precise also where `self` is near 0. It is -inf at -1 and nan below; integers and bools give
+floats. The result is written to `self`, which is returned.
+"""
 log2: _calls.Call_self_input_out_dba259
+"""Return the logarithm to base 2 of each element. That of 0 is -inf, that of a negative number nan, unless the dtype
+is complex. Integers and bools give floats.
+"""
 log2_: _calls.Call_self_input_a537e0
+"""Return the logarithm to base 2 of each element. That of 0 is -inf, that of a negative number nan, unless the dtype
+is complex. Integers and bools give floats. The result is written to `self`, which is returned.
+"""
 sqrt: _calls.Call_self_input_out_dba259
+"""Return the square root of each element. Negative numbers give nan, unless the dtype is complex; integers and bools
+give floats.
+"""
 sqrt_: _calls.Call_self_input_a537e0
+"""Return the square root of each element. Negative numbers give nan, unless the dtype is complex; integers and bools
+give floats. The result is written to `self`, which is returned.
+"""
 sin: _calls.Call_self_input_out_dba259
+"""Return the sine of each element, taken in radians. Integers and bools give floats."""
 sin_: _calls.Call_self_input_a537e0
+"""Return the sine of each element, taken in radians. Integers and bools give floats. The result is written to `self`,
+which is returned.
+"""
 cos: _calls.Call_self_input_out_dba259
+"""Return the cosine of each element, taken in radians. Integers and bools give floats."""
 cos_: _calls.Call_self_input_a537e0
+"""Return the cosine of each element, taken in radians. Integers and bools give floats. The result is written to
+`self`, which is returned.
+"""
 tan: _calls.Call_self_input_out_dba259
+"""Return the tangent of each element, taken in radians. Integers and bools give floats."""
 tan_: _calls.Call_self_input_a537e0
+"""Return the tangent of each element, taken in radians. Integers and bools give floats. The result is written to
+`self`, which is returned.
+"""
 tanh: _calls.Call_self_input_out_dba259
+"""Return the hyperbolic tangent of each element, between -1 and 1 for real numbers. Integers and bools give floats."""
 tanh_: _calls.Call_self_input_a537e0
+"""Return the hyperbolic tangent of each element, between -1 and 1 for real numbers. Integers and bools give floats.
+The result is written to `self`, which is returned.
+"""
 reciprocal: _calls.Call_self_input_out_dba259
+"""Return `1 / self`, element by element. Zero gives inf with its sign. Integers and bools give floats."""
 reciprocal_: _calls.Call_self_input_a537e0
+"""Return `1 / self`, element by element. Zero gives inf with its sign. Integers and bools give floats. The result is
+written to `self`, which is returned.
+"""
 rsqrt: _calls.Call_self_input_out_dba259
+"""Return `1 / sqrt(self)`, element by element. Zero gives inf, negative numbers nan. Integers and bools give floats."""
 rsqrt_: _calls.Call_self_input_a537e0
+"""Return `1 / sqrt(self)`, element by element. Zero gives inf, negative numbers nan. Integers and bools give floats.
+The result is written to `self`, which is returned.
+"""
 sigmoid: _calls.Call_self_input_out_dba259
+"""Return `1 / (1 + exp(-self))`, without overflow: between 0 and 1 for real numbers. Integers and bools give floats."""
 sigmoid_: _calls.Call_self_input_a537e0
+"""Return `1 / (1 + exp(-self))`, without overflow: between 0 and 1 for real numbers. Integers and bools give floats.
+The result is written to `self`, which is returned.
+"""
 floor: _calls.Call_self_input_out_dba259
+"""Return the largest integer not above each element, in the dtype of `self`. Integers stay as they are; bool and
+complex are refused with a DispatchError.
+"""
 floor_: _calls.Call_self_input_a537e0
+"""Return the largest integer not above each element, in the dtype of `self`. Integers stay as they are; bool and
+complex are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 ceil: _calls.Call_self_input_out_dba259
+"""Return the smallest integer not below each element, in the dtype of `self`. Integers stay as they are; bool and
+complex are refused with a DispatchError.
+"""
 ceil_: _calls.Call_self_input_a537e0
+"""Return the smallest integer not below each element, in the dtype of `self`. Integers stay as they are; bool and
+complex are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 trunc: _calls.Call_self_input_out_dba259
+"""Return each element without its fraction, that is, rounded towards 0, in the dtype of `self`. Integers stay as they
+are; bool and complex are refused with a DispatchError.
+"""
 trunc_: _calls.Call_self_input_a537e0
+"""Return each element without its fraction, that is, rounded towards 0, in the dtype of `self`. Integers stay as they
+are; bool and complex are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_round(_calls.Function, Protocol):
     @overload
@@ -76,6 +165,10 @@ class _Call_round_decimals(_calls.Function, Protocol):
 class _Call_round_decimals_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, decimals: int, out: A) -> A: ...
 round: _Call_round
+"""Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5 gives 2.
+With `decimals` floats are rounded to as many digits behind the point, and negative ones round before it. Integers
+stay as they are, but `decimals` is for floats alone; complex numbers are refused with a DispatchError.
+"""
 round_default: _calls.Call_self_89b6fc
 round_decimals: _Call_round_decimals
 
@@ -89,40 +182,131 @@ class _Call_round_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, *, decimals: int) -> A: ...
 round_: _Call_round_
+"""Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5 gives 2.
+With `decimals` floats are rounded to as many digits behind the point, and negative ones round before it. Integers
+stay as they are, but `decimals` is for floats alone; complex numbers are refused with a DispatchError. The result
+is written to `self`, which is returned.
+"""
 round__default: _calls.Call_self_89b6fc
 round__decimals: _Call_round_decimals
 sign: _calls.Call_self_input_out_dba259
+"""Return -1, 0 or 1 for the sign of each element, in the dtype of `self`. A nan gives 0, where NumPy gives nan.
+Complex numbers are refused with a DispatchError; see `sgn`.
+"""
 sign_: _calls.Call_self_input_a537e0
+"""Return -1, 0 or 1 for the sign of each element, in the dtype of `self`. A nan gives 0, where NumPy gives nan.
+Complex numbers are refused with a DispatchError; see `sgn`. The result is written to `self`, which is returned.
+"""
 asin: _calls.Call_self_input_out_dba259
+"""Return the angle, in radians, whose sine each element is. It lies from `-pi / 2` to `pi / 2`; real numbers beyond -1
+and 1 give nan. Integers and bools give floats.
+"""
 asin_: _calls.Call_self_input_a537e0
+"""Return the angle, in radians, whose sine each element is. It lies from `-pi / 2` to `pi / 2`; real numbers beyond -1
+and 1 give nan. Integers and bools give floats. The result is written to `self`, which is returned.
+"""
 acos: _calls.Call_self_input_out_dba259
+"""Return the angle, in radians, whose cosine each element is. It lies from 0 to `pi`; real numbers beyond -1 and 1
+give nan. Integers and bools give floats.
+"""
 acos_: _calls.Call_self_input_a537e0
+"""Return the angle, in radians, whose cosine each element is. It lies from 0 to `pi`; real numbers beyond -1 and 1
+give nan. Integers and bools give floats. The result is written to `self`, which is returned.
+"""
 atan: _calls.Call_self_input_out_dba259
+"""Return the angle, in radians, whose tangent each element is. It lies from `-pi / 2` to `pi / 2` for real numbers;
+integers and bools give floats.
+"""
 atan_: _calls.Call_self_input_a537e0
+"""Return the angle, in radians, whose tangent each element is. It lies from `-pi / 2` to `pi / 2` for real numbers;
+integers and bools give floats. The result is written to `self`, which is returned.
+"""
 sinh: _calls.Call_self_input_out_dba259
+"""Return the hyperbolic sine of each element. Integers and bools give floats."""
 sinh_: _calls.Call_self_input_a537e0
+"""Return the hyperbolic sine of each element. Integers and bools give floats. The result is written to `self`, which
+is returned.
+"""
 cosh: _calls.Call_self_input_out_dba259
+"""Return the hyperbolic cosine of each element. Integers and bools give floats."""
 cosh_: _calls.Call_self_input_a537e0
+"""Return the hyperbolic cosine of each element. Integers and bools give floats. The result is written to `self`, which
+is returned.
+"""
 asinh: _calls.Call_self_input_out_dba259
+"""Return the number whose hyperbolic sine each element is. Integers and bools give floats."""
 asinh_: _calls.Call_self_input_a537e0
+"""Return the number whose hyperbolic sine each element is. Integers and bools give floats. The result is written to
+`self`, which is returned.
+"""
 acosh: _calls.Call_self_input_out_dba259
+"""Return the number whose hyperbolic cosine each element is. Real numbers below 1 give nan; integers and bools give
+floats.
+"""
 acosh_: _calls.Call_self_input_a537e0
+"""Return the number whose hyperbolic cosine each element is. Real numbers below 1 give nan; integers and bools give
+floats. The result is written to `self`, which is returned.
+"""
 atanh: _calls.Call_self_input_out_dba259
+"""Return the number whose hyperbolic tangent each element is. It is inf at 1 and -inf at -1, and real numbers beyond
+give nan. Integers and bools give floats.
+"""
 atanh_: _calls.Call_self_input_a537e0
+"""Return the number whose hyperbolic tangent each element is. It is inf at 1 and -inf at -1, and real numbers beyond
+give nan. Integers and bools give floats. The result is written to `self`, which is returned.
+"""
 exp2: _calls.Call_self_input_out_dba259
+"""Return `2 ** self`, element by element. Integers and bools give floats."""
 exp2_: _calls.Call_self_input_a537e0
+"""Return `2 ** self`, element by element. Integers and bools give floats. The result is written to `self`, which is
+returned.
+"""
 log10: _calls.Call_self_input_out_dba259
+"""Return the logarithm to base 10 of each element. That of 0 is -inf, that of a negative number nan, unless the dtype
+is complex. Integers and bools give floats.
+"""
 log10_: _calls.Call_self_input_a537e0
+"""Return the logarithm to base 10 of each element. That of 0 is -inf, that of a negative number nan, unless the dtype
+is complex. Integers and bools give floats. The result is written to `self`, which is returned.
+"""
 deg2rad: _calls.Call_self_input_out_dba259
+"""Return angles in degrees as radians: `self * pi / 180`. Integers and bools give floats; complex numbers are refused
+with a DispatchError.
+"""
 deg2rad_: _calls.Call_self_input_a537e0
+"""Return angles in degrees as radians: `self * pi / 180`. Integers and bools give floats; complex numbers are refused
+with a DispatchError. The result is written to `self`, which is returned.
+"""
 rad2deg: _calls.Call_self_input_out_dba259
+"""Return angles in radians as degrees: `self * 180 / pi`. Integers and bools give floats; complex numbers are refused
+with a DispatchError.
+"""
 rad2deg_: _calls.Call_self_input_a537e0
+"""Return angles in radians as degrees: `self * 180 / pi`. Integers and bools give floats; complex numbers are refused
+with a DispatchError. The result is written to `self`, which is returned.
+"""
 frac: _calls.Call_self_input_out_dba259
+"""Return the fraction of each element, `self - trunc(self)`, which has the sign of the element. Other dtypes than
+floats are refused with a DispatchError.
+"""
 frac_: _calls.Call_self_input_a537e0
+"""Return the fraction of each element, `self - trunc(self)`, which has the sign of the element. Other dtypes than
+floats are refused with a DispatchError. The result is written to `self`, which is returned.
+"""
 sgn: _calls.Call_self_input_out_dba259
+"""Return `self / abs(self)`, and 0 where `self` is 0. For real numbers this is `sign`: -1, 0 or 1, and 0 for nan. The
+dtype is that of `self`.
+"""
 sgn_: _calls.Call_self_input_a537e0
+"""Return `self / abs(self)`, and 0 where `self` is 0. For real numbers this is `sign`: -1, 0 or 1, and 0 for nan. The
+dtype is that of `self`. The result is written to `self`, which is returned.
+"""
 angle: _calls.Call_self_input_out_dba259
+"""Return the angle of each complex number in the plane, in radians from `-pi` to `pi`, as floats. Real numbers give 0,
+or `pi` where they are negative; nan stays nan.
+"""
 _conj_physical: _calls.Call_self_input_out_dba259
+"""Return the complex conjugate of each element in new memory."""
 
 class _Call_nan_to_num(_calls.Function, Protocol):
     @overload
@@ -141,6 +325,9 @@ class _Call_nan_to_num_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, nan: float | None = None, posinf: float | None = None,
         neginf: float | None = None, *, out: A) -> A: ...
 nan_to_num: _Call_nan_to_num
+"""Return `self` with nan replaced by `nan`, inf by `posinf` and -inf by `neginf`. Without these, nan becomes 0 and the
+infinities become the largest and the lowest finite number of the dtype. Integers and bools stay as they are.
+"""
 
 class _Call_nan_to_num_(_calls.Function, Protocol):
     @overload
@@ -150,12 +337,26 @@ class _Call_nan_to_num_(_calls.Function, Protocol):
     def __call__(_, input: A, nan: float | None = None, posinf: float | None = None,
         neginf: float | None = None) -> A: ...
 nan_to_num_: _Call_nan_to_num_
+"""Return `self` with nan replaced by `nan`, inf by `posinf` and -inf by `neginf`. Without these, nan becomes 0 and the
+infinities become the largest and the lowest finite number of the dtype. Integers and bools stay as they are. The
+result is written to `self`, which is returned.
+"""
 positive: _calls.Call_self_input_a537e0
+"""Return `self` itself. Bools are refused with a RuntimeError."""
 conj: _calls.Call_self_input_a537e0
+"""Return the complex conjugate of each element. Real tensors are returned as they are; for complex ones the result is
+a new tensor, and no view.
+"""
 conj_physical: _calls.Call_self_input_out_dba259
+"""Return the complex conjugate of each element. Real tensors are returned as they are."""
 conj_physical_: _calls.Call_self_input_a537e0
+"""Return the complex conjugate of each element. Real tensors are returned as they are. The result is written to
+`self`, which is returned.
+"""
 resolve_conj: _calls.Call_self_input_a537e0
+"""Return `self` itself: conjugates are always computed at once, so there is nothing to resolve."""
 resolve_neg: _calls.Call_self_input_a537e0
+"""Return `self` itself: negatives are always computed at once, so there is nothing to resolve."""
 
 class _Call_is_conj(_calls.Function, Protocol):
     @overload
@@ -165,7 +366,9 @@ class _Call_is_conj(_calls.Function, Protocol):
 class _Call_is_conj_default(_calls.Function, Protocol):
     def __call__(_, self: TensorLike) -> bool: ...
 is_conj: _Call_is_conj
+"""Return False: conjugates are always computed at once, so no tensor has one that is still to be computed."""
 is_neg: _Call_is_conj
+"""Return False: negatives are always computed at once, so no tensor has one that is still to be computed."""
 
 class _Call_complex(_calls.Function, Protocol):
     @overload
@@ -186,6 +389,9 @@ class _Call_complex_default(_calls.Function, Protocol):
 class _Call_complex_out(_calls.Function, Protocol):
     def __call__(_, real: TensorLike, imag: TensorLike, *, out: A) -> A: ...
 complex: _Call_complex
+"""Return the complex numbers `real + 1j * imag`. Shapes broadcast. Both must have one dtype out of float16, float32
+and float64 (else RuntimeError): two of float32 make complex64.
+"""
 
 class _Call_polar(_calls.Function, Protocol):
     @overload
@@ -206,8 +412,17 @@ class _Call_polar_default(_calls.Function, Protocol):
 class _Call_polar_out(_calls.Function, Protocol):
     def __call__(_, abs: TensorLike, angle: TensorLike, *, out: A) -> A: ...
 polar: _Call_polar
+"""Return the complex numbers of magnitude `abs` and angle `angle` in radians: `abs * exp(1j * angle)`. Shapes
+broadcast. Both must be float32, or both float64 (else RuntimeError).
+"""
 relu: _calls.Call_self_input_out_dba259
+"""Return the larger of each element and 0, in the dtype of `self`. A nan stays nan; bool and complex are refused with
+a DispatchError.
+"""
 relu_: _calls.Call_self_input_a537e0
+"""Return the larger of each element and 0, in the dtype of `self`. A nan stays nan; bool and complex are refused with
+a DispatchError. The result is written to `self`, which is returned.
+"""
 
 class _Call_frexp(_calls.Function, Protocol):
     @overload
@@ -221,6 +436,9 @@ class _Call_frexp_Tensor(_calls.Function, Protocol):
 class _Call_frexp_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, mantissa: A, exponent: A) -> frexp_Tensor_out_result[A]: ...
 frexp: _Call_frexp
+"""Return `mantissa` and `exponent` with `self = mantissa * 2 ** exponent`. The magnitude of a mantissa lies from 0.5
+to below 1, or is 0 for zero; exponents are int32. Other dtypes than floats are refused with a DispatchError.
+"""
 
 class _Call_gelu(_calls.Function, Protocol):
     @overload
@@ -234,6 +452,10 @@ class _Call_gelu_default(_calls.Function, Protocol):
 class _Call_gelu_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, approximate: str = "none", out: A) -> A: ...
 gelu: _Call_gelu
+"""Return `self * p`, where p is the probability that a standard normal number lies below `self`. With `approximate`
+'tanh' a formula with `tanh` is used instead, with 'none' (the default) the error function; other words raise
+RuntimeError. Other dtypes than floats are refused with a DispatchError.
+"""
 
 class _Call_gelu_(_calls.Function, Protocol):
     @overload
@@ -241,8 +463,17 @@ class _Call_gelu_(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, *, approximate: str = "none") -> A: ...
 gelu_: _Call_gelu_
+"""Return `self * p`, where p is the probability that a standard normal number lies below `self`. With `approximate`
+'tanh' a formula with `tanh` is used instead, with 'none' (the default) the error function; other words raise
+RuntimeError. Other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is
+returned.
+"""
 square: _calls.Call_self_input_out_dba259
+"""Return `self ** 2`, element by element, in the dtype of `self`; bools give int64."""
 square_: _calls.Call_self_input_a537e0
+"""Return `self ** 2`, element by element, in the dtype of `self`; bools give int64. The result is written to `self`,
+which is returned.
+"""
 
 class _Packet_round(Packet):
     __call__: _Call_round

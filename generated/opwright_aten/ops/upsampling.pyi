@@ -32,6 +32,10 @@ class _Call_upsample_nearest1d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, scales: float | None = None, *,
         out: A) -> A: ...
 upsample_nearest1d: _Call_upsample_nearest1d
+"""Resize (N, C, W) to `output_size`: each element is that of `self` at `floor(i * m / n)`, for place i of n over m
+elements. `scale_factors` may be given instead. uint8 and floats are taken; sizes of 0 and other numbers of
+dimensions raise RuntimeError.
+"""
 upsample_nearest1d_default: _Call_upsample_nearest1d_default
 upsample_nearest1d_vec: _Call_upsample_nearest1d_vec
 
@@ -60,6 +64,10 @@ class _Call_upsample_nearest2d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, scales_h: float | None = None,
         scales_w: float | None = None, *, out: A) -> A: ...
 upsample_nearest2d: _Call_upsample_nearest2d
+"""Resize (N, C, H, W) to `output_size`: each element is that of `self` at `floor(i * m / n)`, for place i of n over m
+elements. `scale_factors` may be given instead. uint8 and floats are taken; sizes of 0 and other numbers of
+dimensions raise RuntimeError.
+"""
 upsample_nearest2d_default: _Call_upsample_nearest2d_default
 upsample_nearest2d_vec: _Call_upsample_nearest1d_vec
 
@@ -82,9 +90,14 @@ class _Call_upsample_nearest3d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, scales_d: float | None = None,
         scales_h: float | None = None, scales_w: float | None = None, *, out: A) -> A: ...
 upsample_nearest3d: _Call_upsample_nearest3d
+"""Resize (N, C, D, H, W) to `output_size`: each element is that of `self` at `floor(i * m / n)`, for place i of n over
+m elements. `scale_factors` may be given instead. uint8 and floats are taken; sizes of 0 and other numbers of
+dimensions raise RuntimeError.
+"""
 upsample_nearest3d_default: _Call_upsample_nearest3d_default
 upsample_nearest3d_vec: _Call_upsample_nearest1d_vec
 _upsample_nearest_exact1d: _Call_upsample_nearest1d
+"""Resize (N, C, W) to `output_size`: each element is that of `self` nearest to the middle of its place."""
 _upsample_nearest_exact1d_default: _Call_upsample_nearest1d_default
 _upsample_nearest_exact1d_vec: _Call_upsample_nearest1d_vec
 
@@ -101,9 +114,11 @@ class _Call__upsample_nearest_exact2d(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, scales_h: float | None = None,
         scales_w: float | None = None, *, out: A) -> A: ...
 _upsample_nearest_exact2d: _Call__upsample_nearest_exact2d
+"""Resize (N, C, H, W) to `output_size`: each element is that of `self` nearest to the middle of its place."""
 _upsample_nearest_exact2d_default: _Call_upsample_nearest2d_default
 _upsample_nearest_exact2d_vec: _Call_upsample_nearest1d_vec
 _upsample_nearest_exact3d: _Call_upsample_nearest3d
+"""Resize (N, C, D, H, W) to `output_size`: each element is that of `self` nearest to the middle of its place."""
 _upsample_nearest_exact3d_default: _Call_upsample_nearest3d_default
 _upsample_nearest_exact3d_vec: _Call_upsample_nearest1d_vec
 
@@ -130,6 +145,10 @@ class _Call_upsample_linear1d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, align_corners: bool,
         scales: float | None = None, *, out: A) -> A: ...
 upsample_linear1d: _Call_upsample_linear1d
+"""Resize (N, C, W) to `output_size`, by straight lines between the two nearest elements. `align_corners` puts the
+first and last elements of both on the same places, else the outer edges. `scale_factors` may be given instead of a
+size; other dtypes than floats are refused with a DispatchError.
+"""
 upsample_linear1d_default: _Call_upsample_linear1d_default
 upsample_linear1d_vec: _Call_upsample_linear1d_vec
 
@@ -159,6 +178,10 @@ class _Call_upsample_bilinear2d_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, align_corners: bool,
         scales_h: float | None = None, scales_w: float | None = None, *, out: A) -> A: ...
 upsample_bilinear2d: _Call_upsample_bilinear2d
+"""Resize (N, C, H, W) to `output_size`, by straight lines between the nearest elements in both directions.
+`align_corners` puts the first and last elements of both on the same places, else the outer edges. `scale_factors`
+may be given instead of a size; other dtypes than floats are refused with a DispatchError.
+"""
 upsample_bilinear2d_default: _Call_upsample_bilinear2d_default
 upsample_bilinear2d_vec: _Call_upsample_linear1d_vec
 
@@ -184,6 +207,10 @@ class _Call_upsample_trilinear3d_out(_calls.Function, Protocol):
         scales_d: float | None = None, scales_h: float | None = None, scales_w: float | None = None, *,
         out: A) -> A: ...
 upsample_trilinear3d: _Call_upsample_trilinear3d
+"""Resize (N, C, D, H, W) to `output_size`, by straight lines between the nearest elements in all three directions.
+`align_corners` puts the first and last elements of both on the same places, else the outer edges. `scale_factors`
+may be given instead of a size; other dtypes than floats are refused with a DispatchError.
+"""
 upsample_trilinear3d_default: _Call_upsample_trilinear3d_default
 upsample_trilinear3d_vec: _Call_upsample_linear1d_vec
 
@@ -201,6 +228,10 @@ class _Call_upsample_bicubic2d(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, output_size: Sequence[int] | int, align_corners: bool,
         scales_h: float | None = None, scales_w: float | None = None, *, out: A) -> A: ...
 upsample_bicubic2d: _Call_upsample_bicubic2d
+"""Resize (N, C, H, W) to `output_size`, by cubic curves through four elements in each direction, which may overshoot.
+`align_corners` puts the first and last elements of both on the same places, else the outer edges. `scale_factors`
+may be given instead of a size; other dtypes than floats are refused with a DispatchError.
+"""
 upsample_bicubic2d_default: _Call_upsample_bilinear2d_default
 upsample_bicubic2d_vec: _Call_upsample_linear1d_vec
 
@@ -215,9 +246,11 @@ class _Call__upsample_bilinear2d_aa(_calls.Function, Protocol):
     def __call__(_, input: A, output_size: Sequence[int] | None, align_corners: bool,
         scale_factors: Sequence[float] | None) -> A: ...
 _upsample_bilinear2d_aa: _Call__upsample_bilinear2d_aa
+"""Return what `upsample_bilinear2d` does, but for smaller sizes a mean over all elements that a place covers."""
 _upsample_bilinear2d_aa_default: _Call_upsample_bilinear2d_default
 _upsample_bilinear2d_aa_vec: _Call_upsample_linear1d_vec
 _upsample_bicubic2d_aa: _Call__upsample_bilinear2d_aa
+"""Return what `upsample_bicubic2d` does, but for smaller sizes a mean over all elements that a place covers."""
 _upsample_bicubic2d_aa_default: _Call_upsample_bilinear2d_default
 _upsample_bicubic2d_aa_vec: _Call_upsample_linear1d_vec
 
@@ -231,6 +264,11 @@ class _Call_grid_sampler(_calls.Function, Protocol):
     def __call__(_, input: NDArray[Any], grid: Tensor, interpolation_mode: int, padding_mode: int,
         align_corners: bool) -> Tensor: ...
 grid_sampler: _Call_grid_sampler
+"""Return `input` at the places in `grid`, whose last dimension holds x, y (and z) from -1 to 1. `interpolation_mode`
+is 0 for linear, 1 nearest, 2 cubic (images alone); beyond the edges `padding_mode` 0 gives 0, 1 the border, 2
+mirrors. -1 and 1 are the outer elements with `align_corners`, else the outer edges; what does not fit raises
+RuntimeError.
+"""
 
 class _Call_grid_sampler_2d(_calls.Function, Protocol):
     @overload
@@ -248,7 +286,11 @@ class _Call_grid_sampler_2d_out(_calls.Function, Protocol):
     def __call__(_, input: TensorLike, grid: TensorLike, interpolation_mode: int, padding_mode: int,
         align_corners: bool, *, out: A) -> A: ...
 grid_sampler_2d: _Call_grid_sampler_2d
+"""Return images (N, C, H, W) at the places in `grid` (N, h, w, 2), as `grid_sampler` does."""
 grid_sampler_3d: _Call_grid_sampler_2d
+"""Return volumes (N, C, D, H, W) at the places in `grid` (N, d, h, w, 3), as `grid_sampler` does; `interpolation_mode`
+is 0 or 1.
+"""
 
 class _Call_affine_grid_generator(_calls.Function, Protocol):
     @overload
@@ -260,10 +302,15 @@ class _Call_affine_grid_generator_default(_calls.Function, Protocol):
 class _Call_affine_grid_generator_out(_calls.Function, Protocol):
     def __call__(_, theta: TensorLike, size: Sequence[int], align_corners: bool, *, out: A) -> A: ...
 affine_grid_generator: _Call_affine_grid_generator
+"""Return the places, for `grid_sampler`, of an image of `size` (N, C, H, W) mapped by matrices `theta` (N, 2, 3): (N,
+H, W, 2); for volumes (N, 3, 4) and three coordinates. -1 and 1 are the outer elements with `align_corners`, else
+the outer edges.
+"""
 
 class _Call_affine_grid_generator_backward(_calls.Function, Protocol):
     def __call__(_, grad: A, size: Sequence[int], align_corners: bool) -> A: ...
 affine_grid_generator_backward: _Call_affine_grid_generator_backward
+"""Return the gradient of `affine_grid_generator` with respect to its matrices, of `grad`."""
 
 class _Packet_upsample_nearest1d(Packet):
     __call__: _Call_upsample_nearest1d

@@ -15,6 +15,9 @@ from .. import calls as _calls
 from ..calls import A, TensorLike
 
 alias_copy: _calls.Call_self_input_out_dba259
+"""Return a view of `self` with the same shape and strides: a new tensor over the same memory. The result is a copy,
+not a view.
+"""
 
 class _Call_as_strided_copy(_calls.Function, Protocol):
     @overload
@@ -28,8 +31,16 @@ class _Call_as_strided_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *,
         out: A) -> A: ...
 as_strided_copy: _Call_as_strided_copy
+"""Return a view of the memory of `self` with any `size` and `stride`, from `storage_offset` on, all counted in
+elements. The parts may overlap. Negative strides, and elements outside of the memory, raise RuntimeError. The
+result is a copy, not a view.
+"""
 detach_copy: _calls.Call_self_input_out_dba259
+"""Return a view of `self` that no gradient flows through: a new tensor over the same memory, which does not require
+gradients. The result is a copy, not a view.
+"""
 lift_fresh_copy: _calls.Call_self_input_out_dba259
+"""Return a view of `self`, a tensor that was just made of plain data. The result is a copy, not a view."""
 
 class _Call_diagonal_copy(_calls.Function, Protocol):
     @overload
@@ -41,6 +52,10 @@ class _Call_diagonal_copy(_calls.Function, Protocol):
 class _Call_diagonal_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
 diagonal_copy: _Call_diagonal_copy
+"""Return a view of the diagonal of the dimensions `dim1` and `dim2`; both go, and the diagonal comes last. `offset`
+above 0 takes one above the main diagonal, below 0 one below; beyond the matrix it is empty. Equal dimensions raise
+RuntimeError, one out of range IndexError. The result is a copy, not a view.
+"""
 
 class _Call_expand_copy(_calls.Function, Protocol):
     @overload
@@ -52,7 +67,14 @@ class _Call_expand_copy(_calls.Function, Protocol):
 class _Call_expand_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, size: Sequence[int], *, implicit: bool = False, out: A) -> A: ...
 expand_copy: _Call_expand_copy
+"""Return a view of `self` broadcast to the shape `size`, without copying: its elements repeat in memory. -1 keeps a
+size; new dimensions come first. Only sizes of 1 can grow, others raise RuntimeError. The result is a copy, not a
+view.
+"""
 permute_copy: _calls.Call_self_dims_more_input_out_2933a9
+"""Return a view of `self` with its dimensions in the order `dims`, which names each one once (else RuntimeError). A
+dimension out of range raises IndexError. The result is a copy, not a view.
+"""
 
 class _Call__reshape_alias_copy(_calls.Function, Protocol):
     @overload
@@ -62,6 +84,7 @@ class _Call__reshape_alias_copy(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 _reshape_alias_copy: _Call__reshape_alias_copy
+"""Return a view of `self` with this `size` and `stride`, which `reshape` computed. The result is a copy, not a view."""
 
 class _Call_select_copy(_calls.Function, Protocol):
     @overload
@@ -75,6 +98,9 @@ class _Call_select_copy(_calls.Function, Protocol):
 class _Call_select_copy_int_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: int, *, out: A) -> A: ...
 select_copy: _Call_select_copy
+"""Return a view of `self` at one `index` of the dimension `dim`, which goes. A negative index counts from the end. An
+index or dimension out of range, and a tensor of no dimensions, raise IndexError. The result is a copy, not a view.
+"""
 
 class _Call_slice_copy(_calls.Function, Protocol):
     @overload
@@ -90,6 +116,10 @@ class _Call_slice_copy_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
         out: A) -> A: ...
 slice_copy: _Call_slice_copy
+"""Return a view of the elements from `start` to before `end` along `dim`, each `step`-th one. Negative positions count
+from the end, and those out of range are brought into it. A `step` below 1 raises RuntimeError. The result is a
+copy, not a view.
+"""
 
 class _Call_squeeze_copy(_calls.Function, Protocol):
     @overload
@@ -115,10 +145,16 @@ class _Call_squeeze_copy(_calls.Function, Protocol):
     @overload
     def __call__(_, self: TensorLike, dim: Sequence[int] | int, *more: int, out: A) -> A: ...
 squeeze_copy: _Call_squeeze_copy
+"""Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A `dim` of
+another size stays; one out of range raises IndexError. The result is a copy, not a view.
+"""
 squeeze_copy_default: _calls.Call_self_89b6fc
 squeeze_copy_dim: _calls.Call_self_dim_bc6415
 squeeze_copy_dims: _calls.Call_self_dim_dc1446
 t_copy: _calls.Call_self_input_out_dba259
+"""Return a view of a matrix with rows and columns exchanged. Fewer dimensions stay as they are; more raise
+RuntimeError. The result is a copy, not a view.
+"""
 
 class _Call_transpose_copy(_calls.Function, Protocol):
     @overload
@@ -130,6 +166,9 @@ class _Call_transpose_copy(_calls.Function, Protocol):
 class _Call_transpose_copy_int_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim0: int, dim1: int, *, out: A) -> A: ...
 transpose_copy: _Call_transpose_copy
+"""Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises IndexError.
+The result is a copy, not a view.
+"""
 
 class _Call_unfold_copy(_calls.Function, Protocol):
     @overload
@@ -141,9 +180,22 @@ class _Call_unfold_copy(_calls.Function, Protocol):
 class _Call_unfold_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dimension: int, size: int, step: int, *, out: A) -> A: ...
 unfold_copy: _Call_unfold_copy
+"""Return a view of all windows of `size` elements along `dimension`, `step` apart: `dimension` counts the windows, and
+a new last dimension holds their elements. Windows larger than the dimension, and a `step` below 1, raise
+RuntimeError. The result is a copy, not a view.
+"""
 unsqueeze_copy: _calls.Call_self_dim_input_a_axis_out_05eff6
+"""Return a view of `self` with a new dimension of size 1 at `dim`. -1 puts it last; a position out of range raises
+IndexError. The result is a copy, not a view.
+"""
 view_as_complex_copy: _calls.Call_self_input_out_dba259
+"""Return a view of pairs of floats as complex numbers: the last dimension must have size 2 (else RuntimeError) and
+goes. Other dtypes than floats are refused with a DispatchError. The result is a copy, not a view.
+"""
 view_as_real_copy: _calls.Call_self_input_out_dba259
+"""Return a view of complex numbers as pairs of floats: a new last dimension of size 2 holds real and imaginary part.
+Other dtypes raise RuntimeError. The result is a copy, not a view.
+"""
 
 class _Call_view_copy(_calls.Function, Protocol):
     @overload
@@ -161,6 +213,10 @@ class _Call_view_copy(_calls.Function, Protocol):
 class _Call_view_copy_dtype_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dtype: DTypeLike, *, out: A) -> A: ...
 view_copy: _Call_view_copy
+"""Return a view of `self` of the shape `size`; one size may be -1 and follows from the others. Where the strides do
+not allow it, RuntimeError is raised: `reshape` copies then. With `dtype`, return the same bytes read as another
+dtype, which makes the last dimension longer or shorter. The result is a copy, not a view.
+"""
 view_copy_default: _calls.Call_self_size_20e3fc
 view_copy_dtype: _calls.Call_self_dtype_98aab4
 
@@ -172,10 +228,20 @@ class _Call_split_copy(_calls.Function, Protocol):
     @overload
     def __call__(_, a: A, split_size: int, axis: int = 0) -> tuple[A, ...]: ...
 split_copy: _Call_split_copy
+"""Return views of consecutive parts of `self` along `dim`, of size `split_size`; the last may be smaller. A list as
+`split_size` gives the size of each, and must add up to the dimension (else RuntimeError). The result is a copy, not
+a view.
+"""
 split_copy_Tensor: _calls.Call_self_split_size_dim_01c8d0
 split_with_sizes_copy: _calls.Call_self_split_sizes_dim_input_a_axis_8ac010
+"""Return views of consecutive parts of `self` along `dim`, of the sizes `split_sizes`, which must add up to the
+dimension (else RuntimeError). The result is a copy, not a view.
+"""
 split_with_sizes_copy_default: _calls.Call_self_split_sizes_dim_ce3f5c
 unbind_copy: _calls.Call_self_dim_input_a_axis_c942c1
+"""Return a view of each index along `dim`, which goes. A `dim` out of range, and a tensor of no dimensions, raise
+IndexError. The result is a copy, not a view.
+"""
 unbind_copy_int: _calls.Call_self_dim_b09a04
 
 class _Packet_select_copy(Packet):

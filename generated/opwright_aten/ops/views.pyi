@@ -15,7 +15,11 @@ from .. import calls as _calls
 from ..calls import A, TensorLike
 
 alias: _calls.Call_self_input_a537e0
+"""Return a view of `self` with the same shape and strides: a new tensor over the same memory."""
 detach: _calls.Call_self_input_a537e0
+"""Return a view of `self` that no gradient flows through: a new tensor over the same memory, which does not require
+gradients.
+"""
 
 class _Call_view(_calls.Function, Protocol):
     @overload
@@ -27,6 +31,10 @@ class _Call_view(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, dtype: DTypeLike) -> A: ...
 view: _Call_view
+"""Return a view of `self` of the shape `size`; one size may be -1 and follows from the others. Where the strides do
+not allow it, RuntimeError is raised: `reshape` copies then. With `dtype`, return the same bytes read as another
+dtype, which makes the last dimension longer or shorter.
+"""
 view_default: _calls.Call_self_size_20e3fc
 view_dtype: _calls.Call_self_dtype_98aab4
 
@@ -36,9 +44,19 @@ class _Call_transpose(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, dim0: int, dim1: int) -> A: ...
 transpose: _Call_transpose
+"""Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises
+IndexError.
+"""
 t: _calls.Call_self_input_a537e0
+"""Return a view of a matrix with rows and columns exchanged. Fewer dimensions stay as they are; more raise
+RuntimeError.
+"""
 numpy_T: _calls.Call_self_input_a537e0
+"""Return a view of `self` with its dimensions in reverse order."""
 permute: _calls.Call_self_dims_more_input_7d5021
+"""Return a view of `self` with its dimensions in the order `dims`, which names each one once (else RuntimeError). A
+dimension out of range raises IndexError.
+"""
 
 class _Call_expand(_calls.Function, Protocol):
     @overload
@@ -46,6 +64,9 @@ class _Call_expand(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, size: Sequence[int] | int, *more: int, implicit: bool = False) -> A: ...
 expand: _Call_expand
+"""Return a view of `self` broadcast to the shape `size`, without copying: its elements repeat in memory. -1 keeps a
+size; new dimensions come first. Only sizes of 1 can grow, others raise RuntimeError.
+"""
 
 class _Call_select(_calls.Function, Protocol):
     @overload
@@ -55,6 +76,9 @@ class _Call_select(_calls.Function, Protocol):
     @overload
     def __call__(_, a: A, axis: int, index: int) -> A: ...
 select: _Call_select
+"""Return a view of `self` at one `index` of the dimension `dim`, which goes. A negative index counts from the end. An
+index or dimension out of range, and a tensor of no dimensions, raise IndexError.
+"""
 
 class _Call_slice(_calls.Function, Protocol):
     @overload
@@ -64,6 +88,9 @@ class _Call_slice(_calls.Function, Protocol):
     @overload
     def __call__(_, a: A, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
 slice: _Call_slice
+"""Return a view of the elements from `start` to before `end` along `dim`, each `step`-th one. Negative positions count
+from the end, and those out of range are brought into it. A `step` below 1 raises RuntimeError.
+"""
 
 class _Call_unsqueeze(_calls.Function, Protocol):
     @overload
@@ -73,6 +100,9 @@ class _Call_unsqueeze(_calls.Function, Protocol):
     @overload
     def __call__(_, a: A, axis: int) -> A: ...
 unsqueeze: _Call_unsqueeze
+"""Return a view of `self` with a new dimension of size 1 at `dim`. -1 puts it last; a position out of range raises
+IndexError.
+"""
 
 class _Call_squeeze(_calls.Function, Protocol):
     @overload
@@ -92,6 +122,9 @@ class _Call_squeeze(_calls.Function, Protocol):
     @overload
     def __call__(_, a: A, axis: Sequence[int] | int, *more: int) -> A: ...
 squeeze: _Call_squeeze
+"""Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A `dim` of
+another size stays; one out of range raises IndexError.
+"""
 squeeze_default: _calls.Call_self_89b6fc
 squeeze_dim: _calls.Call_self_dim_bc6415
 squeeze_dims: _calls.Call_self_dim_dc1446
@@ -102,6 +135,10 @@ class _Call_diagonal(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 diagonal: _Call_diagonal
+"""Return a view of the diagonal of the dimensions `dim1` and `dim2`; both go, and the diagonal comes last. `offset`
+above 0 takes one above the main diagonal, below 0 one below; beyond the matrix it is empty. Equal dimensions raise
+RuntimeError, one out of range IndexError.
+"""
 
 class _Call_split(_calls.Function, Protocol):
     @overload
@@ -124,11 +161,20 @@ class _Call_split_packet(_calls.Function, Protocol):
     @overload
     def __call__(_, self: A, split_size: Sequence[int], dim: int = 0) -> list[A]: ...
 split: _Call_split
+"""Return views of consecutive parts of `self` along `dim`, of size `split_size`; the last may be smaller. A list as
+`split_size` gives the size of each, and must add up to the dimension (else RuntimeError).
+"""
 split_Tensor: _calls.Call_self_split_size_dim_01c8d0
 split_sizes: _Call_split_sizes
 split_with_sizes: _calls.Call_self_split_sizes_dim_input_a_axis_8ac010
+"""Return views of consecutive parts of `self` along `dim`, of the sizes `split_sizes`, which must add up to the
+dimension (else RuntimeError).
+"""
 split_with_sizes_default: _calls.Call_self_split_sizes_dim_ce3f5c
 unbind: _calls.Call_self_dim_input_a_axis_c942c1
+"""Return a view of each index along `dim`, which goes. A `dim` out of range, and a tensor of no dimensions, raise
+IndexError.
+"""
 unbind_int: _calls.Call_self_dim_b09a04
 
 class _Call_as_strided(_calls.Function, Protocol):
@@ -137,6 +183,9 @@ class _Call_as_strided(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
 as_strided: _Call_as_strided
+"""Return a view of the memory of `self` with any `size` and `stride`, from `storage_offset` on, all counted in
+elements. The parts may overlap. Negative strides, and elements outside of the memory, raise RuntimeError.
+"""
 
 class _Call_chunk(_calls.Function, Protocol):
     @overload
@@ -148,6 +197,10 @@ class _Call_chunk(_calls.Function, Protocol):
 class _Call_chunk_default(_calls.Function, Protocol):
     def __call__(_, self: A, chunks: int, dim: int = 0) -> list[A]: ...
 chunk: _Call_chunk
+"""Return views of at most `chunks` consecutive parts of `self` along `dim`, all of one size but the last. There may be
+fewer: 5 elements in 4 chunks give 2, 2 and 1. `chunks` must be above 0 (else RuntimeError); `tensor_split` gives as
+many as asked for.
+"""
 chunk_default: _Call_chunk_default
 
 class _Call_reshape(_calls.Function, Protocol):
@@ -158,7 +211,11 @@ class _Call_reshape(_calls.Function, Protocol):
 class _Call_reshape_default(_calls.Function, Protocol):
     def __call__(_, self: A, shape: Sequence[int]) -> A: ...
 reshape: _Call_reshape
+"""Return `self` in another shape: a view where the strides allow it, else a copy. One size may be -1 and follows from
+the others. The number of elements must stay (else RuntimeError).
+"""
 _unsafe_view: _calls.Call_self_size_more_input_e76639
+"""Return `self` in the shape `size`, over the same memory, as a tensor that does not count as a view."""
 
 class _Call_flatten(_calls.Function, Protocol):
     @overload
@@ -168,7 +225,11 @@ class _Call_flatten(_calls.Function, Protocol):
 class _Call_flatten_using_ints(_calls.Function, Protocol):
     def __call__(_, self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
 flatten: _Call_flatten
+"""Return `self` with the dimensions from `start_dim` to `end_dim` joined to one: a view where the strides allow it,
+else a copy. A tensor of no dimensions gets one. `start_dim` behind `end_dim` raises RuntimeError.
+"""
 expand_as: _calls.Call_self_other_input_x1_x2_207d62
+"""Return a view of `self` broadcast to the shape of `other`, as `expand` does."""
 
 class _Call_narrow(_calls.Function, Protocol):
     @overload
@@ -195,6 +256,9 @@ class _Call_narrow_Tensor(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], dim: int, start: Tensor, length: int) -> Tensor: ...
 narrow: _Call_narrow
+"""Return a view of `length` elements along `dim` from `start` on. A negative `start` counts from the end. Where the
+end is exceeded RuntimeError is raised; `slice` would cut.
+"""
 narrow_default: _calls.Call_self_dim_start_length_bd709d
 narrow_Tensor: _Call_narrow_Tensor
 
@@ -212,9 +276,13 @@ class _Call_movedim_int(_calls.Function, Protocol):
 class _Call_movedim_intlist(_calls.Function, Protocol):
     def __call__(_, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
 movedim: _Call_movedim
+"""Return a view of `self` with the dimensions `source` moved to the places `destination`; the others keep their order.
+Both name as many dimensions, and none twice (else RuntimeError).
+"""
 movedim_int: _Call_movedim_int
 movedim_intlist: _Call_movedim_intlist
 moveaxis: _Call_movedim
+"""Another name of `movedim`: dimensions moved to other places, as a view."""
 moveaxis_int: _Call_movedim_int
 moveaxis_intlist: _Call_movedim_intlist
 
@@ -226,13 +294,27 @@ class _Call_swapaxes(_calls.Function, Protocol):
 class _Call_swapaxes_default(_calls.Function, Protocol):
     def __call__(_, self: A, axis0: int, axis1: int) -> A: ...
 swapaxes: _Call_swapaxes
+"""Another name of `transpose`: two dimensions exchanged, as a view."""
 swapdims: _Call_transpose
+"""Another name of `transpose`: two dimensions exchanged, as a view."""
 mT: _calls.Call_self_input_a537e0
+"""Return a view of a matrix, or of a batch, with rows and columns exchanged: its last two dimensions. Less than two
+dimensions raise RuntimeError.
+"""
 mH: _calls.Call_self_input_a537e0
+"""Return a matrix, or a batch, with rows and columns exchanged and each element conjugated: a view for real dtypes.
+Less than two dimensions raise RuntimeError.
+"""
 adjoint: _calls.Call_self_input_a537e0
+"""Another name of `mH`: the last two dimensions exchanged and each element conjugated."""
 matrix_H: _calls.Call_self_input_a537e0
+"""Return a matrix with rows and columns exchanged and each element conjugated: a view for real dtypes. One dimension,
+or more than two, raises RuntimeError; `mH` takes batches.
+"""
 view_as: _calls.Call_self_other_input_x1_x2_207d62
+"""Return a view of `self` in the shape of `other`, as `view` does."""
 reshape_as: _calls.Call_self_other_input_x1_x2_207d62
+"""Return `self` in the shape of `other`, as `reshape` does."""
 
 class _Call__reshape_alias(_calls.Function, Protocol):
     @overload
@@ -240,7 +322,9 @@ class _Call__reshape_alias(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
 _reshape_alias: _Call__reshape_alias
+"""Return a view of `self` with this `size` and `stride`, which `reshape` computed."""
 ravel: _calls.Call_self_input_a537e0
+"""Return `self` in one dimension: a view where the strides allow it, else a copy."""
 
 class _Call_unflatten(_calls.Function, Protocol):
     @overload
@@ -252,11 +336,16 @@ class _Call_unflatten(_calls.Function, Protocol):
 class _Call_unflatten_int(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, sizes: Sequence[int]) -> A: ...
 unflatten: _Call_unflatten
+"""Return a view of `self` with the dimension `dim` taken apart into `sizes`; one may be -1 and follows from the
+others. Sizes whose product is not that of the dimension raise RuntimeError.
+"""
 broadcast_to: _calls.Call_self_size_more_input_e76639
+"""Another name of `expand`: `self` broadcast to the shape `size`, as a view."""
 
 class _Call_broadcast_tensors(_calls.Function, Protocol):
     def __call__(_, tensors: Sequence[A]) -> tuple[A, ...]: ...
 broadcast_tensors: _Call_broadcast_tensors
+"""Return views of all `tensors` in the shape that they broadcast to. Shapes that do not fit raise RuntimeError."""
 broadcast_tensors_default: _calls.Call_tensors_963b64
 
 class _Call_atleast_1d(_calls.Function, Protocol):
@@ -272,12 +361,19 @@ class _Call_atleast_1d_packet(_calls.Function, Protocol):
     @overload
     def __call__(_, tensors: Sequence[A]) -> list[A]: ...
 atleast_1d: _Call_atleast_1d
+"""Return `self`, or a view in the shape (1,) where it has no dimensions. A list of tensors gives as many results."""
 atleast_1d_default: _calls.Call_self_89b6fc
 atleast_1d_Sequence: _calls.Call_tensors_963b64
 atleast_2d: _Call_atleast_1d
+"""Return `self`, or a view with leading dimensions of size 1 where it has less than two dimensions: a vector becomes a
+row. A list of tensors gives as many results.
+"""
 atleast_2d_default: _calls.Call_self_89b6fc
 atleast_2d_Sequence: _calls.Call_tensors_963b64
 atleast_3d: _Call_atleast_1d
+"""Return `self`, or a view with three dimensions where it has less: a vector of n becomes (1, n, 1), a matrix (m, n)
+becomes (m, n, 1). A list of tensors gives as many results.
+"""
 atleast_3d_default: _calls.Call_self_89b6fc
 atleast_3d_Sequence: _calls.Call_tensors_963b64
 
@@ -327,6 +423,9 @@ class _Call_tensor_split_packet(_calls.Function, Protocol):
     @overload
     def __call__(_, self: NDArray[Any], tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]: ...
 tensor_split: _Call_tensor_split
+"""Return views of as many parts of `self` along `dim` as `sections` says, the first ones larger by 1 where needed, or
+empty ones last. `indices` says instead where to cut. `sections` below 1 raises RuntimeError.
+"""
 tensor_split_sections: _Call_tensor_split_sections
 tensor_split_indices: _Call_tensor_split_indices
 tensor_split_tensor_indices_or_sections: _Call_tensor_split_tensor_indices_or_sections
@@ -350,12 +449,21 @@ class _Call_hsplit_packet(_calls.Function, Protocol):
     @overload
     def __call__(_, self: A, indices: Sequence[int]) -> list[A]: ...
 hsplit: _Call_hsplit
+"""Return views of equal parts along the second dimension, or along the first of a vector: as many as `sections` says,
+or cut at `indices`. A size that does not divide, and a tensor of no dimensions, raise RuntimeError.
+"""
 hsplit_int: _Call_hsplit_int
 hsplit_array: _Call_hsplit_array
 vsplit: _Call_hsplit
+"""Return views of equal parts along the first dimension: as many as `sections` says, or cut at `indices`. A size that
+does not divide, and less than two dimensions, raise RuntimeError.
+"""
 vsplit_int: _Call_hsplit_int
 vsplit_array: _Call_hsplit_array
 dsplit: _Call_hsplit
+"""Return views of equal parts along the third dimension: as many as `sections` says, or cut at `indices`. A size that
+does not divide, and less than three dimensions, raise RuntimeError.
+"""
 dsplit_int: _Call_hsplit_int
 dsplit_array: _Call_hsplit_array
 
@@ -376,6 +484,7 @@ class _Call_unsafe_split_packet(_calls.Function, Protocol):
 class _Call_unsafe_split_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, split_size: int, dim: int = 0, *, out: Sequence[TensorLike]) -> None: ...
 unsafe_split: _Call_unsafe_split
+"""Return the parts that `split` does, as tensors that do not count as views."""
 unsafe_split_Tensor: _calls.Call_self_split_size_dim_01c8d0
 
 class _Call_unsafe_split_with_sizes(_calls.Function, Protocol):
@@ -398,8 +507,10 @@ class _Call_unsafe_split_with_sizes_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, split_sizes: Sequence[int], dim: int = 0, *,
         out: Sequence[TensorLike]) -> None: ...
 unsafe_split_with_sizes: _Call_unsafe_split_with_sizes
+"""Return the parts that `split_with_sizes` does, as tensors that do not count as views."""
 unsafe_split_with_sizes_default: _calls.Call_self_split_sizes_dim_ce3f5c
 unsafe_chunk: _Call_chunk
+"""Return the parts that `chunk` does, as tensors that do not count as views."""
 unsafe_chunk_default: _Call_chunk_default
 
 class _Call_unfold(_calls.Function, Protocol):
@@ -408,21 +519,58 @@ class _Call_unfold(_calls.Function, Protocol):
     @overload
     def __call__(_, input: A, dimension: int, size: int, step: int) -> A: ...
 unfold: _Call_unfold
+"""Return a view of all windows of `size` elements along `dimension`, `step` apart: `dimension` counts the windows, and
+a new last dimension holds their elements. Windows larger than the dimension, and a `step` below 1, raise
+RuntimeError.
+"""
 view_as_real: _calls.Call_self_input_a537e0
+"""Return a view of complex numbers as pairs of floats: a new last dimension of size 2 holds real and imaginary part.
+Other dtypes raise RuntimeError.
+"""
 view_as_complex: _calls.Call_self_input_a537e0
+"""Return a view of pairs of floats as complex numbers: the last dimension must have size 2 (else RuntimeError) and
+goes. Other dtypes than floats are refused with a DispatchError.
+"""
 real: _calls.Call_self_input_a537e0
+"""Return the real part of each element, as a view; real tensors are returned as they are."""
 imag: _calls.Call_self_input_a537e0
+"""Return the imaginary part of each element, as a view. Real tensors raise RuntimeError."""
 t_: _calls.Call_self_input_a537e0
+"""Return a view of a matrix with rows and columns exchanged. Fewer dimensions stay as they are; more raise
+RuntimeError. The result is written to `self`, which is returned.
+"""
 transpose_: _Call_transpose
+"""Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises IndexError.
+The result is written to `self`, which is returned.
+"""
 swapaxes_: _Call_swapaxes
+"""Another name of `transpose`: two dimensions exchanged, as a view. The result is written to `self`, which is
+returned.
+"""
 swapdims_: _Call_transpose
+"""Another name of `transpose`: two dimensions exchanged, as a view. The result is written to `self`, which is
+returned.
+"""
 unsqueeze_: _Call_unsqueeze
+"""Return a view of `self` with a new dimension of size 1 at `dim`. -1 puts it last; a position out of range raises
+IndexError. The result is written to `self`, which is returned.
+"""
 squeeze_: _Call_squeeze
+"""Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A `dim` of
+another size stays; one out of range raises IndexError. The result is written to `self`, which is returned.
+"""
 squeeze__default: _calls.Call_self_89b6fc
 squeeze__dim: _calls.Call_self_dim_bc6415
 squeeze__dims: _calls.Call_self_dim_dc1446
 as_strided_: _Call_as_strided
+"""Return a view of the memory of `self` with any `size` and `stride`, from `storage_offset` on, all counted in
+elements. The parts may overlap. Negative strides, and elements outside of the memory, raise RuntimeError. The
+result is written to `self`, which is returned.
+"""
 detach_: _calls.Call_self_input_a537e0
+"""Return a view of `self` that no gradient flows through: a new tensor over the same memory, which does not require
+gradients. The result is written to `self`, which is returned.
+"""
 
 class _Call_resize_as_(_calls.Function, Protocol):
     @overload
@@ -432,6 +580,7 @@ class _Call_resize_as_(_calls.Function, Protocol):
 class _Call_resize_as__default(_calls.Function, Protocol):
     def __call__(_, self: A, the_template: TensorLike, *, memory_format: MemoryFormat | None = None) -> A: ...
 resize_as_: _Call_resize_as_
+"""Give `self` the shape of `the_template`, as `resize_` does, and return it. New elements are not initialised."""
 
 class _Packet_view(Packet):
     __call__: _Call_view

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array as buffers
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ from opwright_core.plans.plan import cast_array
 from opwright_core.state import active_modes
 from opwright_core.tensors.given_arrays import check_steps, unsupported_dtype, without_subclass
 from opwright_core.tensors.tensor import Tensor, wrap
+
+_PLAIN_NUMBERS = frozenset((bool, int, float))
 
 
 def tensor(
@@ -188,6 +190,8 @@ def _new_array(data: Any, dtype: DType | None, device: object) -> Array:
         values = _from_python(data, dtype)
         if type(values) is not np.ndarray:  # of an object that offers memory of a device
             return _new_array(values, dtype, device)
+        if device is None:
+            return values
     wanted = as_device("cpu" if device is None else device)
     return backend_named(wanted).from_numpy(values, wanted.index)
 
@@ -204,6 +208,9 @@ def _copied(array: Array, dtype: DType | None) -> Array:
 
 
 def _from_python(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    if type(data) is list and data and (kinds := {*map(type, data)}) <= _PLAIN_NUMBERS:
+        found = _common_dtype(kinds)
+        return _filled(data, (len(data),), found, dtype or found)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not _is_sequence(data) and not _is_number(data):
@@ -211,7 +218,8 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         return exported
     shape = _shape_of(data)
     values = list(_leaves(data, shape, 0))
-    found = _common_dtype(values)
+    kinds = dict.fromkeys([value.dtype if isinstance(value, np.generic) else type(value) for value in values])
+    found = _common_dtype(kinds)
     return _filled(values, shape, found, dtype or found)
 
 
@@ -275,15 +283,13 @@ def _leaf(value: Any) -> Any:
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 
-def _common_dtype(values: list[Any]) -> DType:
-    if not values:
-        return get_default_dtype()
+def _common_dtype(kinds: Iterable[Any]) -> DType:
+    """Return the dtype that holds numbers of some dtypes and Python classes; the default one of none."""
     found: DType | None = None
-    for kind in dict.fromkeys(value.dtype if isinstance(value, np.generic) else type(value) for value in values):
+    for kind in kinds:
         one = as_dtype(kind) if isinstance(kind, np.dtype) else _python_dtype(kind)
         found = one if found is None else promote(found, one)
-    assert found is not None
-    return found
+    return get_default_dtype() if found is None else found
 
 
 def _python_dtype(kind: Any) -> DType:

@@ -9,6 +9,7 @@ import numpy as np
 
 from opwright_core.arrays.devices import Array, backend_named
 from opwright_core.arrays.dtypes import bfloat16
+from opwright_core.tensors.tensor import Tensor, wrap
 
 _CPU: Final = 1
 _CUDA: Final = (2, 13)
@@ -81,3 +82,26 @@ def _capsule_of(source: Any) -> Any:
     except TypeError:  # a producer from before DLPack 1.0
         pass
     return source.__dlpack__()
+
+
+def versioned(tensor: Any) -> Any:
+    """Return a tensor's capsule with the version of DLPack. Raises BufferError."""
+    capsule = tensor.__dlpack__(max_version=(1, 3))
+    if _name_of(capsule) != b"dltensor_versioned":
+        raise BufferError(f"an array of {type(tensor.array).__name__} is exported by DLPack before 1.0 alone")
+    return capsule
+
+
+def tensor_of(capsule: Any, device: int) -> Tensor:
+    """Return a Tensor on the memory of a capsule with the version of DLPack. Raises TypeError, BufferError."""
+    return wrap(load(_Words(capsule, (device, 0))))
+
+
+def current_stream(device: int, number: int) -> int:
+    """Return the address of the stream that a device's work is put into. Raises BufferError for one not of CUDA."""
+    if device not in _CUDA:
+        raise BufferError(f"there are no streams of DLPack device type {device}")
+    cuda = backend_named("cuda").array_module().cuda
+    with cuda.Device(number):
+        address: int = cuda.get_current_stream().ptr
+    return address

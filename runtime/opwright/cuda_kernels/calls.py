@@ -79,6 +79,19 @@ class DeviceKernel(FunctionKernel):
         """Call the function for the dtype: values for all arguments, as it takes them, and arrays for results."""
         raise NotImplementedError
 
+    def _check_ndim(self, launch: LaunchRule, first: Any, values: Sequence[Any]) -> None:
+        """Raise DispatchError for arrays of other dimensions than a launch takes."""
+        if launch.ndim not in (None, first.ndim):
+            taken = f"its {self._language} kernel takes an array of {launch.ndim} dimensions first"
+            raise DispatchError(f"{self._operator}: {taken}, and this has {first.ndim}")
+        if launch.dims:
+            wanted = dict(launch.dims)
+            for argument, value in self._arrays(values):
+                ndim = wanted.get(argument.name, value.ndim)
+                if ndim != value.ndim:
+                    taken = f"its {self._language} kernel takes {argument.name!r} of {ndim} dimensions"
+                    raise DispatchError(f"{self._operator}: {taken}, and this has {value.ndim}")
+
     def _paired(self, values: Sequence[Any], results: Sequence[Any]) -> list[tuple[NativeArgument, Any]]:
         """Return all that a function gets, each with its argument."""
         outs = [_OUT] * len(results)
@@ -186,7 +199,7 @@ class OnDevice(DeviceKernel):
         name = self._functions[dtype]
         known = {a.name: value for a, value in zip(self._arguments, values, strict=True) if a.is_array}
         first = next(known[a.name] for a in self._arguments if a.is_array and not a.is_optional)
-        self._check_ndim(first, values)
+        self._check_ndim(self._launch, first, values)
         count, *others = (array.size for array in self._written(values, results))
         if self._convention == "loop":
             name, packed = self._loop(name, count, values, results)
@@ -198,19 +211,6 @@ class OnDevice(DeviceKernel):
         types, numbers = zip(*packed, strict=True)
         shared = self._launch.shared_of(self._positions[dtype])
         return LaunchPlan(name, (blocks, 1, 1), (self._launch.threads, 1, 1), shared, types, numbers)
-
-    def _check_ndim(self, first: Any, values: Sequence[Any]) -> None:
-        launch = self._launch
-        if launch.ndim not in (None, first.ndim):
-            message = f"its CUDA kernel takes an array of {launch.ndim} dimensions first, and this has {first.ndim}"
-            raise DispatchError(f"{self._operator}: {message}")
-        if launch.dims:
-            wanted = dict(launch.dims)
-            for argument, value in self._arrays(values):
-                ndim = wanted.get(argument.name, value.ndim)
-                if ndim != value.ndim:
-                    message = f"its CUDA kernel takes {argument.name!r} of {ndim} dimensions, and this has {value.ndim}"
-                    raise DispatchError(f"{self._operator}: {message}")
 
     def _packed(self, argument: NativeArgument, value: Any, dtype: DType) -> Iterator[tuple[str, Any]]:
         """Yield the types and values of an argument, as a kernel gets it."""

@@ -10,12 +10,12 @@ from opwright.cuda_kernels.operands import dense_out
 from opwright_core.errors import DispatchError
 from opwright_core.plans.plan import Plan
 
-__all__ = ["CudaHostKernel", "CudaKernel"]
+__all__ = ["CudaHostKernel", "CudaKernel", "Maker"]
 
 Shape = tuple[int, ...]
 
 
-class _Maker(DeviceKernel):
+class Maker(DeviceKernel):
     """A kernel that makes results, called with a plan for each and with operands.
 
     Errors: DispatchError for a dtype that it has no function for, and for other shapes than it takes; OverflowError for
@@ -50,13 +50,13 @@ class _Maker(DeviceKernel):
                 raise DispatchError(f"{self._operator}: {message}")
 
 
-class CudaKernel(_Maker, OnDevice):
+class CudaKernel(Maker, OnDevice):
     """A kernel of a `CudaSource` that makes results."""
 
     __slots__ = ()
 
 
-class CudaHostKernel(_Maker, OnHost):
+class CudaHostKernel(Maker, OnHost):
     """A kernel that a function of the host launches, and that makes results."""
 
     __slots__ = ()

@@ -12,10 +12,10 @@ from opwright.cuda_kernels.operands import seen
 from opwright.native_kernels.function_kernels import WritingKernel
 from opwright_core.arrays.dtypes import DType
 
-__all__ = ["CudaHostWriter", "CudaWriter"]
+__all__ = ["CudaHostWriter", "CudaWriter", "Writer"]
 
 
-class _Writer(WritingKernel, DeviceKernel):
+class Writer(WritingKernel, DeviceKernel):
     """A kernel that writes arguments. What is checked is checked before anything is written."""
 
     __slots__ = ()
@@ -62,13 +62,13 @@ class _Writer(WritingKernel, DeviceKernel):
         return value if value.dtype.num == dtype.num else value.view(dtype)
 
 
-class CudaWriter(_Writer, OnDevice):
+class CudaWriter(Writer, OnDevice):
     """A kernel of a `CudaSource` that writes arguments."""
 
     __slots__ = ()
 
 
-class CudaHostWriter(_Writer, OnHost):
+class CudaHostWriter(Writer, OnHost):
     """A kernel that a function of the host launches, and that writes arguments."""
 
     __slots__ = ()

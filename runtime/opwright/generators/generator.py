@@ -7,6 +7,7 @@ Other devices have generators of their own that draw in the same way; kernels mo
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Iterable
 from types import TracebackType
@@ -208,11 +209,11 @@ class Generator:
         if self._next_normal is not None:
             cached, self._next_normal = self._next_normal, None
             return cached
-        first, second = self.uniform(2, float64)
-        radius = np.sqrt(-2.0 * np.log1p(-second))
-        angle = 2.0 * np.pi * first
-        self._next_normal = float(radius * np.sin(angle))
-        return float(radius * np.cos(angle))
+        first, second = self.uniform(2, float64).tolist()
+        radius = math.sqrt(-2.0 * math.log1p(-second))
+        angle = 2.0 * math.pi * first
+        self._next_normal = radius * math.sin(angle)
+        return radius * math.cos(angle)
 
     def integers(self, count: int, low: int, high: int) -> Values:
         """Draw integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
@@ -246,8 +247,9 @@ def _restore(device: Device, state: Values) -> Generator:
 
 
 _CPU: Final = as_device("cpu")
+_OF_CPU: Final = ("cpu", None)
 _lock = RegistryLock()
-_generators: dict[Device, Generator] = {}  # made when first asked for: NumPy's own take 6 MB
+_generators: dict[tuple[str, int | None], Generator] = {}  # made when first asked for: NumPy's own take 6 MB
 _last_seed: int | None = None
 
 
@@ -255,9 +257,9 @@ def generator_of(device: object) -> Generator:
     """Return the default generator of a device, seeded as the last `manual_seed` said."""
     wanted = as_device(device)
     with _lock:
-        known = _generators.get(wanted)
+        known = _generators.get((wanted.type, wanted.index))
         if known is None:
-            known = _generators[wanted] = Generator(wanted)
+            known = _generators[wanted.type, wanted.index] = Generator(wanted)
             if _last_seed is not None:
                 known.manual_seed(_last_seed)
     return known
@@ -270,7 +272,7 @@ def source_for(array: Array, generator: Generator | None) -> Generator:
     """
     if generator is None:
         if type(array) is np.ndarray:
-            return _generators.get(_CPU) or generator_of(_CPU)
+            return _generators.get(_OF_CPU) or generator_of(_CPU)
         return generator_of(backend_of(array).device(array))
     kind = backend_of(array).name
     if generator.device.type != kind:

@@ -15,6 +15,7 @@ from opwright.namespaces import aten
 from opwright.questions import hooks
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
+from opwright_core.core import fast
 from opwright_core.tensors.tensor import Tensor, install_methods
 
 # The versions of the Array API standard that `opwright.array_api` has: each holds those before it.
@@ -49,6 +50,8 @@ class Exchangeable:
 
     __slots__ = ()
     __array_priority__ = 1000
+    if fast is not None:
+        __dlpack_c_exchange_api__ = fast.tensor_exchange
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """Return the data for NumPy, sharing memory unless a dtype or `copy=True` asks otherwise. Raises as `numpy`."""

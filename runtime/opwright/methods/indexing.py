@@ -21,7 +21,7 @@ from opwright.places import frames_of_ours
 from opwright.questions import hooks
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
-from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, uint8
+from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, int64, uint8
 from opwright_core.arrays.sizes import guard_or_false, is_place
 from opwright_core.core import fast
 from opwright_core.keys import FRONT_MODE, META, NONDENSE
@@ -72,6 +72,8 @@ class Indexable:
         if type(index) is slice and not _is_backward(index) and shape_of(self.array):  # type: ignore[attr-defined]
             viewed = _sliced(self, 0, index)
             return aten["alias.default"](self) if viewed is self else viewed  # type: ignore[no-any-return]
+        if type(index) is Tensor and index.array.dtype == int64 and shape_of(index.array) and shape_of(self.array):  # type: ignore[attr-defined]
+            return aten["index.Tensor"](self, [index])  # type: ignore[no-any-return]
         viewed, indices, turned = _apply_basic(self, _as_tuple(index))
         if turned:
             viewed = aten["flip.default"](viewed, turned)

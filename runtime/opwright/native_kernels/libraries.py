@@ -8,7 +8,7 @@ from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -19,11 +19,26 @@ from opwright_core.core import fast
 from opwright_core.errors import DispatchError
 from opwright_core.plans.plan import Plan
 
-__all__ = ["SUFFIX", "NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
+__all__ = ["SUFFIX", "KernelLibrary", "NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]
 
 # Of the limited API, which a Python without the GIL ("t") does not have.
 SUFFIX: Final = EXTENSION_SUFFIXES[0] if "t" in sys.abiflags else ".abi3.so"
 Numbers = Callable[[Sequence[Any]], tuple[Any, ...]]  # computes the numbers of an expression from its arguments
+
+
+class KernelLibrary(Protocol):
+    """The functions that C kernels call, by name; `problem` says why there are none."""
+
+    @property
+    def problem(self) -> str: ...
+
+    def refuse(self, operator: str) -> DispatchError:
+        """Return the error of a call that the library would handle, if there were one."""
+        ...
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return a function, called as C shims are."""
+        ...
 
 
 class NativeLibrary:
@@ -135,7 +150,7 @@ class _Native(FunctionKernel):
 
     def __init__(
         self,
-        library: NativeLibrary,
+        library: KernelLibrary,
         name: str,
         operator: str,
         convention: str,
@@ -172,7 +187,7 @@ class NativeKernel(_Native):
 
     def __init__(
         self,
-        library: NativeLibrary,
+        library: KernelLibrary,
         name: str,
         operator: str,
         convention: str,

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from opwright.native_kernels.generalized_ufuncs import generalized_ufunc
 from opwright.native_kernels.libraries import NativeLoop
 from opwright_core.names.late_imports import import_late
 
@@ -13,26 +14,32 @@ __all__ = ["ufunc_of"]
 
 Operator: TypeAlias = Any
 _REQUIRED: Final[Any] = object()  # what stands for a number without a default, which is an operand of the ufunc
-_made: dict[NativeLoop, np.ufunc] = {}
+_made: dict[NativeLoop | Operator, np.ufunc] = {}
 
 
 def ufunc_of(operator: Operator) -> np.ufunc:
-    """Return NumPy's ufunc of the loops of an expression; one ufunc, however often it is asked for.
+    """Return NumPy's ufunc of the loops of an expression, or a generalized one of an operator whose rule is `gufunc`;
+    one ufunc, however often it is asked for.
 
     Its operands are the tensors of the expression, and behind them the numbers without a default; other numbers have
     their defaults. Raises AttributeError for an operator without loops, or where these have not been built.
     """
-    loop = _loop_of(operator)
+    package, _, module = operator.home.module.rpartition(".ops.") if operator.home is not None else ("", "", "")
+    loop = _loop_of(operator, package)
     if loop is None:
-        raise _error(operator, "it is no expression with loops in C")
+        if operator not in _made:
+            made = generalized_ufunc(operator, package, module)
+            if isinstance(made, str):
+                raise _error(operator, made)
+            _made[operator] = made
+        return _made[operator]
     if loop not in _made:
         _made[loop] = _new(operator, loop)
     return _made[loop]
 
 
-def _loop_of(operator: Operator) -> NativeLoop | None:
-    package, _, module = operator.home.module.rpartition(".ops.") if operator.home is not None else ("", "", "")
-    if not module:
+def _loop_of(operator: Operator, package: str) -> NativeLoop | None:
+    if not package:
         return None
     try:
         native = import_late(f"{package}.native")

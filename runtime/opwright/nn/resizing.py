@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import opwright
+from opwright.namespaces import aten
 from opwright.nn.annotations import A
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
@@ -50,13 +50,13 @@ def interpolate(
     if antialias and (mode not in ("bilinear", "bicubic") or ndim != 2):
         raise ValueError("antialias is for the modes bilinear and bicubic of 4-D input alone")
     if mode in _PICKING and 1 <= ndim <= 3:
-        operator = getattr(opwright.ops.aten, _PICKING[mode][ndim - 1])
-        picked: A = operator(input, sizes) if mode == "area" else operator.vec(input, sizes, factors)
+        name = _PICKING[mode][ndim - 1]
+        picked: A = aten[name](input, sizes) if mode == "area" else aten[f"{name}.vec"](input, sizes, factors)
         return picked
     dims, name = (2, f"_upsample_{mode}2d_aa") if antialias else _WEIGHING.get(mode, (0, ""))
     if dims != ndim or not name:
         raise NotImplementedError(f"interpolate: mode {mode!r} does not take {ndim + 2}-D input")
-    weighed: A = getattr(opwright.ops.aten, name).vec(input, sizes, bool(align_corners), factors)
+    weighed: A = aten[f"{name}.vec"](input, sizes, bool(align_corners), factors)
     return weighed
 
 

@@ -35,13 +35,20 @@ def _is_recorded_by_pytorch(tensor: Any) -> bool:
     if type(tensor) is not torch.Tensor and type(tensor) is not torch.nn.Parameter:
         return True  # of another class: without data, traced, distributed
     is_wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    return is_wrapped or (tensor.requires_grad and torch.is_grad_enabled())
+    return is_wrapped or (tensor.requires_grad and torch.is_grad_enabled()) or _has_tangent(tensor)
+
+
+def _has_tangent(tensor: Any) -> bool:
+    forward = sys.modules["torch"].autograd.forward_ad
+    return forward._current_level >= 0 and forward.unpack_dual(tensor).tangent is not None
 
 
 def _problem_of_pytorch(tensors: Sequence[Any]) -> str:
     for tensor in tensors:
         if tensor.layout is not sys.modules["torch"].strided:
             return f"its layout is {tensor.layout}"
+        if tensor.is_nested or tensor.is_quantized:
+            return "it is nested" if tensor.is_nested else "it is quantized"
         if tensor.device.type not in ("cpu", "cuda"):
             return f"it is on device {tensor.device}"
     return ""

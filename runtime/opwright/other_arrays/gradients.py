@@ -17,7 +17,7 @@ __all__ = ["function_of"]
 
 _WHY = {
     "torch": (
-        "requires grad or is traced",
+        "requires grad, has a tangent or is traced",
         "call it under torch.no_grad(), pass x.detach(), or have the package generated with bindings = ['torch']",
     ),
     "jax": ("is traced", "have the package generated with bindings = ['jax'], or call it outside of JAX's transforms"),

@@ -31,8 +31,11 @@ def _to_xarray(array: Array, values: Sequence[Any]) -> Any:
 def _problem_of_xarray(values: Sequence[Any]) -> str:
     first = values[0]
     for each in values:
-        if each.chunks is not None:
+        is_plain = type(getattr(getattr(each, "variable", each), "_data", None)) is np.ndarray  # `chunks` asks slowly
+        if not is_plain and each.chunks is not None:
             return "it is in chunks: xarray.apply_ufunc(..., dask='parallelized') calls operators on each"
+        if each is first:
+            continue
         if each.dims != first.dims:
             return f"its dimensions are {each.dims}, and those of another argument {first.dims}: xarray.broadcast"
         if hasattr(each, "coords") and hasattr(first, "coords"):
@@ -61,9 +64,10 @@ def _to_pandas(array: Array, values: Sequence[Any]) -> Any:
 def _problem_of_pandas(values: Sequence[Any]) -> str:
     first = values[0]
     for each in values:
-        if not isinstance(each.to_numpy(), np.ndarray) or each.to_numpy().dtype.kind == "O":
+        array = each.to_numpy()
+        if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
             return "its elements are no numbers of one dtype"
-        if type(each) is not type(first) or not _have_equal_labels(first, each):
+        if each is not first and (type(each) is not type(first) or not _have_equal_labels(first, each)):
             return "its labels are not those of another argument: align makes them so"
     return ""
 

@@ -80,7 +80,7 @@ def number_of(value: Any, declared: str) -> Any:
 
     Raises ContractError for what does not convert to it.
     """
-    if type(value) is _EXACT.get(declared):
+    if type(value) in _EXACT.get(declared, ()):
         return value
     convert = _converters.get(declared) or _converters.setdefault(declared, converter(declared))
     if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
@@ -91,7 +91,10 @@ def number_of(value: Any, declared: str) -> Any:
 
 
 _converters: Final[dict[str, Check]] = {}
-_EXACT: Final = {"bool": bool, "int": int, "SymInt": int, "float": float}  # what needs no conversion
+# What needs no conversion.
+_EXACT: Final[dict[str, tuple[type, ...]]] = {
+    "bool": (bool,), "int": (int,), "SymInt": (int,), "float": (float,), "Scalar": (bool, int, float, complex),
+}  # fmt: skip
 
 
 def return_checker(operator: Operator, function: Callable[..., Any], *, refuses_none: bool = False) -> Check:

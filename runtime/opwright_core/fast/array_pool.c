@@ -1,5 +1,6 @@
 /* The array pool. The array of a tensor that was freed, to which there is no other reference, is pooled and becomes the
- * next one of its dtype and shape: NumPy takes longer to make and free an array than to add a few numbers.
+ * next one of its dtype and shape: NumPy takes longer to make and free an array than to add a few numbers. Large arrays
+ * are pooled, too: their memory would go back to the system, and come again page by page, in each step of a training.
  *
  * A pooled array is whole, and one reference is the pool's. It looks as NumPy makes it: memory of its own, row-major,
  * writable. */
@@ -21,6 +22,20 @@ typedef struct {
 
 static Bucket buckets[BUCKETS];
 
+/* Which arrays are large, in bytes; how many of them are pooled at most, of one dtype and shape and of all, and how many
+ * bytes together. */
+#define LARGE_FROM 65536
+#define MOST_ALIKE 8
+#define MOST_LARGE 48
+#define MOST_LARGE_BYTES (64 << 20)
+
+/* Pooled arrays that are large; the newest is last. */
+static struct {
+    int count;
+    npy_intp bytes;
+    PyArrayObject *arrays[MOST_LARGE];
+} large;
+
 /* Return the bucket of a dtype and a shape. */
 static Bucket *bucket_of(const PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
     size_t mixed = (size_t)dtype >> 4;
@@ -39,8 +54,8 @@ static int has_shape(PyArrayObject *array, int ndim, const npy_intp *shape) {
     return is_same;
 }
 
-/* Whether an array is as NumPy makes one, small, and has elements that hold nothing. */
-static int is_as_new(PyArrayObject *array) {
+/* Return the bytes of an array that is as NumPy makes one, and has elements that hold nothing; 0 for any other. */
+static npy_intp bytes_as_new(PyArrayObject *array) {
     npy_intp step = PyArray_ITEMSIZE(array);
     for (int i = PyArray_NDIM(array) - 1; i >= 0; i--) {
         if (PyArray_STRIDE(array, i) != step) {
@@ -48,8 +63,9 @@ static int is_as_new(PyArrayObject *array) {
         }
         step *= PyArray_DIM(array, i);
     }
-    return step > 0 && step <= MOST_BYTES && PyArray_ISCARRAY(array) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) &&
-           PyArray_BASE(array) == NULL && !PyDataType_REFCHK(PyArray_DESCR(array));
+    int is_whole = PyArray_ISCARRAY(array) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) &&
+                   PyArray_BASE(array) == NULL && !PyDataType_REFCHK(PyArray_DESCR(array));
+    return is_whole ? step : 0;
 }
 
 /* Whether an array has weak references, which would show that it lives on. Returns 1 or 0. */
@@ -58,13 +74,36 @@ static int has_weak_references(PyObject *array) {
     return offset <= 0 || *(PyObject **)((char *)array + offset) != NULL;
 }
 
-/* Give up an object that was a tensor's array. Takes the reference. */
-void array_give_up(PyObject *object) {
-    PyArrayObject *array = (PyArrayObject *)object;
-    if (Py_TYPE(object) != core.array || Py_REFCNT(object) != 1 || !is_as_new(array) || has_weak_references(object)) {
-        Py_DECREF(object);
+/* Take an array out of the large ones. Returns it, with the pool's reference. */
+static PyArrayObject *take_large(int at) {
+    PyArrayObject *array = large.arrays[at];
+    large.count--;
+    large.bytes -= PyArray_NBYTES(array);
+    memmove(large.arrays + at, large.arrays + at + 1, (size_t)(large.count - at) * sizeof *large.arrays);
+    return array;
+}
+
+/* Pool a large array, in the place of the oldest ones where there are too many; one of which there are enough is freed, as
+ * those are that NumPy made and nobody takes: its memory, which the cache has, is the next one's. Takes the reference. */
+static void pool_large(PyArrayObject *array, npy_intp bytes) {
+    int alike = 0;
+    for (int at = 0; at < large.count; at++) {
+        alike += PyArray_DESCR(large.arrays[at]) == PyArray_DESCR(array) &&
+                 has_shape(large.arrays[at], PyArray_NDIM(array), PyArray_DIMS(array));
+    }
+    if (alike >= MOST_ALIKE) {
+        Py_DECREF(array);
         return;
     }
+    while (large.count == MOST_LARGE || (large.count > 0 && large.bytes + bytes > MOST_LARGE_BYTES)) {
+        Py_DECREF(take_large(0));
+    }
+    large.arrays[large.count++] = array;
+    large.bytes += bytes;
+}
+
+/* Pool a small array, in the place of the oldest one of its bucket where that is full. Takes the reference. */
+static void pool_small(PyArrayObject *array) {
     Bucket *bucket = bucket_of(PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array));
     if (bucket->count < MOST_KEPT) {
         bucket->arrays[bucket->count++] = array;
@@ -74,6 +113,34 @@ void array_give_up(PyObject *object) {
         bucket->arrays[MOST_KEPT - 1] = array;
         Py_DECREF(oldest);
     }
+}
+
+/* Give up an object that was a tensor's array. Takes the reference. */
+void array_give_up(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    const int is_free = Py_TYPE(object) == core.array && Py_REFCNT(object) == 1 && !has_weak_references(object);
+    const npy_intp bytes = is_free ? bytes_as_new(array) : 0;
+    if (bytes > 0 && bytes <= MOST_BYTES) {
+        pool_small(array);
+    } else if (bytes >= LARGE_FROM && bytes <= MOST_LARGE_BYTES / 2) {
+        pool_large(array, bytes);
+    } else {
+        Py_DECREF(object);
+    }
+}
+
+/* Return a large array of the pool, with its reference; NULL if there is none of that dtype and shape. */
+static PyArrayObject *find_large(const PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
+    npy_intp bytes = ndim > 0 && large.count > 0 ? PyDataType_ELSIZE(dtype) : 0;
+    for (int i = 0; i < ndim && bytes > 0 && bytes < LARGE_FROM; i++) {
+        bytes *= shape[i];
+    }
+    for (int at = large.count - 1; bytes >= LARGE_FROM && at >= 0; at--) {
+        if (PyArray_DESCR(large.arrays[at]) == dtype && has_shape(large.arrays[at], ndim, shape)) {
+            return take_large(at);
+        }
+    }
+    return NULL;
 }
 
 /* Return a new array of rows, not filled. Takes the reference to the dtype. */
@@ -86,6 +153,11 @@ PyObject *array_new(PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
             Py_DECREF(dtype);
             return (PyObject *)array;
         }
+    }
+    PyArrayObject *array = find_large(dtype, ndim, shape);
+    if (array != NULL) {
+        Py_DECREF(dtype);
+        return (PyObject *)array;
     }
     return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
 }

@@ -215,10 +215,28 @@ static PyObject *callable_class(PyObject *self, void *closure) {
     return Py_NewRef((PyObject *)&PyFunction_Type);
 }
 
-/* Return the function's docstring. */
+/* Return the function's docstring, or that of the operators that it is `of`. */
 PyObject *callable_doc(PyObject *self, void *closure) {
+    PyObject *function = ((Callable *)self)->function;
     (void)closure;
-    return PyObject_GetAttrString(((Callable *)self)->function, "__doc__");
+    PyObject *doc = PyObject_GetAttrString(function, "__doc__");
+    PyObject *operators = doc == Py_None ? PyObject_GetAttrString(function, "of") : NULL;
+    if (operators != NULL)
+        Py_SETREF(doc, PyObject_GetAttrString(operators, "__doc__"));
+    else if (doc != NULL)
+        PyErr_Clear();
+    Py_XDECREF(operators);
+    return doc;
+}
+
+/* Return the signature of the operators that the function is `of`. Raises AttributeError where there are none, and
+ * `inspect` looks at the function. */
+static PyObject *callable_signature(PyObject *self, void *closure) {
+    (void)closure;
+    PyObject *operators = PyObject_GetAttrString(((Callable *)self)->function, "of");
+    PyObject *signature = operators == NULL ? NULL : PyObject_GetAttrString(operators, "__signature__");
+    Py_XDECREF(operators);
+    return signature;
 }
 
 /* Return the name of the function's module. */
@@ -243,6 +261,7 @@ static PyGetSetDef callable_getset[] = {
     {"__class__", callable_class, NULL, NULL, NULL},
     {"__doc__", callable_doc, NULL, NULL, NULL},
     {"__module__", callable_module, NULL, NULL, NULL},
+    {"__signature__", callable_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

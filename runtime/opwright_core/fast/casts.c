@@ -10,7 +10,11 @@ typedef struct {
     char *data[2]; /* from, to */
     npy_intp count;
     DenseLoop cast;
+    npy_intp sizes[2]; /* of an element */
 } CastJob;
+
+/* Elements of a block; threads are given whole ones. */
+#define CAST_BLOCK 4096
 
 /* Define a loop that casts `count` contiguous elements from data[0] to data[1] by FUNCTION. Returns nothing. */
 #define CAST(NAME, FROM, TO, FUNCTION)                                                                                 \
@@ -129,18 +133,20 @@ int read_reduced(const PyArray_Descr *dtype, Reduced *reduced) {
     return reduced->widen != NULL;
 }
 
-/* Run the loop of a CastJob. Needs no GIL. */
-static void work_cast(void *given) {
+/* Run the loop of a CastJob over some blocks. Needs no GIL. */
+static void work_cast(void *given, int64_t from, int64_t to) {
     const CastJob *job = given;
-    job->cast(job->data, job->count);
+    const npy_intp left = job->count - from * CAST_BLOCK, some = (to - from) * CAST_BLOCK;
+    char *data[2] = {job->data[0] + from * CAST_BLOCK * job->sizes[0], job->data[1] + from * CAST_BLOCK * job->sizes[1]};
+    job->cast(data, left < some ? left : some);
 }
 
 /* Return a new array of that dtype and the shape of a dense array, filled by the loop; NULL with an exception. */
 static PyObject *cast_by_loop(Array *array, PyArray_Descr *dtype, DenseLoop cast) {
     Array *result = new_of(dtype, PyArray_NDIM(array), PyArray_DIMS(array));
     if (result != NULL) {
-        CastJob job = {{PyArray_BYTES(array), PyArray_BYTES(result)}, count_of(array), cast};
-        do_work(work_cast, &job, job.count);
+        CastJob job = {{PyArray_BYTES(array), PyArray_BYTES(result)}, count_of(array), cast, {element_size(array), element_size(result)}};
+        do_ranges(work_cast, &job, (job.count + CAST_BLOCK - 1) / CAST_BLOCK, job.count);
     }
     return (PyObject *)result;
 }

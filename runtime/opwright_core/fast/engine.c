@@ -1,6 +1,7 @@
 /* The engine for what is common: one root, leaves that accumulate, nothing recorded, no mode, no leaf with hooks. It does
  * what `opwright.autograd.engine` does, which handles all other passes, and nodes with hooks or several outputs here. */
 
+#include "arrays.h"
 #include "backward.h"
 #include "engine.h"
 #include "interned.h"
@@ -22,7 +23,17 @@ static int64_t sequence_of(PyObject *node) {
     return ((Node *)node)->sequence;
 }
 
-/* Return the sum of two gradients, either of which may be NULL or None: a new reference. */
+/* Whether the pass alone has a gradient and its memory, which is an array of its own. */
+static int is_ours_alone(PyObject *grad) {
+    const Tensor *tensor = (Tensor *)grad;
+    return Py_REFCNT(grad) == 1 && Py_TYPE(grad) == core.tensor && tensor->keys == core.dense_cpu &&
+           tensor->extra == Py_None && tensor->weak_references == NULL && tensor->array != NULL &&
+           Py_TYPE(tensor->array) == core.array && array_is_small(tensor->array, PY_SSIZE_T_MAX) &&
+           array_is_free(tensor->array);
+}
+
+/* Return the sum of two gradients, either of which may be NULL or None: a new reference. One that the pass alone has, the
+ * first, gets the second added, as PyTorch adds to it. */
 static PyObject *sum_of(PyObject *first, PyObject *second) {
     if (first == NULL || first == Py_None) {
         return Py_NewRef(second);
@@ -30,8 +41,18 @@ static PyObject *sum_of(PyObject *first, PyObject *second) {
     if (second == Py_None) {
         return Py_NewRef(first);
     }
-    PyObject *args[3] = {first, second, engine.one};
-    return operator_call(&engine.add, args, 3);
+    PyObject *args[3] = {first, second, engine.one}, *kernel = NULL;
+    if (!is_ours_alone(first)) {
+        return operator_call(&engine.add, args, 3);
+    }
+    if (operator_find(&engine.add, args, 3, &kernel) < 0) {
+        return NULL;
+    }
+    const int is_done = kernel != NULL && kernel_run_into(kernel, args, 3);
+    PyObject *result = is_done ? Py_NewRef(first)
+                               : PyObject_Vectorcall(kernel == NULL ? engine.add.function : kernel, args, 3, NULL);
+    Py_XDECREF(kernel);
+    return result;
 }
 
 /* Hand a leaf its whole gradient, the reference to which is taken: the leaf keeps one that is held here alone. Python

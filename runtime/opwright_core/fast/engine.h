@@ -40,6 +40,9 @@ Py_ssize_t take_dependency(PyObject *dependencies, PyObject *leaf);
 /* fit_gradients.c */
 PyObject *fitted(PyObject *result, PyObject *edge, PyObject *node, Py_ssize_t index);
 
+/* ufunc_kernel.c */
+int kernel_run_into(PyObject *object, PyObject *const *args, Py_ssize_t count);
+
 int pass_run(Pass *pass, PyObject *root, PyObject *grad);
 
 #endif

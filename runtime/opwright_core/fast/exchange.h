@@ -4,6 +4,7 @@
 #define OPWRIGHT_EXCHANGE_H
 
 #include "core.h"
+#include "numpy_api.h"
 
 typedef struct {
     uint32_t major, minor;
@@ -27,10 +28,12 @@ typedef struct ManagedTensor {
     DLTensor tensor;
 } ManagedTensor;
 
+typedef void SetError(void *context, const char *kind, const char *message);
+
 typedef struct {
     DLVersion version;
     void *former;
-    int (*allocate)(DLTensor *like, ManagedTensor **out, void *context, void (*fail)(void *, const char *, const char *));
+    int (*allocate)(DLTensor *like, ManagedTensor **out, void *context, SetError *fail);
     int (*managed_of)(void *object, ManagedTensor **out);
     int (*object_of)(ManagedTensor *tensor, void **out);
     int (*tensor_of)(void *object, DLTensor *out);
@@ -38,9 +41,28 @@ typedef struct {
 } ExchangeAPI;
 
 #define DLPACK_CPU 1
+#define DLPACK_READ_ONLY 1u
+#define DLPACK_VERSION ((DLVersion){1, 3})
 
-const ExchangeAPI *exchange_api(PyObject *type);
-PyObject *exchange_take(const ExchangeAPI *api, PyObject *value);
-PyObject *exchange_give(const ExchangeAPI *api, PyObject *like, PyObject *result);
+/* How the arrays of a class are exchanged: its API, and what is asked of a value before. */
+typedef struct {
+    const ExchangeAPI *api;    /* borrowed for ever; NULL: the class is not known */
+    const PyGetSetDef *requires_grad;
+    PyCFunction is_neg;
+    PyObject *levels;          /* a dict: PyTorch's `_current_level` of forward gradients is -1 where there are none */
+} Exchange;
+
+PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags);
+PyObject *array_like(const DLTensor *tensor);
+ManagedTensor *managed_tensor(PyArrayObject *array);
+
+int exchange_open(Exchange *exchange, PyObject *type);
+void exchange_close(Exchange *exchange);
+int exchange_has_tangents(const Exchange *exchange);
+PyObject *exchange_take(const Exchange *exchange, PyObject *value);
+PyObject *exchange_give(const Exchange *exchange, PyObject *like, PyObject *result);
+
+/* tensor_exchange.c */
+PyObject *make_tensor_exchange(void);
 
 #endif

@@ -5,6 +5,7 @@
 #define OPWRIGHT_KERNEL_H
 
 #include "numpy_api.h"
+#include "threads.h"
 
 #include "numbers.h" /* written by the build: CORE_VERSION, and what else `NUMBERS` in setup.py lists */
 
@@ -40,6 +41,8 @@ typedef struct {
     int (*fast_path_arrays)(PyObject *const *tensors, Py_ssize_t count, PyObject *indices, PyObject **arrays);
     /* wrapping.c: return a new tensor on an array. */
     PyObject *(*wrap)(PyObject *module, PyObject *array);
+    /* threads.c: compute units of a job, in the threads of the pool where it has many. */
+    void (*run_ranges)(RangeWork work, void *job, int64_t count, int64_t grain);
 } CoreFunctions;
 
 /* What an extension of kernels gives to the core: its attribute `kernels`, a capsule of KERNEL_SET_NAME, which

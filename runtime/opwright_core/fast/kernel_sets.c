@@ -11,7 +11,7 @@
 /* The most extensions of kernels. */
 #define MOST_SETS 8
 
-static const CoreFunctions core_functions = {array_new, fast_path_arrays, wrap};
+static const CoreFunctions core_functions = {array_new, fast_path_arrays, wrap, run_ranges};
 
 static const CompiledKernel *const own_tables[] = {cast_kernels, twister_kernels, NULL};
 
@@ -21,7 +21,7 @@ static PyObject *new_array(int type, int dims, const Py_ssize_t *shape) {
     return dtype == NULL ? NULL : array_new(dtype, dims, shape);
 }
 
-static const struct opwright_runtime runtime = {sizeof runtime, RUNTIME_VERSION, new_array};
+static const struct opwright_runtime runtime = {sizeof runtime, RUNTIME_VERSION, new_array, run_ranges};
 
 /* Return a new capsule of what the core gives to the shims of packages; NULL with an exception. */
 PyObject *make_runtime(void) {

@@ -4,18 +4,22 @@
 #include "backward.h"
 #include "callable.h"
 #include "configure.h"
+#include "exchange.h"
 #include "history.h"
 #include "interned.h"
 #include "kernel_sets.h"
 #include "node.h"
 #include "tensor.h"
 #include "fast_path.h"
+#include "threads.h"
 #include "write_plan.h"
+
+#include <limits.h>
 
 /* The types of callables; those of which there are most instances last, where they are found first. */
 static CallableType *const callable_types[] = {
     &tensor_property_type, &tensor_method_type, &version_bump_type,     &user_recorder_type, &user_kernel_type,
-    &selector_type,      &factory_type,     &view_recorder_type, &compiled_type,      &view_cache_type,
+    &selector_type,      &factory_type,     &address_kernel_type, &view_recorder_type, &compiled_type,      &view_cache_type,
     &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
 };
 
@@ -26,6 +30,13 @@ static int add_type(PyObject *module, const char *name, PyTypeObject *type) {
     }
     int result = PyModule_AddObjectRef(module, name, (PyObject *)type);
     Py_DECREF(type); /* the module has it, and the module is never gone */
+    return result;
+}
+
+/* Add a capsule to the module, which is taken. Returns -1 with an exception. */
+static int add_capsule(PyObject *module, const char *name, PyObject *capsule) {
+    int result = capsule == NULL ? -1 : PyModule_AddObjectRef(module, name, capsule);
+    Py_XDECREF(capsule);
     return result;
 }
 
@@ -44,6 +55,7 @@ static int execute(PyObject *module) {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
+    threads_ready();
     if (interned_ready() < 0 || compiled_ready() < 0) {
         return -1;
     }
@@ -51,6 +63,7 @@ static int execute(PyObject *module) {
         add_type(module, "NodeBase", make_node_base(module)) < 0 ||
         add_type(module, "SizeBase", make_size_base(module)) < 0 ||
         add_type(module, "Caller", make_caller_type(module)) < 0 ||
+        add_type(module, "OperatorBase", make_operator_base(module)) < 0 ||
         add_type(module, "WritingPlan", make_writing_type(module)) < 0 ||
         add_type(module, "ViewSpec", make_view_spec_type(module)) < 0 ||
         add_type(module, "Gradients", make_gradients_type(module)) < 0) {
@@ -62,12 +75,10 @@ static int execute(PyObject *module) {
             return -1;
         }
     }
-    PyObject *runtime = make_runtime();
-    if (runtime == NULL || PyModule_AddObjectRef(module, "runtime", runtime) < 0) {
-        Py_XDECREF(runtime);
+    if (add_capsule(module, "runtime", make_runtime()) < 0 ||
+        add_capsule(module, "tensor_exchange", make_tensor_exchange()) < 0) {
         return -1;
     }
-    Py_DECREF(runtime);
     if (PyModule_AddIntConstant(module, "MOST_ARGUMENTS", MOST_ARGUMENTS) < 0 ||
         PyModule_AddIntConstant(module, "MOST_SAVED", MOST_SAVED) < 0 ||
         PyModule_AddIntConstant(module, "MOST_VALUES", MOST_VALUES) < 0) {
@@ -76,9 +87,33 @@ static int execute(PyObject *module) {
     return PyModule_AddIntConstant(module, "VERSION", CORE_VERSION);
 }
 
+/* get_num_threads(). Returns a new int. */
+static PyObject *get_num_threads(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(opwright_get_num_threads());
+}
+
+/* set_num_threads(count). Returns None; NULL with an exception for what is no int from 1 on. */
+static PyObject *set_num_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    const long threads = PyLong_AsLong(count);
+    if (threads == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    opwright_set_num_threads(threads > INT_MAX ? INT_MAX : (int)threads);
+    Py_RETURN_NONE;
+}
+
+/* count_splits(). Returns a new int. */
+static PyObject *count_splits(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(count_of_regions());
+}
+
 static PyMethodDef methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
      "Take what the core goes by, each by its name."},
+    {"gufunc", make_gufunc, METH_VARARGS, "Make a generalized ufunc of NumPy that calls a function."},
     {"add_kernels", add_kernels, METH_O, "Take the kernels of an extension."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
@@ -93,6 +128,9 @@ static PyMethodDef methods[] = {
     {"adopt_node", adopt_node, METH_O, "Take a new class of nodes, whose instances are then made in C."},
     {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},
     {"track_nodes", track_nodes, METH_NOARGS, "Show the garbage collector all nodes that there are."},
+    {"get_num_threads", get_num_threads, METH_NOARGS, "Return over how many threads long loops are split."},
+    {"count_splits", count_splits, METH_NOARGS, "Return how many loops were split over threads."},
+    {"set_num_threads", set_num_threads, METH_O, "Have long loops be split over that many threads."},
     {"next_sequence", next_sequence, METH_NOARGS, "Return the next number of a node."},
     {NULL, NULL, 0, NULL},
 };

@@ -22,4 +22,7 @@
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
 
+/* core_ufuncs.c */
+PyObject *make_gufunc(PyObject *module, PyObject *args);
+
 #endif

@@ -53,19 +53,27 @@ static PyObject *look_up(Operator *operator, int64_t keys) {
     return Py_XNewRef(PyDict_GetItemWithError(operator->table, operator->cached));
 }
 
-/* Call it with every argument, some of which are Tensors. Returns a new reference. */
-PyObject *operator_call(Operator *operator, PyObject *const *args, Py_ssize_t count) {
+/* Find the kernel for a call with every argument, some of which are Tensors: a new reference, NULL where the Python has to
+ * look. Returns -1 with an exception. */
+int operator_find(Operator *operator, PyObject *const *args, Py_ssize_t count, PyObject **kernel) {
     int64_t keys = 0;
     int is_mode_on;
-    PyObject *kernel = NULL;
-    if (add_up(args, count, &keys)) {
-        if (apply_modes(&keys, &is_mode_on) < 0) {
-            return NULL;
-        }
-        kernel = look_up(operator, keys);
-        if (kernel == NULL && PyErr_Occurred()) {
-            return NULL;
-        }
+    *kernel = NULL;
+    if (!add_up(args, count, &keys)) {
+        return 0;
+    }
+    if (apply_modes(&keys, &is_mode_on) < 0) {
+        return -1;
+    }
+    *kernel = look_up(operator, keys);
+    return *kernel == NULL && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Call it with every argument, some of which are Tensors. Returns a new reference. */
+PyObject *operator_call(Operator *operator, PyObject *const *args, Py_ssize_t count) {
+    PyObject *kernel;
+    if (operator_find(operator, args, count, &kernel) < 0) {
+        return NULL;
     }
     PyObject *result = PyObject_Vectorcall(kernel == NULL ? operator->function : kernel, args, (size_t)count, NULL);
     Py_XDECREF(kernel);

@@ -15,6 +15,7 @@ typedef struct {
 
 int operator_set(Operator *operator, PyObject *table, PyObject *function);
 void operator_clear(Operator *operator);
+int operator_find(Operator *operator, PyObject *const *args, Py_ssize_t count, PyObject **kernel);
 PyObject *operator_call(Operator *operator, PyObject *const *args, Py_ssize_t count);
 
 #endif

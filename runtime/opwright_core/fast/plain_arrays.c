@@ -305,3 +305,16 @@ void do_work(Work work, void *job, npy_intp size) {
     work(job);
     PyEval_RestoreThread(thread);
 }
+
+/* Run `work(job, from, to)` for `count` units, of `size` elements altogether: from LONG_WORK elements on without the GIL,
+ * and split over threads where there is work for several. The caller holds references to the arrays. */
+void do_ranges(RangeWork work, void *job, npy_intp count, npy_intp size) {
+    if (size < LONG_WORK) {
+        work(job, 0, count);
+        return;
+    }
+    const npy_intp grain = size > RANGE_WORK ? (npy_intp)((double)count / (double)size * RANGE_WORK) : count;
+    PyThreadState *thread = PyEval_SaveThread();
+    run_ranges(work, job, count, grain > 0 ? grain : 1);
+    PyEval_RestoreThread(thread);
+}

@@ -5,9 +5,12 @@
 #define OPWRIGHT_PLAIN_ARRAYS_H
 
 #include "numpy_api.h"
+#include "threads.h"
 
 /* From how much work on other threads may run: about 5 microseconds. */
 #define LONG_WORK 16384
+/* How many elements are worth a range of their own. */
+#define RANGE_WORK 32768
 
 typedef PyArrayObject Array;
 
@@ -45,5 +48,6 @@ PyObject *walk_arrays(PyObject *const *operands, int count, PyObject *out, WalkB
 /* Run a function of long work without the lock. */
 typedef void (*Work)(void *job);
 void do_work(Work work, void *job, npy_intp size);
+void do_ranges(RangeWork work, void *job, npy_intp count, npy_intp size);
 
 #endif

@@ -8,7 +8,7 @@
 #include "tensor.h"
 
 /* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.signature_keys`: exactly a Tensor, an array, an int of 64
- * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API; KIND_INTS a list, or what is made one; KIND_TENSORS a list; KIND_REST
+ * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API; KIND_INTS a list, or what is made one; KIND_TENSORS and KIND_ARRAYS a list; KIND_REST
  * one of the ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
 #include "numbers.h"
 
@@ -25,11 +25,12 @@ struct SignatureKey {
                                             for a list; or None */
     Py_ssize_t results_count;            /* of the fields of that class */
     int is_of_arrays;
+    int is_mixed;                        /* of Tensors, and arrays that are made Tensors */
     int may_copy;                        /* whether the kernel may get lists that are made for a call */
     int64_t cached_keys;                  /* the keys looked up last … */
     PyObject *cached;                     /* … and the int that they are; NULL at first */
     int is_own_key;                      /* whether that was looked for among the table's */
-    const ExchangeAPI *exchange;         /* of the arrays of KIND_EXCHANGED; NULL: there are none */
+    Exchange exchange;                   /* of the arrays of KIND_EXCHANGED; without an API: there are none */
 };
 
 /* Whether a kernel gets a copy of a value, where it is a default or given: a list of its own. */
@@ -44,6 +45,8 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         PyErr_SetString(PyExc_ValueError, "a call of so many arguments is Python's to handle");
         return -1;
     }
+    PyObject *class = NULL; /* of the arrays of another library */
+    int has_tensors = 0;
     for (Py_ssize_t i = 0; i < signature->given; i++) {
         long kind = PyLong_AsLong(PyTuple_GET_ITEM(kinds, i));
         long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
@@ -56,20 +59,23 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         }
         signature->kinds[i] = (unsigned char)kind;
         signature->positions[i] = (unsigned char)position;
-        signature->is_of_arrays |= kind == KIND_ARRAY || kind == KIND_EXCHANGED;
+        has_tensors |= kind == KIND_TENSOR;
+        signature->is_of_arrays |= kind == KIND_ARRAY || kind == KIND_ARRAYS || kind == KIND_EXCHANGED;
         if (kind == KIND_EXCHANGED) {
-            const ExchangeAPI *api = exchange_api(PyTuple_GET_ITEM(signature->same, i));
-            if (api == NULL || (signature->exchange != NULL && signature->exchange != api)) {
-                PyErr_SetString(PyExc_ValueError, "arrays of one library, which is known, make a call");
+            PyObject *own = PyTuple_GET_ITEM(signature->same, i);
+            if (class == NULL ? !exchange_open(&signature->exchange, own) : class != own) {
+                PyErr_SetString(PyExc_ValueError, "arrays of one class, whose exchange is known, make a call");
                 return -1;
             }
-            signature->exchange = api;
+            class = own;
         }
         signature->may_copy |= kind == KIND_INTS || kind >= KIND_REST || is_copied(PyTuple_GET_ITEM(signature->same, i));
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(signature->values); i++) {
         signature->may_copy |= is_copied(PyTuple_GET_ITEM(signature->values, i));
     }
+    signature->is_mixed = has_tensors && signature->is_of_arrays;
+    signature->is_of_arrays &= !has_tensors;
     return 0;
 }
 
@@ -129,6 +135,7 @@ void signature_key_free(SignatureKey *signature) {
     Py_XDECREF(signature->table);
     Py_XDECREF(signature->result);
     Py_XDECREF(signature->cached);
+    exchange_close(&signature->exchange);
     PyMem_Free(signature);
 }
 
@@ -194,13 +201,29 @@ static int is_list_of_tensors(PyObject *value, int64_t *keys) {
     return 1;
 }
 
+/* Whether a value is a list of arrays of NumPy, and not empty; returns 1 or 0. */
+static int is_list_of_arrays(PyObject *value) {
+    if (!PyList_CheckExact(value)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++) {
+        if (Py_TYPE(PyList_GET_ITEM(value, i)) != core.array) {
+            return 0;
+        }
+    }
+    return PyList_GET_SIZE(value) > 0;
+}
+
 /* Whether an argument is of the kind that the key has at `at`; keys of tensors are added. Returns 1 or 0. */
 static int is_of_kind(const SignatureKey *signature, Py_ssize_t at, PyObject *value, int64_t *keys) {
     switch (signature->kinds[at]) {
     case KIND_TENSOR:
         return Py_TYPE(value) == core.tensor && add_keys(value, keys);
     case KIND_ARRAY:
+        *keys |= core.dense_cpu_bits; /* which it has where Tensors are among the arguments */
         return Py_TYPE(value) == core.array;
+    case KIND_ARRAYS:
+        return is_list_of_arrays(value);
     case KIND_INT:
         return is_short_int(value);
     case KIND_FLOAT:
@@ -389,7 +412,7 @@ static PyObject *given_back(const SignatureKey *signature, PyObject *const *args
         }
     }
     if (result == NULL || !(PyTuple_Check(result) || PyList_CheckExact(result)) || Py_REFCNT(result) != 1) {
-        return exchange_give(signature->exchange, like, result);
+        return exchange_give(&signature->exchange, like, result);
     }
     PyObject **items = PySequence_Fast_ITEMS(result); /* a new tuple or list, which nobody else has */
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); i++) {
@@ -408,17 +431,43 @@ static PyObject *given_back(const SignatureKey *signature, PyObject *const *args
 __attribute__((noinline)) static PyObject *call_exchanged(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
     PyObject *taken[MOST_ARGUMENTS], *result = NULL;
     Py_ssize_t count = 0;
-    while (count < signature->given) {
+    *is_handled = !exchange_has_tangents(&signature->exchange);
+    while (count < signature->given && *is_handled) {
         PyObject *value = args[count];
-        taken[count] = signature->kinds[count] == KIND_EXCHANGED ? exchange_take(signature->exchange, value) : Py_NewRef(value);
+        taken[count] = signature->kinds[count] == KIND_EXCHANGED ? exchange_take(&signature->exchange, value) : Py_NewRef(value);
         if (taken[count] == NULL) {
             *is_handled = PyErr_Occurred() != NULL;
             break;
         }
         count++;
     }
-    if (count == signature->given) {
+    if (count == signature->given && *is_handled) {
         result = given_back(signature, args, taken, named(signature, call_kernel(signature, kernel, taken)));
+    }
+    while (count > 0) {
+        Py_DECREF(taken[--count]);
+    }
+    return result;
+}
+
+/* Call the kernel with Tensors on the arrays that are beside Tensors. Returns what it returns; NULL with `is_handled` 0 if
+ * Python has to wrap one: it is not dense. */
+__attribute__((noinline)) static PyObject *call_mixed(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
+    PyObject *taken[MOST_ARGUMENTS], *result = NULL;
+    Py_ssize_t count = 0;
+    while (count < signature->given && *is_handled) {
+        int is_array = signature->kinds[count] == KIND_ARRAY;
+        taken[count] = is_array ? wrap(NULL, args[count]) : Py_NewRef(args[count]);
+        if (taken[count] == NULL) {
+            PyErr_Clear(); /* Python words it */
+            *is_handled = 0;
+            break;
+        }
+        *is_handled = !is_array || ((Tensor *)taken[count])->keys == core.dense_cpu;
+        count++;
+    }
+    if (*is_handled) {
+        result = named(signature, call_kernel(signature, kernel, taken));
     }
     while (count > 0) {
         Py_DECREF(taken[--count]);
@@ -435,9 +484,10 @@ PyObject *signature_key_call(SignatureKey *signature, PyObject *const *args, int
         *is_handled = PyErr_Occurred() != NULL;
         return NULL;
     }
-    PyObject *result = __builtin_expect(signature->exchange == NULL, 1)
+    PyObject *result = __builtin_expect(signature->exchange.api == NULL && !signature->is_mixed, 1)
                            ? named(signature, call_kernel(signature, kernel, args))
-                           : call_exchanged(signature, kernel, args, is_handled);
+                       : signature->is_mixed ? call_mixed(signature, kernel, args, is_handled)
+                                             : call_exchanged(signature, kernel, args, is_handled);
     Py_DECREF(kernel);
     return result;
 }

@@ -3,6 +3,7 @@
 
 #include "arrays.h"
 #include "callable.h"
+#include "engine.h"
 #include "ufunc_loops.h"
 #include "tensor.h"
 
@@ -116,6 +117,17 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagg
         }
     }
     return PyObject_Vectorcall(kernel->base.function, args, flagged, names);
+}
+
+/* Compute what a kernel returns for two dense tensors, into the first one's array. Returns 1; 0 where nothing was written,
+ * since the object is no such kernel of theirs. */
+int kernel_run_into(PyObject *object, PyObject *const *args, Py_ssize_t count) {
+    UfuncKernel *kernel = (UfuncKernel *)object;
+    Operand operands[MOST_OPERANDS];
+    return Py_IS_TYPE(object, kernel_type.type) && kernel->takes == 't' && !kernel->is_written &&
+           kernel->loops.operands == 2 && kernel->positions[0] == 0 && kernel->total == count &&
+           read_operands(kernel, args, operands) && operands[0].array != NULL &&
+           loops_run_into(&kernel->loops, operands);
 }
 
 /* Read the positions of the operands: `-1 - position` is that of a number. Refuses numbers alone. Returns -1 with an

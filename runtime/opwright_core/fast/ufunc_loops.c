@@ -6,12 +6,19 @@
 #include "array_pool.h"
 #include "casts.h"
 #include "float_errors.h"
+#include "half_loops.h"
 #include "numpy_api.h"
+#include "threads.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 /* From how many elements on other threads may run, as in NumPy. */
 #define LONG_LOOP 500
+/* Elements of a block, of which whole ones are given to threads: the two ends of a range lie as those of the whole. */
+#define BLOCK 4096
+/* How many elements are worth a range of their own. */
+#define RANGE_LOOP 32768
 /* Rows from so many elements on are worth a call of the loop each, and so are few of any length. */
 #define SHORT_ROW 64
 #define FEW_ROWS 16
@@ -72,6 +79,7 @@ int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) 
         loops->results[type] = (signed char)result;
         loops->own[type] = is_known ? dense_loop(ufunc->name, type) : NULL;
     }
+    loops->halves = half_loop(ufunc->name);
     loops->operands = operands;
     loops->ufunc = Py_NewRef(object);
     return 0;
@@ -227,28 +235,59 @@ static int prepare(const Loops *loops, const Operand *operands, Call *call) {
     return 1;
 }
 
-/* Call the loop: ours where there is one and every operand is an array. */
-static void call_loop(const Loops *loops, Call *call, npy_intp count) {
+/* Call the loop on data: ours where there is one and every operand is an array. */
+static void call_loop(const Loops *loops, const Call *call, char **data, npy_intp count) {
     const PyUFuncObject *ufunc = (const PyUFuncObject *)loops->ufunc;
     int row = loops->at[call->type], has_number = 0;
     for (int i = 0; i < loops->operands; i++) {
         has_number |= call->steps[i] == 0;
     }
     if (loops->own[call->type] != NULL && !has_number) {
-        loops->own[call->type](call->data, count);
+        loops->own[call->type](data, count);
     } else {
-        ufunc->functions[row](call->data, &count, call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
+        ufunc->functions[row](data, &count, (npy_intp *)call->steps, ufunc->data == NULL ? NULL : ufunc->data[row]);
     }
 }
 
-/* Call the loop for each row. */
-static void call_rows(const Loops *loops, Call *call, npy_intp count) {
-    const npy_intp width = count / call->rows;
-    for (npy_intp row = 0; row < call->rows; row++) {
-        call_loop(loops, call, width);
-        for (int i = 0; i <= loops->operands && call->rows > 1; i++) {
-            call->data[i] += call->row_steps[i];
+/* A call, and the elements of a row of it: what ranges are taken from. */
+typedef struct {
+    const Loops *loops;
+    const Call *call;
+    npy_intp width;
+} SplitCall;
+
+/* Call the loop for some rows, or where there is one row for some blocks of it. Needs no GIL. */
+static void call_some(void *given, int64_t from, int64_t to) {
+    const SplitCall *split = given;
+    const Call *call = split->call;
+    const npy_intp *steps = call->rows > 1 ? call->row_steps : call->steps;
+    const npy_intp unit = call->rows > 1 ? 1 : BLOCK;
+    char *data[MOST_OPERANDS + 1];
+    for (int i = 0; i <= split->loops->operands; i++) {
+        data[i] = call->data[i] + from * unit * steps[i];
+    }
+    if (call->rows == 1) {
+        const npy_intp left = split->width - from * BLOCK, some = (to - from) * BLOCK;
+        call_loop(split->loops, call, data, left < some ? left : some);
+        return;
+    }
+    for (npy_intp row = from; row < to; row++) {
+        call_loop(split->loops, call, data, split->width);
+        for (int i = 0; i <= split->loops->operands; i++) {
+            data[i] += steps[i];
         }
+    }
+}
+
+/* Call the loop for each row, in the threads of the pool where there is work for several. */
+static void call_rows(const Loops *loops, Call *call, npy_intp count) {
+    SplitCall split = {loops, call, count / call->rows};
+    const npy_intp units = call->rows > 1 ? call->rows : (count + BLOCK - 1) / BLOCK;
+    const npy_intp grain = call->rows > 1 ? RANGE_LOOP / split.width + 1 : RANGE_LOOP / BLOCK;
+    if (count < 2 * RANGE_LOOP) {
+        call_some(&split, 0, units);
+    } else {
+        run_ranges(call_some, &split, units, grain);
     }
 }
 
@@ -300,6 +339,26 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* Compute by a loop over dense arrays alike, into the first, which nobody else has. Returns 1; 0 where nothing was
+ * written, since the loop takes or gives other arrays. Floating-point errors are not told of, since an operand is gone. */
+int loops_run_into(const Loops *loops, const Operand *operands) {
+    Call call;
+    for (int i = 1; i < loops->operands; i++) {
+        if (operands[i].array == NULL || !are_alike((PyArrayObject *)operands[i].array, (PyArrayObject *)operands[0].array)) {
+            return 0;
+        }
+    }
+    if (!prepare(loops, operands, &call) || loops->results[call.type] != call.type) {
+        return 0;
+    }
+    call.data[loops->operands] = call.data[0];
+    call.steps[loops->operands] = call.steps[0];
+    if (!run(loops, &call, PyArray_MultiplyList(call.shape, call.ndim))) {
+        feclearexcept(FP_ERRORS);
+    }
+    return 1;
+}
+
 /* What is computed in float32 for half or bfloat16, a block at a time that stays in the cache. */
 typedef struct {
     const Loops *loops;
@@ -307,6 +366,8 @@ typedef struct {
     Call call;
     char *to;
     int is_truth;
+    npy_intp count;
+    atomic_int errors; /* floating-point errors of the loop: those of casts say nothing */
 } ReducedCall;
 
 /* Whether the operands are arrays of one reduced dtype that a loop can take block by block. */
@@ -331,20 +392,41 @@ static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedC
     return 1;
 }
 
-/* Compute all blocks. Returns the floating-point errors of the loop: those of casts say nothing. */
-static int run_reduced(ReducedCall *job, npy_intp count) {
+/* Compute a range of elements by the loop for halves, which gives halves. */
+static void run_halves(ReducedCall *job, npy_intp start, npy_intp stop) {
+    char *data[MOST_OPERANDS + 1];
+    const int operands = job->loops->operands;
+    for (int i = 0; i < operands; i++) {
+        data[i] = PyArray_BYTES(job->call.arrays[i]) + 2 * start;
+    }
+    data[operands] = job->to + 2 * start;
+    forget_errors();
+    job->loops->halves(data, stop - start);
+    atomic_fetch_or(&job->errors, fetestexcept(FP_ERRORS));
+    forget_errors();
+}
+
+/* Compute some blocks. Needs no GIL. */
+static void run_reduced(void *given, int64_t from, int64_t to) {
+    ReducedCall *job = given;
+    const npy_intp stop = to * REDUCED_BLOCK < job->count ? to * REDUCED_BLOCK : job->count;
+    if (job->loops->halves != NULL && PyArray_TYPE(job->call.first) == NPY_HALF) {
+        run_halves(job, from * REDUCED_BLOCK, stop);
+        return;
+    }
     float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
+    char *data[MOST_OPERANDS + 1];
     int errors = 0, operands = job->loops->operands;
-    for (npy_intp start = 0; start < count; start += REDUCED_BLOCK) {
-        const npy_intp size = count - start < REDUCED_BLOCK ? count - start : REDUCED_BLOCK;
+    for (npy_intp start = from * REDUCED_BLOCK; start < stop; start += REDUCED_BLOCK) {
+        const npy_intp size = stop - start < REDUCED_BLOCK ? stop - start : REDUCED_BLOCK;
         for (int i = 0; i < operands; i++) {
             char *cast[2] = {PyArray_BYTES(job->call.arrays[i]) + 2 * start, (char *)rows[i]};
             job->reduced.widen(cast, size);
-            job->call.data[i] = (char *)rows[i];
+            data[i] = (char *)rows[i];
         }
-        job->call.data[operands] = job->is_truth ? job->to + start : (char *)rows[operands];
+        data[operands] = job->is_truth ? job->to + start : (char *)rows[operands];
         forget_errors();
-        call_loop(job->loops, &job->call, size);
+        call_loop(job->loops, &job->call, data, size);
         errors |= fetestexcept(FP_ERRORS);
         if (!job->is_truth) {
             char *cast[2] = {(char *)rows[operands], job->to + 2 * start};
@@ -352,7 +434,7 @@ static int run_reduced(ReducedCall *job, npy_intp count) {
         }
     }
     forget_errors();
-    return errors;
+    atomic_fetch_or(&job->errors, errors);
 }
 
 /* Compute for arrays of half or bfloat16 as `loops_run` does. Returns -1 with an exception. */
@@ -370,16 +452,18 @@ int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **re
         return -1;
     }
     job.to = PyArray_BYTES((PyArrayObject *)made);
+    job.count = count;
+    atomic_init(&job.errors, 0);
     for (int i = 0; i < loops->operands; i++) {
         Py_INCREF(job.call.arrays[i]);
     }
     PyThreadState *thread = PyEval_SaveThread();
-    int errors = run_reduced(&job, count);
+    run_ranges(run_reduced, &job, (count + REDUCED_BLOCK - 1) / REDUCED_BLOCK, RANGE_LOOP / REDUCED_BLOCK);
     PyEval_RestoreThread(thread);
     for (int i = 0; i < loops->operands; i++) {
         Py_DECREF(job.call.arrays[i]);
     }
-    if (errors != 0) {
+    if (atomic_load(&job.errors) != 0) {
         Py_CLEAR(made);
     }
     *result = made;

@@ -15,6 +15,7 @@ typedef struct {
     signed char at[MOST_TYPES];      /* the number of the loop for a type; -1: there is none */
     signed char results[MOST_TYPES]; /* the type of its result */
     void (*own[MOST_TYPES])(char *const *data, intptr_t count); /* a loop of ours for dense arrays, or NULL */
+    void (*halves)(char *const *data, intptr_t count); /* one for arrays of half, or NULL */
 } Loops;
 
 /* An operand: an array, or a number where `array` is NULL. */
@@ -25,6 +26,7 @@ typedef struct {
 
 int loops_init(Loops *loops, PyObject *ufunc, int operands, const char *kinds);
 int loops_run(const Loops *loops, const Operand *operands, PyObject **result);
+int loops_run_into(const Loops *loops, const Operand *operands);
 int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result);
 
 #endif

@@ -9,17 +9,7 @@ import numpy as np
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import DtypeKinds, Elementwise
-from opwright_core.arrays.dtypes import (
-    COMPLEX,
-    INEXACT,
-    DType,
-    as_dtype,
-    bool_,
-    int64,
-    opmath,
-    to_float,
-    to_real,
-)
+from opwright_core.arrays.dtypes import COMPLEX, INEXACT, DType, as_dtype, bool_, int64, opmath, to_float, to_real
 from opwright_core.arrays.promotion import result_type
 from opwright_core.plans.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
 from opwright_core.plans.plan import Plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
+from opwright_core.core import compiled
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels import backward
 from opwright_kernels.gradients.losses import (
@@ -50,6 +51,7 @@ def binary_cross_entropy_backward(
     return loss_backward(grad_output, binary_cross_entropy_derivative(self, target), weight, reduction)
 
 
+@compiled
 def nll_loss_backward(
     grad_output: Operand,
     self: Operand,

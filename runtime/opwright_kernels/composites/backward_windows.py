@@ -9,6 +9,7 @@ from typing import Any
 import opwright
 from opwright.view_layouts import without_base
 from opwright_core.arrays.sizes import holds
+from opwright_core.core import compiled
 from opwright_kernels.gradients.shapes import pad_backward
 from opwright_kernels.gradients.windows import (
     adaptive_avg_pool_backward,
@@ -80,11 +81,13 @@ def convolution_backward(
 # Padding
 
 
+@compiled
 def reflection_pad_backward(grad_output: Operand, self: Operand, padding: Sizes) -> Operand:
     """Return the gradient of `reflection_pad` over any number of dimensions."""
     return _padded_backward(grad_output, self, padding, "reflect")
 
 
+@compiled
 def replication_pad_backward(grad_output: Operand, self: Operand, padding: Sizes) -> Operand:
     """Return the gradient of `replication_pad` over any number of dimensions."""
     return _padded_backward(grad_output, self, padding, "replicate")
@@ -228,7 +231,7 @@ def _check_images(dims: int, grad: Operand, self: Operand) -> None:
 
 
 def _are_equal(one: Sizes, other: Sizes) -> bool:
-    return all(holds(a == b) for a, b in zip(one, other, strict=True))
+    return all(a is b or holds(a == b) for a, b in zip(one, other, strict=True))
 
 
 # Images of another size, over one, two or three dimensions

@@ -130,6 +130,8 @@ def randint_like_below_of(
 
 def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Return a new tensor of the shape and strides of another, dtype and device too unless they are given."""
+    if _is_fast_path(self, dtype, device, memory_format):
+        return wrap(np.empty(self.array.shape, self.array.dtype))
     return _empty(self, rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format), device)
 
 
@@ -180,6 +182,9 @@ def full_like(
     self: Operand, fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Operand:
     """Return one value in the shape and strides of another tensor."""
+    is_real = type(fill_value) in (int, float) and self.array.dtype in (np.float32, np.float64)
+    if is_real and _is_fast_path(self, dtype, device, memory_format) and abs(fill_value) < 1e38:
+        return wrap(filled(np, self.array.shape, fill_value, self.array.dtype))
     plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
         device = self.device if device is None else device

@@ -10,6 +10,7 @@ from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, opmath
 from opwright_core.arrays.sizes import holds
+from opwright_core.core import compiled
 from opwright_kernels.gradients import grids as gradients
 from opwright_kernels.images.grids import Options, sampled
 
@@ -30,6 +31,7 @@ def grid_sampler(
     return function(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
+@compiled
 def grid_sampler_2d(
     input: Operand, grid: Operand, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Operand:
@@ -39,6 +41,7 @@ def grid_sampler_2d(
     return sampled(input, grid, options)
 
 
+@compiled
 def grid_sampler_3d(
     input: Operand, grid: Operand, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Operand:
@@ -50,6 +53,7 @@ def grid_sampler_3d(
     return sampled(input, grid, options)
 
 
+@compiled
 def grid_sampler_backward(
     grad_output: Operand,
     input: Operand,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import opwright
+from opwright.namespaces import aten
 from opwright_core.arrays.sizes import sym_int
 
 Operand = Any
@@ -39,37 +39,37 @@ def _scaled(size: int, scale: float) -> int:
 def upsample_nearest1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
     """Call `upsample_nearest1d` with a size or factors."""
     size, scales = _size_and_scales(input, 1, output_size, scale_factors)
-    return opwright.ops.aten.upsample_nearest1d.default(input, size, *scales)
+    return aten["upsample_nearest1d.default"](input, size, *scales)
 
 
 def upsample_nearest2d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
     """Call `upsample_nearest2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
-    return opwright.ops.aten.upsample_nearest2d.default(input, size, *scales)
+    return aten["upsample_nearest2d.default"](input, size, *scales)
 
 
 def upsample_nearest3d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
     """Call `upsample_nearest3d` with a size or factors."""
     size, scales = _size_and_scales(input, 3, output_size, scale_factors)
-    return opwright.ops.aten.upsample_nearest3d.default(input, size, *scales)
+    return aten["upsample_nearest3d.default"](input, size, *scales)
 
 
 def _upsample_nearest_exact1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
     """Call `_upsample_nearest_exact1d` with a size or factors."""
     size, scales = _size_and_scales(input, 1, output_size, scale_factors)
-    return opwright.ops.aten._upsample_nearest_exact1d.default(input, size, *scales)
+    return aten["_upsample_nearest_exact1d.default"](input, size, *scales)
 
 
 def _upsample_nearest_exact2d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
     """Call `_upsample_nearest_exact2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
-    return opwright.ops.aten._upsample_nearest_exact2d.default(input, size, *scales)
+    return aten["_upsample_nearest_exact2d.default"](input, size, *scales)
 
 
 def _upsample_nearest_exact3d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
     """Call `_upsample_nearest_exact3d` with a size or factors."""
     size, scales = _size_and_scales(input, 3, output_size, scale_factors)
-    return opwright.ops.aten._upsample_nearest_exact3d.default(input, size, *scales)
+    return aten["_upsample_nearest_exact3d.default"](input, size, *scales)
 
 
 def upsample_linear1d(
@@ -77,7 +77,7 @@ def upsample_linear1d(
 ) -> Operand:
     """Call `upsample_linear1d` with a size or factors."""
     size, scales = _size_and_scales(input, 1, output_size, scale_factors)
-    return opwright.ops.aten.upsample_linear1d.default(input, size, align_corners, *scales)
+    return aten["upsample_linear1d.default"](input, size, align_corners, *scales)
 
 
 def upsample_bilinear2d(
@@ -85,7 +85,7 @@ def upsample_bilinear2d(
 ) -> Operand:
     """Call `upsample_bilinear2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
-    return opwright.ops.aten.upsample_bilinear2d.default(input, size, align_corners, *scales)
+    return aten["upsample_bilinear2d.default"](input, size, align_corners, *scales)
 
 
 def upsample_trilinear3d(
@@ -93,7 +93,7 @@ def upsample_trilinear3d(
 ) -> Operand:
     """Call `upsample_trilinear3d` with a size or factors."""
     size, scales = _size_and_scales(input, 3, output_size, scale_factors)
-    return opwright.ops.aten.upsample_trilinear3d.default(input, size, align_corners, *scales)
+    return aten["upsample_trilinear3d.default"](input, size, align_corners, *scales)
 
 
 def upsample_bicubic2d(
@@ -101,7 +101,7 @@ def upsample_bicubic2d(
 ) -> Operand:
     """Call `upsample_bicubic2d` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
-    return opwright.ops.aten.upsample_bicubic2d.default(input, size, align_corners, *scales)
+    return aten["upsample_bicubic2d.default"](input, size, align_corners, *scales)
 
 
 def _upsample_bilinear2d_aa(
@@ -109,7 +109,7 @@ def _upsample_bilinear2d_aa(
 ) -> Operand:
     """Call `_upsample_bilinear2d_aa` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
-    return opwright.ops.aten._upsample_bilinear2d_aa.default(input, size, align_corners, *scales)
+    return aten["_upsample_bilinear2d_aa.default"](input, size, align_corners, *scales)
 
 
 def _upsample_bicubic2d_aa(
@@ -117,4 +117,4 @@ def _upsample_bicubic2d_aa(
 ) -> Operand:
     """Call `_upsample_bicubic2d_aa` with a size or factors."""
     size, scales = _size_and_scales(input, 2, output_size, scale_factors)
-    return opwright.ops.aten._upsample_bicubic2d_aa.default(input, size, align_corners, *scales)
+    return aten["_upsample_bicubic2d_aa.default"](input, size, align_corners, *scales)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import opwright
+from opwright.autograd.quick import is_array_alone
 from opwright.namespaces import aten
 from opwright.view_layouts import as_strided as stride_storage
 from opwright.view_layouts import infer_size, view_strides, with_own_version, without_base
@@ -186,6 +187,11 @@ def as_strided_scatter(
     self: Operand, src: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
 ) -> Operand:
     """Return a copy of the tensor with `src` instead of what `as_strided` shows of its storage."""
+    arrays = arrays_of(self, src) if storage_offset is None else None
+    if arrays is not None:
+        found = _scattered(*arrays, size, stride)
+        if found is not None:
+            return wrap(found)
     shape, strides, offset = self.shape, self.stride(), self.storage_offset()
     whole = aten["clone"](aten["as_strided"](self, [storage_of(self).flat(self.dtype).shape[0]], [1], 0))
     part = aten["as_strided"](whole, size, stride, offset if storage_offset is None else storage_offset)
@@ -200,6 +206,25 @@ def as_strided_scatter(
     return aten["as_strided_"](whole, shape, strides, offset)
 
 
+def _scattered(array: Any, src: Any, size: Sequence[int], stride: Sequence[int]) -> Any:
+    """Return an array that is its storage, with `src` where the strides say; None where they leave it, or overlap."""
+    last = sum([(count - 1) * step for count, step in zip(size, stride, strict=False)])
+    if (
+        array.base is not None
+        or not array.flags.c_contiguous
+        or tuple(size) != src.shape
+        or len(size) != len(stride)
+        or min(stride, default=0) < 0
+        or min(size, default=0) < 1
+        or last >= array.size
+        or layouts.may_overlap_itself(tuple(size), tuple(stride))
+    ):
+        return None
+    result = array.copy()
+    np.ndarray(size, array.dtype, result, 0, [step * array.itemsize for step in stride])[...] = src
+    return result
+
+
 def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
     """Give a tensor another shape over its own storage, which grows if it must."""
     plan = rules.empty(size, memory_format=memory_format)
@@ -212,6 +237,8 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
     """Return the elements where the mask is true, as a 1-d tensor; the two broadcast."""
     if as_dtype(mask.dtype) != opwright.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
+    if is_array_alone(self) and is_array_alone(mask) and self.array.shape == mask.array.shape:
+        return wrap(self.array[mask.array])
     shape = layouts.broadcast_shapes([tuple(self.shape), tuple(mask.shape)])
     if tuple(self.shape) == tuple(mask.shape) and lies_in(self, None) and lies_in(mask, None):
         return aten["index"](aten["reshape"](self, [-1]), [aten["reshape"](mask, [-1])])  # NumPy is fastest at one
@@ -239,5 +266,7 @@ def contiguous(self: Operand, memory_format: Any) -> Operand:
 def lies_in(self: Operand, memory_format: Any) -> bool:
     """Whether the elements lie in the order that a memory format says."""
     is_channels_last = getattr(memory_format, "name", "").startswith("channels_last")
+    if not is_channels_last and type(self.array) is np.ndarray:
+        return self.array.flags.c_contiguous
     in_order = layouts.is_channels_last if is_channels_last else layouts.is_contiguous
     return in_order(tuple(self.shape), _strides(self))

@@ -174,6 +174,7 @@ def _between_0_and_6(xp: ModuleType, self: Array) -> Array:
     return xp.clip(result, 0, 6, out=result)
 
 
+@compiled
 def hardshrink(xp: ModuleType, self: Array, lambd: complex) -> Array:
     """Return 0 where -lambd <= self <= lambd, else `self`."""
     result = xp.multiply(self, (self < -lambd) | (self > lambd), out=xp.empty_like(self))
@@ -181,12 +182,14 @@ def hardshrink(xp: ModuleType, self: Array, lambd: complex) -> Array:
     return result
 
 
+@compiled
 def softshrink(xp: ModuleType, self: Array, lambd: complex, out: Array | None = None) -> Array:
     """Return `self`, moved towards zero by `lambd` and not beyond."""
     held = xp.clip(self, -lambd, lambd, out=xp.empty_like(self))
     return xp.subtract(self, held, out=out)
 
 
+@compiled
 def threshold(xp: ModuleType, self: Array, threshold: complex, value: complex) -> Array:
     """Return `value` where `self` is not above the threshold."""
     limit, low = wrapped_scalar(threshold, self.dtype), wrapped_scalar(value, self.dtype)

@@ -152,6 +152,7 @@ def addcdiv(
     return xp.add(self, quotient, out=or_reused(out, quotient, self))
 
 
+@compiled
 def heaviside(xp: ModuleType, self: Array, values: Array, out: Array | None = None) -> Array:
     """Return 0 below zero and for NaN, 1 above it, `values` at zero."""
     return _stored(xp, xp.where(self == 0, values, (self > 0).astype(self.dtype)), out)

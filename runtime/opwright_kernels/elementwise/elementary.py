@@ -60,11 +60,10 @@ def conjugate(xp: ModuleType, self: Array) -> Array:
 
 def sinc(xp: ModuleType, self: Array) -> Array:
     """Return sin(pi self) / (pi self), 1 at 0."""
-    one = self.dtype.type(1)
-    angle = self * self.dtype.type(np.pi)
-    zero = angle == 0
-    if xp is np and not zero.any():
+    angle = self * np.pi
+    if xp is np and np.count_nonzero(angle) == angle.size:
         return np.sin(angle) / angle
+    one, zero = self.dtype.type(1), angle == 0
     return xp.where(zero, one, xp.sin(angle) / xp.where(zero, one, angle))
 
 
@@ -79,6 +78,7 @@ def logit(xp: ModuleType, self: Array, eps: float | None, out: Array | None = No
     return xp.log(held / (1 - held), out=out)
 
 
+@compiled
 def entr(xp: ModuleType, self: Array) -> Array:
     """Return -self log(self): 0 at 0, -inf below it."""
     result = -self * xp.log(xp.where(self > 0, self, self.dtype.type(1)))

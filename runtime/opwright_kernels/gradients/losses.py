@@ -7,6 +7,7 @@ from typing import Any
 
 import opwright
 from opwright.view_layouts import without_base
+from opwright_core.core import compiled
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -97,6 +98,7 @@ def binary_cross_entropy_target_curvature(probability: Tensor) -> Tensor:
 # Margins between classes: these are operators, made of others
 
 
+@compiled
 def multi_margin_loss_backward(
     grad: Tensor, self: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
 ) -> Tensor:
@@ -114,6 +116,7 @@ def multi_margin_loss_backward(
     return _of_rows(grad, slope, reduction, self)
 
 
+@compiled
 def multilabel_margin_loss_backward(
     grad: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:

@@ -232,22 +232,22 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
     if p == 1.0:
         return aten.sgn(self) * grad
     if p == 2.0:
-        return aten.where(result == 0, 0, self * (grad / _not_zero(result)))
+        return aten.masked_fill(self * (grad / _not_zero(result)), result == 0, 0)
     if math.isinf(p):
         size = aten.abs(self)
         chosen = _is_extreme(size, result)
-        return aten.where(chosen, aten.sgn(self) * (grad / _count(chosen, dim)), 0)
+        return aten.masked_fill(aten.sgn(self) * (grad / _count(chosen, dim)), aten.logical_not(chosen), 0)
     size = aten.abs(self)
     if p < 1.0:
         slope = aten.where(self == 0, 0, aten.sgn(self) * aten.pow(size, p - 1))
         return slope * grad * aten.pow(result, 1 - p)
     slope = aten.sgn(self) * aten.pow(size, p - 1) if p < 2.0 else self * aten.pow(size, p - 2)
-    return aten.where(result == 0, 0, slope * (grad / aten.pow(_not_zero(result), p - 1)))
+    return aten.masked_fill(slope * (grad / aten.pow(_not_zero(result), p - 1)), result == 0, 0)
 
 
 def _not_zero(divisor: Tensor) -> Tensor:
     """Put 1 for 0: what is divided by it is chosen neither here nor in a further derivative, where it would be NaN."""
-    return aten.where(divisor == 0, 1, divisor)
+    return aten.masked_fill(divisor, divisor == 0, 1)
 
 
 def renorm_backward(grad: Tensor, self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:

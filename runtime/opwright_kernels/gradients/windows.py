@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import opwright
 from opwright.view_layouts import without_base
+from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels.gradients.reductions import add_gradients
 from opwright_kernels.images.backward_windows import avg_pool_gradient, max_pool_gradient, repeated_gradient
@@ -145,7 +147,8 @@ def avg_pool_backward(
     stride = for_each(stride, dims) if len(stride) else kernel
     arrays = arrays_of(grad)
     if arrays is not None and arrays[0].size:
-        return wrap(avg_pool_gradient(arrays[0], shape, kernel, stride, padding, count_include_pad, divisor_override))
+        options = (kernel, stride, padding, count_include_pad, divisor_override)
+        return wrap(avg_pool_gradient(arrays[0], list(shape), *options))
     sizes = shape[-dims:]
     if divisor_override is not None:
         grad = grad / divisor_override
@@ -176,30 +179,50 @@ def _window_sizes(
 
 def adaptive_avg_pool_backward(grad: Tensor, shape: Sequence[int], dims: int = 2) -> Tensor:
     """Apply the transposed operator: averaging is linear, and each dimension is averaged for itself."""
+    return _transposed_by_dimension(grad, shape, dims, _averages)
 
-    def along(identity: Tensor, size: int, position: int) -> Tensor:
-        return aten.adaptive_avg_pool1d(identity, [size])
 
-    return _transposed_by_dimension(grad, shape, dims, along)
+def _averages(identity: Tensor, size: int) -> Tensor:
+    return aten.adaptive_avg_pool1d(identity, [size])
 
 
 # Images of another size
 
 
 def _transposed_by_dimension(
-    grad: Tensor, shape: Sequence[int], dims: int, along: Callable[[Tensor, int, int], Tensor]
+    grad: Tensor, shape: Sequence[int], dims: int, along: Callable[..., Tensor], options: Sequence[tuple[Any, ...]] = ()
 ) -> Tensor:
     """Apply the transpose of a linear operator that works on each dimension for itself.
 
-    `along(identity, size, position)` is that operator on dimension `place`: what it makes of each unit vector is its
-    matrix.
+    `along(identity, size, *options[position])` is that operator on one dimension: what it makes of each unit vector is
+    its matrix.
     """
+    arrays = arrays_of(grad)
     for position in range(dims):
         dim = len(shape) - dims + position
-        identity = aten.unsqueeze(aten.eye(shape[dim], dtype=grad.dtype, device=grad.device), 0)
-        matrix = aten.squeeze(along(identity, grad.shape[dim], position), 0)
-        grad = aten.movedim(aten.matmul(aten.movedim(grad, dim, -1), aten.t(matrix)), -1, dim)
+        call = (along, shape[dim], grad.shape[dim], options[position] if options else ())
+        if arrays is not None:
+            matrix = wrap(_matrix_array(*call, as_dtype(grad.dtype)))
+        else:
+            matrix = _matrix(*call, grad.dtype, grad.device)
+        if dim == len(shape) - 1:
+            grad = aten.matmul(grad, aten.t(matrix))
+        else:
+            grad = aten.movedim(aten.matmul(aten.movedim(grad, dim, -1), aten.t(matrix)), -1, dim)
     return grad
+
+
+def _matrix(
+    along: Callable[..., Tensor], size: int, count: int, options: tuple[Any, ...], dtype: Any, device: Any
+) -> Tensor:
+    identity = aten.unsqueeze(aten.eye(size, dtype=dtype, device=device), 0)
+    return aten.squeeze(along(identity, count, *options), 0)
+
+
+@lru_cache(256)
+def _matrix_array(*call: Any) -> Any:
+    """Return the array of a matrix on the fast path. Nobody writes to it."""
+    return aten.contiguous(_matrix(*call, None)).array
 
 
 def _repeated_gradient(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor | None:
@@ -215,58 +238,54 @@ def _repeated_gradient(grad: Tensor, shape: Sequence[int], scales: Sequence[floa
 def upsample_nearest_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
     """Apply the transpose of `upsample_nearest`."""
     found = _repeated_gradient(grad, shape, scales)
-    if found is not None:
-        return found
-
-    def along(identity: Tensor, size: int, position: int) -> Tensor:
-        return aten.upsample_nearest1d(identity, [size], scales[position])
-
-    return _transposed_by_dimension(grad, shape, len(scales), along)
+    return _resized_back(grad, shape, _nearest, scales) if found is None else found
 
 
 def upsample_nearest_exact_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
     """Apply the transpose of `upsample_nearest_exact`."""
     found = _repeated_gradient(grad, shape, scales)
-    if found is not None:
-        return found
-
-    def along(identity: Tensor, size: int, position: int) -> Tensor:
-        return aten._upsample_nearest_exact1d(identity, [size], scales[position])
-
-    return _transposed_by_dimension(grad, shape, len(scales), along)
+    return _resized_back(grad, shape, _nearest_exact, scales) if found is None else found
 
 
 def upsample_linear_backward(
     grad: Tensor, shape: Sequence[int], align_corners: bool, scales: Sequence[float | None]
 ) -> Tensor:
     """Apply the transpose of `upsample_linear`."""
-
-    def along(identity: Tensor, size: int, position: int) -> Tensor:
-        return aten.upsample_linear1d(identity, [size], align_corners, scales[position])
-
-    return _transposed_by_dimension(grad, shape, len(scales), along)
+    return _resized_back(grad, shape, _linear, scales, align_corners)
 
 
 def upsample_cubic_backward(
     grad: Tensor, shape: Sequence[int], align_corners: bool, scales: Sequence[float | None]
 ) -> Tensor:
     """Apply the transpose of `upsample_cubic`, from images of one row."""
-
-    def along(identity: Tensor, size: int, position: int) -> Tensor:
-        rows = aten.unsqueeze(identity, -2)
-        return aten.squeeze(aten.upsample_bicubic2d(rows, [1, size], align_corners, None, scales[position]), -2)
-
-    return _transposed_by_dimension(grad, shape, len(scales), along)
+    return _resized_back(grad, shape, _in_rows, scales, "upsample_bicubic2d", align_corners)
 
 
 def upsample_antialiased_backward(
     grad: Tensor, shape: Sequence[int], mode: str, align_corners: bool, scales: Sequence[float | None]
 ) -> Tensor:
     """Apply the transpose of an operator that resizes without aliasing, from images of one row."""
-    resize = getattr(aten, f"_upsample_{mode}2d_aa")
+    return _resized_back(grad, shape, _in_rows, scales, f"_upsample_{mode}2d_aa", align_corners)
 
-    def along(identity: Tensor, size: int, position: int) -> Tensor:
-        rows = aten.unsqueeze(identity, -2)
-        return aten.squeeze(resize(rows, [1, size], align_corners, None, scales[position]), -2)
 
-    return _transposed_by_dimension(grad, shape, len(scales), along)
+def _resized_back(
+    grad: Tensor, shape: Sequence[int], along: Callable[..., Tensor], scales: Sequence[float | None], *options: Any
+) -> Tensor:
+    return _transposed_by_dimension(grad, shape, len(scales), along, [(*options, scale) for scale in scales])
+
+
+def _nearest(identity: Tensor, size: int, scale: float | None) -> Tensor:
+    return aten.upsample_nearest1d(identity, [size], scale)
+
+
+def _nearest_exact(identity: Tensor, size: int, scale: float | None) -> Tensor:
+    return aten._upsample_nearest_exact1d(identity, [size], scale)
+
+
+def _linear(identity: Tensor, size: int, align_corners: bool, scale: float | None) -> Tensor:
+    return aten.upsample_linear1d(identity, [size], align_corners, scale)
+
+
+def _in_rows(identity: Tensor, size: int, name: str, align_corners: bool, scale: float | None) -> Tensor:
+    rows = aten.unsqueeze(identity, -2)
+    return aten.squeeze(getattr(aten, name)(rows, [1, size], align_corners, None, scale), -2)

@@ -26,6 +26,7 @@ def max_pool_gradient(grad: Array, shape: Sizes, indices: Array, dims: int) -> A
     return result.reshape(shape)
 
 
+@compiled
 def avg_pool_gradient(
     grad: Array, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, includes_pad: bool, divisor: int | None
 ) -> Array:

@@ -34,6 +34,7 @@ def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex
     return result
 
 
+@compiled
 def reflection_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
     """Pad with the mirror image of the positions inside, without the border itself (`reflection_pad1d`, `2d`, `3d`)."""
     grown = [(max(before, 0), max(after, 0)) for before, after in _pairs(self, padding)]
@@ -47,6 +48,7 @@ def reflection_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array
     return result if min(padding) >= 0 else _cropped(result, [min(each, 0) for each in padding])[0].copy()
 
 
+@compiled
 def replication_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
     """Pad with copies of the border (`replication_pad1d`, `2d`, `3d`)."""
     indices = xp.arange

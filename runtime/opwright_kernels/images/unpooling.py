@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from opwright_core.core import compiled
+
 Array = Any
 Sizes = Sequence[int]
 
@@ -38,6 +40,7 @@ def _unpooled(xp: ModuleType, self: Array, indices: Array, sizes: tuple[int, ...
     return result.reshape(*outer, *sizes)
 
 
+@compiled
 def fractional_max_pool2d(
     xp: ModuleType, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> tuple[Array, Array]:
@@ -45,6 +48,7 @@ def fractional_max_pool2d(
     return _fractional(xp, self, kernel_size, output_size, random_samples[..., ::-1])  # the width's number is the first
 
 
+@compiled
 def fractional_max_pool3d(
     xp: ModuleType, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opwright_core.arrays.dtypes import float32, float64, int64, uint8
+from opwright_core.core import compiled
 from opwright_kernels.images.windows import has_channels_last
 from opwright_kernels.rules.dimensions import check_room
 from opwright_kernels.special_functions.approximation import in_rows
@@ -30,11 +31,13 @@ _TAP_BYTES = 32  # of what is computed for a position along a dimension
 _CUBIC = -0.75
 
 
+@compiled
 def upsample_nearest(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
     """Return the element below each position."""
     return _resized(xp, self, output_size, scales, _nearest, 0.0)
 
 
+@compiled
 def upsample_nearest_exact(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
     """Return the element nearest to each position's centre."""
     return _resized(xp, self, output_size, scales, _nearest, 0.5)

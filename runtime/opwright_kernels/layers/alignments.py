@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from opwright_core.core import compiled
 from opwright_kernels.moving.scattering import accumulate
 
 Array = Any
 Lengths = Sequence[int]
 
 
+@compiled
 def alignment_losses(
     xp: ModuleType,
     log_probs: Array,
@@ -78,6 +80,7 @@ def _ends(xp: ModuleType, sums: Array, input_lengths: Lengths, target_lengths: L
     return found
 
 
+@compiled
 def alignment_gradients(
     xp: ModuleType,
     grad: Array,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -72,9 +73,15 @@ def _maxima(xp: ModuleType, rows: Array, indices: Array, bag_of: Array, sizes: A
     return xp.where((sizes > 0)[:, None], best, 0).astype(rows.dtype), xp.where(is_set, padded[first], 0)
 
 
+@lru_cache(16)
+def _pairs(xp: ModuleType, count: int) -> tuple[Array, Array]:
+    found: tuple[Array, Array] = xp.triu_indices(count, 1)
+    return found
+
+
 def pair_distances(xp: ModuleType, self: Array, p: float) -> Array:
     """Return the p-norm of the difference of each pair of rows, the first row's pairs first."""
     if abs(p) > xp.finfo(self.dtype).max:  # infinite in this dtype; PyTorch does not look at the sign
         p = float("inf")
-    first, second = xp.triu_indices(self.shape[0], 1)
+    first, second = _pairs(xp, self.shape[0])
     return row_norms(xp, self[first] - self[second], p).astype(self.dtype)

@@ -112,6 +112,7 @@ def _checked_classes(xp: ModuleType, target: Array, kept: Array, classes: int) -
     return target if bool(kept.all()) else xp.where(kept, target, 0)
 
 
+@compiled
 def multi_margin_loss(
     xp: ModuleType, self: Array, target: Array, p: complex, margin: complex, weight: Array | None, reduction: int
 ) -> Array:
@@ -136,6 +137,7 @@ def _above_zero(xp: ModuleType, excess: Array) -> Array:
     return xp.where(excess > 0, excess, excess.dtype.type(0))
 
 
+@compiled
 def multilabel_margin_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> tuple[Array, Array]:
     """Return the sum over target classes, up to the first -1, and all others of what the others' scores come nearer
     than 1, divided by the number of classes; and which classes are targets."""

@@ -7,6 +7,7 @@ for blocks of two. The choice of pivots is one of each matrix, so that batches a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import sqrt
 from types import ModuleType
 from typing import Any
@@ -24,18 +25,30 @@ def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: boo
     from opwright_kernels.linalg.decompositions import check_factorizations
 
     is_hermitian = hermitian and self.dtype.kind == "c"
-    below = xp.tril(self, -1)
-    diagonal = xp.tril(self) - below
-    mirrored = below.swapaxes(-1, -2)
-    factors = below + mirrored.conj() + diagonal.real if is_hermitian else below + mirrored + diagonal
+    if is_hermitian:
+        below = _lower(xp, self, -1)
+        diagonal = _lower(xp, self, 0) - below
+        factors = below + below.swapaxes(-1, -2).conj() + diagonal.real
+    else:
+        factors = xp.where(_below(xp, self.shape[-1], 0), self, self.swapaxes(-1, -2))
     pivots = xp.zeros(self.shape[:-1], "int32")
     info = xp.zeros(self.shape[:-2], "int32")
     for position in np.ndindex(self.shape[:-2]):
         order, info[position] = _factor(xp, factors[position], is_hermitian)
-        pivots[position] = xp.asarray(order, "int32")
+        pivots[position] = order
     if check_errors:
         check_factorizations(info, "torch.linalg.ldl_factor_ex", self.ndim == 2)
-    return xp.tril(factors), pivots, info
+    return _lower(xp, factors, 0), pivots, info
+
+
+def _lower(xp: ModuleType, self: Array, diagonal: int) -> Array:
+    """Return the lower triangles of matrices, as `tril` does at greater length."""
+    return xp.where(_below(xp, self.shape[-1], diagonal), self, self.dtype.type(0))
+
+
+@lru_cache(64)
+def _below(xp: ModuleType, size: int, diagonal: int) -> Array:
+    return xp.tri(size, k=diagonal, dtype=bool)
 
 
 def _factor(xp: ModuleType, A: Array, hermitian: bool) -> tuple[list[int], int]:
@@ -56,8 +69,9 @@ def _factor(xp: ModuleType, A: Array, hermitian: bool) -> tuple[list[int], int]:
 
 def _choice(xp: ModuleType, rest: Array, hermitian: bool) -> tuple[int, int]:
     """Return the size of the next block, 0 where its column is zero, and the row to be swapped with its last one."""
-    first = float(abs(rest[0, 0]) if hermitian else _size(xp, rest[0, 0]))
-    below = _size(xp, rest[1:, 0])
+    sizes = _size(xp, rest[:, 0])
+    first = float(abs(rest[0, 0]) if hermitian else sizes[0])
+    below = sizes[1:]
     largest = float(below.max()) if len(below) else 0.0
     if max(first, largest) == 0 or first != first:
         return 0, 0
@@ -80,12 +94,16 @@ def _size(xp: ModuleType, values: Array) -> Array:
 
 def _swap(matrix: Array, first: int, second: int) -> None:
     """Swap two rows, and the columns of their positions."""
+    if first == second:
+        return
     _swap_rows(matrix, first, second)
     _swap_rows(matrix.T, first, second)
 
 
 def _eliminate(rest: Array, size: int, hermitian: bool) -> None:
     """Divide what is below a block by the block, and take the products off what is beyond it."""
+    if size == len(rest):
+        return
     columns = rest[size:, :size].copy()
     scaled = _divided(columns, rest[:size, :size])
     rest[size:, :size] = scaled

@@ -69,7 +69,7 @@ def scalar_of(value: Any, dtype: DType) -> Any:
 
 def read_element(xp: ModuleType, self: Array) -> Any:
     """Return the first element as a Python number."""
-    value = self.ravel()[0].item()
+    value = (self if self.size == 1 else self.ravel()[0]).item()
     return value if isinstance(value, (bool, int, float, complex)) else float(value)
 
 

@@ -50,6 +50,9 @@ OF_ARRAYS(log_sigmoid_backward, 3, 0)
 static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BOTH(gelu_by_tanh)}};
 static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
 OF_ARRAYS(relu, 1, 0)
+OF_ARRAYS(threshold, 1, 2)
+OF_ARRAYS(hardshrink, 1, 1)
+OF_ARRAYS(softshrink, 1, 1)
 
 /* log_sigmoid(self) of one dense float32 or float64 array. Returns the tuple (log(sigmoid(self)), exp(-|self|)), both
  * of its shape; NULL without an exception for any other call, with one if memory runs out. */
@@ -72,6 +75,9 @@ static PyObject *handle_log_sigmoid(const CompiledKernel *kernel, const KernelCa
 
 const CompiledKernel activation_kernels[] = {
     {"relu", handle_elementwise, &relu_how, QUIET},
+    {"threshold", handle_elementwise, &threshold_how, QUIET},
+    {"hardshrink", handle_elementwise, &hardshrink_how, 0},
+    {"softshrink", handle_elementwise, &softshrink_how, 0},
     {"log_sigmoid", handle_log_sigmoid, NULL, 0},
     {"silu", handle_elementwise, &silu_how, 0},
     {"mish", handle_elementwise, &mish_how, 0},

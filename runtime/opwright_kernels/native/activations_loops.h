@@ -21,6 +21,9 @@ LOOP2(softplus_backward_loop, y * n0 > n1 ? x : x / (OF(exp_above)(-(y * n0)) + 
 
 UNFUSED
 /* Each step rounded as NumPy does */
+LOOP1(threshold_loop, x <= n0 ? n1 : x)
+LOOP1(hardshrink_loop, (x < -n0 || x > n0 ? x : x * 0) + 0)
+LOOP1(softshrink_loop, x - OF(held)(x, -n0, n0))
 LOOP1(relu_loop, x > 0 || x != x ? x : 0)
 LOOP1(leaky_relu_loop, OF(leaky)(x, x * n0))
 LOOP2(threshold_backward_loop, y <= n0 ? 0 : x)

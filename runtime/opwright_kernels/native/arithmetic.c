@@ -28,6 +28,8 @@
 
 OF_ARRAYS(cube, 1, 0)
 OF_ARRAYS(fraction, 1, 0)
+OF_ARRAYS(weighted_lerp, 3, 0)
+OF_ARRAYS(heaviside, 2, 0)
 OF_ARRAYS(sign, 1, 0)
 OF_ARRAYS(angle, 1, 0)
 OF_ARRAYS(clamp, 1, 2)
@@ -64,12 +66,15 @@ static PyObject *handle_clamp(const CompiledKernel *kernel, const KernelCall *ca
     return run_elementwise(kernel->how, call->args, out, &job);
 }
 
-/* lerp(self, end, weight) for a Python number as the weight: computed from whichever of self and end is nearer. Returns
+/* lerp(self, end, weight) for a Python number or an array as the weight: computed from whichever of self and end is nearer. Returns
  * a new array, or `out`; NULL without an exception for another weight, and where `run_elementwise` returns
  * NULL. */
 static PyObject *handle_lerp(const CompiledKernel *kernel, const KernelCall *call) {
     const Elementwise *how = kernel->how;
     ElementwiseJob job = {0};
+    if (call->count == 3 && PyArray_CheckExact(call->args[2])) {
+        return run_elementwise(&weighted_lerp_how, call->args, call->out, &job);
+    }
     if (call->count != 3 || !read_number(call->args[2], &job.numbers[0])) {
         return NULL;
     }
@@ -86,6 +91,7 @@ const CompiledKernel arithmetic_kernels[] = {
     {"angle", handle_elementwise, &angle_how, QUIET},
     {"nan_to_num", handle_elementwise, &nan_to_num_how, QUIET},
     {"lerp", handle_lerp, lerp_how, 0},
+    {"heaviside", handle_elementwise, &heaviside_how, QUIET},
     {"clamp", handle_clamp, &clamp_how, QUIET},
     {"hardtanh", handle_clamp, &clamp_how, QUIET},
     {"fmod", handle_elementwise, &fmod_how, 0},

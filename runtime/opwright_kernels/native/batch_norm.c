@@ -83,7 +83,7 @@ static int make_arrays(Array *self, ChannelsJob *job, Array **made) {
 
 /* Normalise all channels of the job, in the type of `self`. */
 static void normalize(Array *self, ChannelsJob *job) {
-    do_work(PyArray_TYPE(self) == NPY_DOUBLE ? normalize_channels_f64 : normalize_channels_f32, job, count_of(self));
+    (PyArray_TYPE(self) == NPY_DOUBLE ? normalize_channels_f64 : normalize_channels_f32)(job);
 }
 
 /* batch_norm_of_input(input, weight, bias, training, momentum, eps), by the statistics of the batch. Returns the tuple

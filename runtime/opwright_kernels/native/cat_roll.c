@@ -14,13 +14,18 @@ typedef struct {
     npy_intp steps[MOST_PARTS]; /* from one time to the next */
 } JoiningJob;
 
-/* Copy `outer` times the bytes of each part in turn, one behind the other. Needs no GIL. */
-static void join(void *given) {
-    JoiningJob *job = given;
-    for (npy_intp o = 0; o < job->outer; o++) {
+/* Copy the bytes of each part in turn, one behind the other, for some of `outer` times. Needs no GIL. */
+static void join(void *given, int64_t from, int64_t to) {
+    const JoiningJob *job = given;
+    npy_intp bytes = 0;
+    for (int i = 0; i < job->count; i++) {
+        bytes += job->bytes[i];
+    }
+    char *here = job->to + from * bytes;
+    for (npy_intp o = from; o < to; o++) {
         for (int i = 0; i < job->count; i++) {
-            memcpy(job->to, job->from[i] + o * job->steps[i], (size_t)job->bytes[i]);
-            job->to += job->bytes[i];
+            memcpy(here, job->from[i] + o * job->steps[i], (size_t)job->bytes[i]);
+            here += job->bytes[i];
         }
     }
 }
@@ -88,7 +93,7 @@ static PyObject *handle_concatenate(const CompiledKernel *kernel, const KernelCa
     Array *result = new_of(PyArray_DESCR(first), PyArray_NDIM(first), shape);
     if (result != NULL) {
         job.to = PyArray_BYTES(result);
-        do_work(join, &job, count_of(result));
+        do_ranges(join, &job, job.outer, count_of(result));
     }
     return (PyObject *)result;
 }
@@ -115,7 +120,7 @@ static PyObject *handle_stack(const CompiledKernel *kernel, const KernelCall *ca
     Array *result = new_of(PyArray_DESCR(first), PyArray_NDIM(first) + 1, shape);
     if (result != NULL) {
         job.to = PyArray_BYTES(result);
-        do_work(join, &job, count_of(result));
+        do_ranges(join, &job, job.outer, count_of(result));
     }
     return (PyObject *)result;
 }
@@ -146,7 +151,7 @@ static PyObject *handle_roll(const CompiledKernel *kernel, const KernelCall *cal
         job.bytes[0] = bytes - job.bytes[1];
         job.steps[0] = job.steps[1] = bytes;
         job.to = PyArray_BYTES(result);
-        do_work(join, &job, count_of(result));
+        do_ranges(join, &job, job.outer, count_of(result));
     }
     return (PyObject *)result;
 }

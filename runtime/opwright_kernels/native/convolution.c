@@ -195,7 +195,8 @@ static PyObject *handle_convolution(const CompiledKernel *kernel, const KernelCa
         job.weight = PyArray_BYTES(weight);
         job.to = PyArray_BYTES(result);
         if (by_elements) {
-            do_work(type == NPY_DOUBLE ? convolve_f64 : convolve_f32, &job, count_of(self));
+            do_ranges(type == NPY_DOUBLE ? convolve_f64 : convolve_f32, &job, job.images * job.kept,
+                      count_of(weight) * job.images * job.rows.count * job.columns.count);
         } else if (!convolve_by_strips(&job, type, count_of(weight), is_transposed)) {
             Py_CLEAR(result);
         }

@@ -262,24 +262,23 @@ static int OF(has_infinities)(const char *weight, npy_intp count) {
     return 0;
 }
 
-/* Convolve the images of a job, kernel element by kernel element, onto planes that hold the bias. Needs no GIL. */
-static void OF(convolve)(void *given) {
+/* Convolve to some planes of a job's result, kernel element by kernel element, onto planes that hold the bias. Needs no GIL. */
+static void OF(convolve)(void *given, int64_t from, int64_t to) {
     const ConvolutionJob *job = given;
     const npy_intp plane = job->rows.size * job->columns.size, made = job->rows.count * job->columns.count;
     const npy_intp kernel = job->rows.kernel * job->columns.kernel, each = job->each;
-    REAL *out = (REAL *)job->to;
-    for (npy_intp image = 0; image < job->images; image++) {
+    REAL *out = (REAL *)job->to + from * made;
+    for (npy_intp at = from; at < to; at++, out += made) {
+        const npy_intp image = at / job->kept, kept = at % job->kept;
         const REAL *x = (const REAL *)job->from + image * job->channels * plane;
-        for (npy_intp kept = 0; kept < job->kept; kept++, out += made) {
-            const npy_intp first = kept / (job->kept / job->groups) * each;
-            const REAL start = job->bias == NULL ? 0 : ((const REAL *)job->bias)[kept];
-            for (npy_intp i = 0; i < made; i++) {
-                out[i] = start;
-            }
-            for (npy_intp channel = 0; channel < each; channel++) {
-                const REAL *weight = (const REAL *)job->weight + (kept * each + channel) * kernel;
-                OF(add_plane)(job, x + (first + channel) * plane, weight, out);
-            }
+        const npy_intp first = kept / (job->kept / job->groups) * each;
+        const REAL start = job->bias == NULL ? 0 : ((const REAL *)job->bias)[kept];
+        for (npy_intp i = 0; i < made; i++) {
+            out[i] = start;
+        }
+        for (npy_intp channel = 0; channel < each; channel++) {
+            const REAL *weight = (const REAL *)job->weight + (kept * each + channel) * kernel;
+            OF(add_plane)(job, x + (first + channel) * plane, weight, out);
         }
     }
 }

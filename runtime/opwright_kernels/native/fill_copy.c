@@ -13,26 +13,26 @@ typedef struct {
     npy_intp count, size; /* size: 4 or 8 */
 } FillJob;
 
-/* Write one element of 4 or 8 bytes `count` times. Needs no GIL. */
-CLONES static void work_fill(void *given) {
+/* Write one element of 4 or 8 bytes to some of `count`. Needs no GIL. */
+CLONES static void work_fill(void *given, int64_t from, int64_t to) {
     const FillJob *job = given;
     if (job->size == 4) {
         const uint32_t element = *(const uint32_t *)job->element;
-        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+        EACH_ALONE for (npy_intp i = from; i < to; i++) {
             ((uint32_t *)job->to)[i] = element;
         }
     } else {
         const uint64_t element = *(const uint64_t *)job->element;
-        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+        EACH_ALONE for (npy_intp i = from; i < to; i++) {
             ((uint64_t *)job->to)[i] = element;
         }
     }
 }
 
-/* Write zero bytes to all elements of a FillJob. Needs no GIL. */
-static void work_zero(void *given) {
+/* Write zero bytes to some elements of a FillJob. Needs no GIL. */
+static void work_zero(void *given, int64_t from, int64_t to) {
     const FillJob *job = given;
-    memset(job->to, 0, (size_t)(job->count * job->size));
+    memset(job->to + from * job->size, 0, (size_t)((to - from) * job->size));
 }
 
 /* Write a Python number as an element of that type number (float32 or float64). Returns 0 if it is no number, or if a
@@ -53,7 +53,7 @@ static int write_element(PyObject *object, int type, void *element) {
 /* Fill a dense float32 or float64 array with an element. */
 static void fill(Array *array, const void *element) {
     FillJob job = {PyArray_BYTES(array), element, count_of(array), element_size(array)};
-    do_work(work_fill, &job, job.count);
+    do_ranges(work_fill, &job, job.count, job.count);
 }
 
 /* Return `out`, borrowed, if it is a dense, writeable array with the shape and the very dtype of `self`; NULL without
@@ -72,7 +72,7 @@ static PyObject *handle_zero(const CompiledKernel *kernel, const KernelCall *cal
     Array *target = self == NULL ? NULL : target_like(self, call->out);
     if (target != NULL) {
         FillJob job = {PyArray_BYTES(target), NULL, count_of(target), element_size(target)};
-        do_work(work_zero, &job, job.count);
+        do_ranges(work_zero, &job, job.count, job.count);
     }
     return Py_XNewRef((PyObject *)target);
 }

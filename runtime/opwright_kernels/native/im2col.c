@@ -78,7 +78,8 @@ static PyObject *handle_columns(const CompiledKernel *kernel, const KernelCall *
         job.to = PyArray_BYTES(made);
         job.image_step = is_beside ? count : height * count;
         job.row_step = is_beside ? job.images * count : count;
-        do_work(type == NPY_DOUBLE ? take_columns_f64 : take_columns_f32, &job, count_of(made));
+        do_ranges(type == NPY_DOUBLE ? take_columns_f64 : take_columns_f32, &job, job.images * job.channels,
+                  count_of(made));
     }
     return (PyObject *)made;
 }
@@ -114,7 +115,8 @@ static PyObject *handle_sum(const CompiledKernel *kernel, const KernelCall *call
     if (made != NULL) {
         job.from = PyArray_BYTES(columns);
         job.to = PyArray_BYTES(made);
-        do_work(PyArray_TYPE(made) == NPY_DOUBLE ? add_columns_f64 : add_columns_f32, &job, count_of(columns));
+        do_ranges(PyArray_TYPE(made) == NPY_DOUBLE ? add_columns_f64 : add_columns_f32, &job, job.images * job.channels,
+                  count_of(columns));
     }
     return (PyObject *)made;
 }

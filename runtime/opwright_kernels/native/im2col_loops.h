@@ -53,37 +53,36 @@ ELEMENT void OF(clear_sides)(REAL *out, const Axis *rows, const Axis *columns, n
     }
 }
 
-/* Write the columns of all images of a ColumnsJob (im2col). Needs no GIL. */
-CLONES static void OF(take_columns)(void *given) {
+/* Write the columns of some planes of a ColumnsJob (im2col). Needs no GIL. */
+CLONES static void OF(take_columns)(void *given, int64_t from, int64_t to) {
     const ColumnsJob *job = given;
     const Axis *rows = &job->rows, *columns = &job->columns;
-    const REAL *plane = (const REAL *)job->from;
     const int is_moved = rows->step == 1 && columns->step == 1 && columns->count == columns->size;
-    for (npy_intp image = 0; image < job->images; image++) {
-        REAL *out = (REAL *)job->to + image * job->image_step;
-        for (npy_intp channel = 0; channel < job->channels; channel++, plane += rows->size * columns->size) {
-            for (npy_intp i = 0; i < rows->kernel; i++) {
-                for (npy_intp j = 0; j < columns->kernel; j++, out += job->row_step) {
-                    const npy_intp above = i * rows->gap - rows->pad, before = j * columns->gap - columns->pad;
-                    if (is_moved) {
-                        OF(take_moved)(out, plane, rows, columns, above, before);
-                    } else {
-                        OF(take_lines)(out, plane, rows, columns, above, before);
-                    }
-                    OF(clear_sides)(out, rows, columns, above, before);
+    for (npy_intp at = from; at < to; at++) {
+        const npy_intp image = at / job->channels, channel = at % job->channels;
+        const REAL *plane = (const REAL *)job->from + at * rows->size * columns->size;
+        REAL *out = (REAL *)job->to + image * job->image_step + channel * rows->kernel * columns->kernel * job->row_step;
+        for (npy_intp i = 0; i < rows->kernel; i++) {
+            for (npy_intp j = 0; j < columns->kernel; j++, out += job->row_step) {
+                const npy_intp above = i * rows->gap - rows->pad, before = j * columns->gap - columns->pad;
+                if (is_moved) {
+                    OF(take_moved)(out, plane, rows, columns, above, before);
+                } else {
+                    OF(take_lines)(out, plane, rows, columns, above, before);
                 }
+                OF(clear_sides)(out, rows, columns, above, before);
             }
         }
     }
 }
 
-/* Add up windows (images, channels, kernel elements, windows) to planes (col2im). Needs no GIL. */
-CLONES static void OF(add_columns)(void *given) {
+/* Add up windows (images, channels, kernel elements, windows) to some planes (col2im). Needs no GIL. */
+CLONES static void OF(add_columns)(void *given, int64_t start, int64_t stop) {
     const ColumnsJob *job = given;
     const Axis *rows = &job->rows, *columns = &job->columns;
-    const REAL *from = (const REAL *)job->from;
-    REAL *plane = (REAL *)job->to;
-    for (npy_intp at = 0; at < job->images * job->channels; at++, plane += rows->size * columns->size) {
+    const REAL *from = (const REAL *)job->from + start * rows->kernel * columns->kernel * rows->count * columns->count;
+    REAL *plane = (REAL *)job->to + start * rows->size * columns->size;
+    for (npy_intp at = start; at < stop; at++, plane += rows->size * columns->size) {
         memset(plane, 0, (size_t)(rows->size * columns->size) * sizeof(REAL));
         for (npy_intp i = 0; i < rows->kernel; i++) {
             for (npy_intp j = 0; j < columns->kernel; j++, from += rows->count * columns->count) {

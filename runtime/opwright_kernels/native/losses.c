@@ -8,7 +8,7 @@ typedef struct {
     const char *from, *weight;
     const int64_t *target;
     char *losses; /* NULL where they are added up */
-    npy_intp rows, classes, ignored;
+    npy_intp rows, classes, inner, ignored; /* scores are (rows / inner, classes, inner) */
     double loss, total;
     int is_out_of_range;
 } LossJob;
@@ -19,6 +19,7 @@ typedef struct {
     static void NAME(void *given) {                                                                                    \
         LossJob *job = given;                                                                                          \
         const REAL *x = (const REAL *)job->from, *weights = (const REAL *)job->weight;                                 \
+        const npy_intp inner = job->inner;                                                                             \
         for (npy_intp row = 0; row < job->rows; row++) {                                                               \
             const int64_t target = job->target[row];                                                                   \
             const int is_kept = target != job->ignored;                                                                \
@@ -27,7 +28,7 @@ typedef struct {
                 return;                                                                                                \
             }                                                                                                          \
             const REAL weight = !is_kept ? 0 : weights == NULL ? 1 : weights[target];                                  \
-            const REAL loss = is_kept ? -x[row * job->classes + target] * weight : 0;                                  \
+            const REAL loss = is_kept ? -x[(row / inner * job->classes + target) * inner + row % inner] * weight : 0;   \
             job->loss += (double)loss;                                                                                 \
             job->total += (double)weight;                                                                              \
             if (job->losses != NULL) {                                                                                 \
@@ -50,8 +51,8 @@ static Array *new_number(int type, double value) {
     return array;
 }
 
-/* nll_loss(self, target, weight, reduction, ignore_index) of (rows, classes) scores. Returns the tuple (loss, total
- * weight): the loss is (rows,) for reduction 0, else zero-dimensional, and the weight 0 for reduction 0. NULL without
+/* nll_loss(self, target, weight, reduction, ignore_index) of (rows, classes, *sizes) scores. Returns the tuple (loss, total
+ * weight): the loss is (rows, *sizes) for reduction 0, else zero-dimensional, and the weight 0 for reduction 0. NULL without
  * an exception unless operands are dense and match, and all targets are classes. */
 static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
@@ -59,13 +60,16 @@ static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall 
     double reduction, ignored;
     Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     Array *target = self == NULL ? NULL : plain_array(call->args[1], NPY_INT64);
-    if (target == NULL || PyArray_NDIM(self) != 2 || PyArray_NDIM(target) != 1 || PyArray_DIM(self, 1) == 0 ||
+    int ndim = target == NULL ? 0 : PyArray_NDIM(self);
+    if (ndim < 2 || PyArray_NDIM(target) != ndim - 1 || count_of(self) == 0 ||
+        memcmp(PyArray_DIMS(target) + 1, PyArray_DIMS(self) + 2, (size_t)(ndim - 2) * sizeof(npy_intp)) != 0 ||
         !read_number(call->args[3], &reduction) || !read_number(call->args[4], &ignored)) {
         return NULL;
     }
     int type = PyArray_TYPE(self);
-    job.rows = PyArray_DIM(self, 0);
+    job.rows = count_of(target);
     job.classes = PyArray_DIM(self, 1);
+    job.inner = job.rows / PyArray_DIM(self, 0);
     job.ignored = (npy_intp)ignored;
     if (call->args[2] != Py_None) {
         Array *weight = plain_array(call->args[2], type);
@@ -75,7 +79,8 @@ static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall 
         job.weight = PyArray_BYTES(weight);
     }
     Array *losses = NULL;
-    if (PyArray_DIM(target, 0) != job.rows || (reduction == 0 && (losses = new_array(1, &job.rows, type)) == NULL)) {
+    if (PyArray_DIM(target, 0) != PyArray_DIM(self, 0) ||
+        (reduction == 0 && (losses = new_array(ndim - 1, PyArray_DIMS(target), type)) == NULL)) {
         return NULL;
     }
     job.from = PyArray_BYTES(self);
@@ -99,7 +104,7 @@ typedef struct {
     const char *from, *target;
     char *losses; /* NULL where they are added up */
     npy_intp count;
-    double at, total;
+    double at, *totals; /* of each block */
 } DistanceJob;
 
 #define REAL float
@@ -114,9 +119,29 @@ typedef struct {
 #undef REAL
 #undef OF
 
-static const Work squared_how[] = {squared_f32, squared_f64};
-static const Work smooth_how[] = {smooth_f32, smooth_f64};
-static const Work huber_how[] = {huber_f32, huber_f64};
+static const RangeWork squared_how[] = {squared_f32, squared_f64};
+static const RangeWork smooth_how[] = {smooth_f32, smooth_f64};
+static const RangeWork huber_how[] = {huber_f32, huber_f64};
+
+/* Compute the losses of a job. Returns their total, if it is wanted, added up block by block: it does not depend on the
+ * threads. -1 with an exception if memory runs out. */
+static double total_of_losses(RangeWork work, DistanceJob *job) {
+    double of_one_block = 0, total = 0;
+    const npy_intp blocks = (job->count + SUM_BLOCK - 1) / SUM_BLOCK;
+    job->totals = job->losses != NULL || blocks == 1 ? &of_one_block : PyMem_New(double, (size_t)blocks);
+    if (job->totals == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    do_ranges(work, job, blocks, job->count);
+    for (npy_intp i = 0; job->losses == NULL && i < blocks; i++) {
+        total += job->totals[i];
+    }
+    if (job->totals != &of_one_block) {
+        PyMem_Free(job->totals);
+    }
+    return total;
+}
 
 /* mse_loss(self, target, reduction); with a beta or delta above 0 as a fourth argument smooth_l1_loss and huber_loss.
  * Returns a new array: of self's shape for reduction 0, else zero-dimensional; NULL without an exception unless both
@@ -143,11 +168,11 @@ static PyObject *handle_distance(const CompiledKernel *kernel, const KernelCall 
     job.target = PyArray_BYTES(target);
     job.losses = losses == NULL ? NULL : PyArray_BYTES(losses);
     job.count = count_of(self);
-    do_work(((const Work *)kernel->how)[type == NPY_DOUBLE], &job, job.count);
-    if (losses != NULL) {
+    const double total = total_of_losses(((const RangeWork *)kernel->how)[type == NPY_DOUBLE], &job);
+    if (losses != NULL || PyErr_Occurred()) {
         return (PyObject *)losses;
     }
-    return (PyObject *)new_number(type, reduction == 1 ? job.total / (double)job.count : job.total);
+    return (PyObject *)new_number(type, reduction == 1 ? total / (double)job.count : total);
 }
 
 const CompiledKernel loss_kernels[] = {

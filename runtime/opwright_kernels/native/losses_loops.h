@@ -3,15 +3,16 @@
 #include "sums.h"
 
 /* Define the loop of a loss for one type: the expression gives an element from `d`, the distance of input and target,
- * and `at`, the number of the call. A block of SUM_BLOCK at a time is written, or added up to `total`. Returns
- * nothing. */
+ * and `at`, the number of the call. Blocks of SUM_BLOCK are written, or each added up to one of `totals`.
+ * Returns nothing. */
 #define LOSS(NAME, ...)                                                                                                \
-    CLONES static void OF(NAME)(void *given) {                                                                         \
-        DistanceJob *job = given;                                                                                      \
+    CLONES static void OF(NAME)(void *given, int64_t from, int64_t to) {                                               \
+        const DistanceJob *job = given;                                                                                \
         const REAL at = (REAL)job->at;                                                                                 \
         REAL found[SUM_BLOCK];                                                                                         \
         (void)at;                                                                                                      \
-        for (npy_intp start = 0; start < job->count; start += SUM_BLOCK) {                                             \
+        for (npy_intp block = from; block < to; block++) {                                                             \
+            const npy_intp start = block * SUM_BLOCK;                                                                  \
             const npy_intp count = job->count - start < SUM_BLOCK ? job->count - start : SUM_BLOCK;                    \
             const REAL *x = (const REAL *)job->from + start, *target = (const REAL *)job->target + start;              \
             REAL *out = job->losses == NULL ? found : (REAL *)job->losses + start;                                     \
@@ -19,7 +20,9 @@
                 const REAL d = OF(abs)(x[i] - target[i]);                                                              \
                 out[i] = (__VA_ARGS__);                                                                                \
             }                                                                                                          \
-            job->total += job->losses == NULL ? OF(sum_row)(out, count) : 0;                                           \
+            if (job->losses == NULL) {                                                                                 \
+                job->totals[block] = OF(sum_row)(out, count);                                                          \
+            }                                                                                                          \
         }                                                                                                              \
     }
 

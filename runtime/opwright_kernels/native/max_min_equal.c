@@ -4,6 +4,8 @@
 
 #include "fast/loops.h"
 
+#include <stdatomic.h>
+
 /* Columns of a row that are compared at once. */
 #define COLUMNS 64
 
@@ -76,13 +78,13 @@ typedef struct {
         job->indices[o] = index;                                                                                       \
     }
 
-/* Define the loop over all slices of an ExtremeJob for one type and comparison. Returns nothing; needs no GIL. */
+/* Define the loop over some slices of an ExtremeJob for one type and comparison. Returns nothing; needs no GIL. */
 #define EXTREME(NAME, TYPE, BEFORE)                                                                                    \
     BESIDE(NAME, TYPE, BEFORE)                                                                                         \
     WITHIN(NAME, TYPE, BEFORE)                                                                                         \
-    static void NAME(void *given) {                                                                                    \
+    static void NAME(void *given, int64_t from, int64_t to) {                                                          \
         const ExtremeJob *job = given;                                                                                 \
-        for (npy_intp o = 0; o < job->outer; o++) {                                                                    \
+        for (npy_intp o = from; o < to; o++) {                                                                         \
             (job->inner == 1 ? NAME##_within : NAME##_beside)(job, o);                                                 \
         }                                                                                                              \
     }
@@ -97,8 +99,8 @@ EXTREME(smallest_i64, int64_t, <)
 #undef BESIDE
 #undef WITHIN
 
-static const Work largest_how[] = {largest_f32, largest_f64, largest_i64};
-static const Work smallest_how[] = {smallest_f32, smallest_f64, smallest_i64};
+static const RangeWork largest_how[] = {largest_f32, largest_f64, largest_i64};
+static const RangeWork smallest_how[] = {smallest_f32, smallest_f64, smallest_i64};
 
 /* largest_and_position(self, dim, keepdim) and smallest_and_position, of dense float32, float64 or int64. Returns the
  * tuple (values, int64 indices); NULL without an exception for other operands, empty ones, and a dim out of range. */
@@ -129,7 +131,8 @@ static PyObject *handle_extreme(const CompiledKernel *kernel, const KernelCall *
     if (values != NULL && indices != NULL) {
         job.to = PyArray_BYTES(values);
         job.indices = (int64_t *)PyArray_BYTES(indices);
-        do_work(((const Work *)kernel->how)[type == NPY_FLOAT ? 0 : type == NPY_DOUBLE ? 1 : 2], &job, count_of(self));
+        do_ranges(((const RangeWork *)kernel->how)[type == NPY_FLOAT ? 0 : type == NPY_DOUBLE ? 1 : 2], &job, job.outer,
+                  count_of(self));
         results = PyTuple_Pack(2, values, indices);
     }
     Py_XDECREF(values);
@@ -140,22 +143,27 @@ static PyObject *handle_extreme(const CompiledKernel *kernel, const KernelCall *
 typedef struct {
     const char *first, *second;
     npy_intp count;
-    int differ;
+    atomic_int differ;
 } EqualJob;
+
+/* Elements that are compared between two looks at `differ`. */
+#define BLOCK 4096
 
 /* Define a loop that sets `differ` if any two elements differ (NaN differs from all), and stops after that block.
  * Returns nothing. */
 #define EQUAL(NAME, TYPE)                                                                                              \
-    static void NAME(void *given) {                                                                                    \
+    static void NAME(void *given, int64_t from, int64_t to) {                                                          \
         EqualJob *job = given;                                                                                         \
         const TYPE *x = (const TYPE *)job->first, *y = (const TYPE *)job->second;                                      \
-        for (npy_intp start = 0; start < job->count && !job->differ; start += 4096) {                                  \
-            const npy_intp stop = job->count - start < 4096 ? job->count : start + 4096;                               \
+        for (npy_intp start = from * BLOCK; start < job->count && from < to && !job->differ; start += BLOCK, from++) { \
+            const npy_intp stop = job->count - start < BLOCK ? job->count : start + BLOCK;                             \
             int differ = 0;                                                                                            \
             for (npy_intp i = start; i < stop; i++) {                                                                  \
                 differ |= !(x[i] == y[i]);                                                                             \
             }                                                                                                          \
-            job->differ = differ;                                                                                      \
+            if (differ) {                                                                                              \
+                job->differ = 1;                                                                                       \
+            }                                                                                                          \
         }                                                                                                              \
     }
 
@@ -175,7 +183,8 @@ static PyObject *handle_equal(const CompiledKernel *kernel, const KernelCall *ca
         return NULL;
     }
     EqualJob job = {PyArray_BYTES(self), PyArray_BYTES(other), count_of(self), 0};
-    do_work(type == NPY_FLOAT ? equal_f32 : type == NPY_DOUBLE ? equal_f64 : equal_i64, &job, job.count);
+    do_ranges(type == NPY_FLOAT ? equal_f32 : type == NPY_DOUBLE ? equal_f64 : equal_i64, &job,
+              (job.count + BLOCK - 1) / BLOCK, job.count);
     return PyBool_FromLong(!job.differ);
 }
 

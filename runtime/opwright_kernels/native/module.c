@@ -27,6 +27,11 @@ PyObject *wrap(PyObject *module, PyObject *array) {
     return core->wrap(module, array);
 }
 
+/* Compute units of a job, in the threads of the core's pool where it has many. */
+void run_ranges(RangeWork work, void *job, int64_t count, int64_t grain) {
+    core->run_ranges(work, job, count, grain);
+}
+
 /* Fill in the module: NumPy's functions, the set of kernels, the version. Returns -1 with an exception. */
 static int execute(PyObject *module) {
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {

@@ -4,6 +4,8 @@
 
 #include "fast/loops.h"
 
+#include <stdatomic.h>
+
 typedef struct {
     double along, plain;
 } Sums;
@@ -33,7 +35,7 @@ typedef struct {
     const int64_t *indices;
     char *to;
     npy_intp planes, windows, size;
-    int is_out_of_range;
+    atomic_int is_out_of_range;
 } PoolJob;
 
 FUSED
@@ -54,8 +56,8 @@ FUSED
 
 UNFUSED
 
-static const Work softmax_how[] = {softmax_slope_f32, softmax_slope_f64};
-static const Work log_softmax_how[] = {log_softmax_slope_f32, log_softmax_slope_f64};
+static const RangeWork softmax_how[] = {softmax_slope_f32, softmax_slope_f64};
+static const RangeWork log_softmax_how[] = {log_softmax_slope_f32, log_softmax_slope_f64};
 
 /* softmax_gradient(grad, result) and log_softmax_gradient, along the last dimension. Returns a new array; NULL without
  * an exception unless both are dense floats, alike and not empty. */
@@ -70,7 +72,7 @@ static PyObject *handle_softmax_slope(const CompiledKernel *kernel, const Kernel
         SoftmaxJob job = {PyArray_BYTES(grad), PyArray_BYTES(result), PyArray_BYTES(made), 0, 0};
         job.count = PyArray_DIM(grad, PyArray_NDIM(grad) - 1);
         job.rows = count_of(grad) / job.count;
-        do_work(((const Work *)kernel->how)[PyArray_TYPE(grad) == NPY_DOUBLE], &job, count_of(grad));
+        do_ranges(((const RangeWork *)kernel->how)[PyArray_TYPE(grad) == NPY_DOUBLE], &job, job.rows, count_of(grad));
     }
     return (PyObject *)made;
 }
@@ -207,7 +209,7 @@ static PyObject *handle_batch_norm(const CompiledKernel *kernel, const KernelCal
     job.to = data_of(results[0]);
     job.of_weight = data_of(results[1]);
     job.of_bias = data_of(results[2]);
-    do_work(type == NPY_DOUBLE ? batch_norm_slopes_f64 : batch_norm_slopes_f32, &job, count_of(self));
+    do_ranges(type == NPY_DOUBLE ? batch_norm_slopes_f64 : batch_norm_slopes_f32, &job, job.channels, count_of(self));
     return three(results, wanted);
 }
 
@@ -239,7 +241,7 @@ static PyObject *handle_max_pool(const CompiledKernel *kernel, const KernelCall 
     job.indices = (const int64_t *)PyArray_BYTES(indices);
     job.to = PyArray_BYTES(made);
     job.windows = count_of(grad) / job.planes;
-    do_work(PyArray_TYPE(grad) == NPY_DOUBLE ? max_pool_slope_f64 : max_pool_slope_f32, &job, count_of(made));
+    do_ranges(PyArray_TYPE(grad) == NPY_DOUBLE ? max_pool_slope_f64 : max_pool_slope_f32, &job, job.planes, count_of(made));
     if (job.is_out_of_range) {
         Py_CLEAR(made);
     }

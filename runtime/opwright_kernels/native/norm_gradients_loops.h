@@ -23,10 +23,10 @@ ELEMENT Sums OF(sums_of_row)(const REAL *x, const REAL *y, npy_intp count, REAL 
     return found;
 }
 
-/* Write softmax's gradient of each row: (grad - sum(grad * result)) * result. Needs no GIL. */
-CLONES static void OF(softmax_slope)(void *given) {
+/* Write softmax's gradient of some rows: (grad - sum(grad * result)) * result. Needs no GIL. */
+CLONES static void OF(softmax_slope)(void *given, int64_t from, int64_t to) {
     const SoftmaxJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *grad = (const REAL *)job->grad + row * job->count, *result = (const REAL *)job->result + row * job->count;
         REAL *out = (REAL *)job->to + row * job->count;
         const REAL along = (REAL)OF(sums_of_row)(grad, result, job->count, 0, 1).along;
@@ -36,10 +36,10 @@ CLONES static void OF(softmax_slope)(void *given) {
     }
 }
 
-/* Write log_softmax's gradient of each row: grad - exp(result) * sum(grad). Needs no GIL. */
-CLONES static void OF(log_softmax_slope)(void *given) {
+/* Write log_softmax's gradient of some rows: grad - exp(result) * sum(grad). Needs no GIL. */
+CLONES static void OF(log_softmax_slope)(void *given, int64_t from, int64_t to) {
     const SoftmaxJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *grad = (const REAL *)job->grad + row * job->count, *result = (const REAL *)job->result + row * job->count;
         REAL *out = (REAL *)job->to + row * job->count;
         const REAL total = (REAL)OF(sum_row)(grad, job->count);
@@ -116,19 +116,19 @@ CLONES static void OF(batch_norm_channel)(const BatchNormJob *job, npy_intp chan
     }
 }
 
-/* Compute batch_norm's gradients, channel by channel. Needs no GIL. */
-static void OF(batch_norm_slopes)(void *given) {
+/* Compute batch_norm's gradients of some channels. Needs no GIL. */
+static void OF(batch_norm_slopes)(void *given, int64_t from, int64_t to) {
     const BatchNormJob *job = given;
-    for (npy_intp channel = 0; channel < job->channels; channel++) {
+    for (npy_intp channel = from; channel < to; channel++) {
         OF(batch_norm_channel)(job, channel);
     }
 }
 
-/* Add each window's gradient at the index of its maximum, in planes of zeros. Stops and sets `is_out_of_range` at a bad
+/* Add each window's gradient at the index of its maximum, in some planes of zeros. Stops and sets `is_out_of_range` at a bad
  * index. Needs no GIL. */
-static void OF(max_pool_slope)(void *given) {
+static void OF(max_pool_slope)(void *given, int64_t from, int64_t to) {
     PoolJob *job = given;
-    for (npy_intp plane = 0; plane < job->planes; plane++) {
+    for (npy_intp plane = from; plane < to; plane++) {
         const REAL *grad = (const REAL *)job->grad + plane * job->windows;
         const int64_t *indices = job->indices + plane * job->windows;
         REAL *out = (REAL *)job->to + plane * job->size;

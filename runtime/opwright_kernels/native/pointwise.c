@@ -64,11 +64,11 @@ static void work_block(void *given, char *const *data, npy_intp count) {
     }
 }
 
-/* Run the loop over dense arrays, BLOCK elements at a time. Needs no GIL. */
-static void work_elementwise(void *given) {
+/* Run the loop over blocks of BLOCK elements of dense arrays. Needs no GIL. */
+static void work_elementwise(void *given, int64_t from, int64_t to) {
     const ElementwiseJob *job = given;
     char *data[MOST_WALKED + 1];
-    for (npy_intp start = 0; start < job->count; start += BLOCK) {
+    for (npy_intp start = from * BLOCK; start < job->count && start < to * BLOCK; start += BLOCK) {
         for (int i = 0; i <= job->arrays; i++) {
             data[i] = job->data[i] + start * (npy_intp)job->size;
         }
@@ -123,7 +123,7 @@ static PyObject *run_arrays(const Elementwise *how, PyObject *const *args, PyObj
     if (result != NULL) {
         job->data[how->arrays] = PyArray_BYTES(result);
         job->count = count_of(result);
-        do_work(work_elementwise, job, job->count);
+        do_ranges(work_elementwise, job, (job->count + BLOCK - 1) / BLOCK, job->count);
     }
     return (PyObject *)result;
 }

@@ -134,7 +134,7 @@ static PyObject *largest_of_windows(WindowsJob *job, Array *self, int image) {
     if (result != NULL && index != NULL) {
         job->to = PyArray_BYTES(result);
         job->index = (int64_t *)PyArray_BYTES(index);
-        do_work(type == NPY_DOUBLE ? max_pool_f64 : max_pool_f32, job, count_of(self));
+        do_ranges(type == NPY_DOUBLE ? max_pool_f64 : max_pool_f32, job, job->planes, count_of(self));
         results = PyTuple_Pack(2, result, index);
     }
     Py_XDECREF(result);
@@ -148,7 +148,7 @@ static PyObject *averages_of_windows(WindowsJob *job, Array *self, int image) {
     Array *result = new_pooled(job, self, image, type);
     if (result != NULL) {
         job->to = PyArray_BYTES(result);
-        do_work(type == NPY_DOUBLE ? average_pool_f64 : average_pool_f32, job, count_of(self));
+        do_ranges(type == NPY_DOUBLE ? average_pool_f64 : average_pool_f32, job, job->planes, count_of(self));
     }
     return (PyObject *)result;
 }

@@ -66,14 +66,15 @@ ELEMENT void OF(largest_of_block)(const WindowsJob *job, const REAL *x, npy_intp
     }
 }
 
-/* Pool maxima of planes, row by row of windows, which all have one kernel size. */
-CLONES static void OF(max_pool_rows)(const WindowsJob *job) {
+/* Pool maxima of some planes, row by row of windows, which all have one kernel size. */
+CLONES static void OF(max_pool_rows)(const WindowsJob *job, npy_intp first, npy_intp behind) {
     const Axis *rows = &job->rows, *columns = &job->columns;
-    const REAL *x = (const REAL *)job->from;
-    REAL *out = (REAL *)job->to, best[POOL_BLOCK];
+    const npy_intp made = rows->count * columns->count;
+    const REAL *x = (const REAL *)job->from + first * rows->size * columns->size;
+    REAL *out = (REAL *)job->to + first * made, best[POOL_BLOCK];
     int32_t at[POOL_BLOCK];
-    int64_t *index = job->index;
-    for (npy_intp plane = 0; plane < job->planes; plane++, x += rows->size * columns->size) {
+    int64_t *index = job->index + first * made;
+    for (npy_intp plane = first; plane < behind; plane++, x += rows->size * columns->size) {
         for (npy_intp r = 0; r < rows->count; r++) {
             npy_intp top, bottom;
             indices_within(rows, r, &top, &bottom);
@@ -89,21 +90,22 @@ CLONES static void OF(max_pool_rows)(const WindowsJob *job) {
     }
 }
 
-/* Pool maxima of all planes or volumes of a WindowsJob, and write their indices. Needs no GIL. */
-static void OF(max_pool)(void *given) {
+/* Pool maxima of some planes or volumes of a WindowsJob, and write their indices. Needs no GIL. */
+static void OF(max_pool)(void *given, int64_t first, int64_t behind) {
     const WindowsJob *job = given;
     if (job->layers.size == 1 && job->layers.kernel == 1 && job->layers.pad == 0 && job->layers.count == 1 &&
         job->rows.kernel > 0 && job->columns.kernel > 0 && job->columns.count >= NARROW_POOL &&
         job->rows.size * job->columns.size < INT32_MAX) {
-        OF(max_pool_rows)(job);
+        OF(max_pool_rows)(job, first, behind);
         return;
     }
     const Axis *layers = &job->layers, *rows = &job->rows, *columns = &job->columns;
-    const REAL *x = (const REAL *)job->from;
-    REAL *out = (REAL *)job->to;
-    int64_t *index = job->index;
+    const npy_intp made = layers->count * rows->count * columns->count;
+    const REAL *x = (const REAL *)job->from + first * layers->size * rows->size * columns->size;
+    REAL *out = (REAL *)job->to + first * made;
+    int64_t *index = job->index + first * made;
     npy_intp from[3], end[3];
-    for (npy_intp plane = 0; plane < job->planes; plane++, x += layers->size * rows->size * columns->size) {
+    for (npy_intp plane = first; plane < behind; plane++, x += layers->size * rows->size * columns->size) {
         for (npy_intp d = 0; d < layers->count; d++) {
             indices_within(layers, d, &from[0], &end[0]);
             for (npy_intp r = 0; r < rows->count; r++) {
@@ -131,14 +133,14 @@ static inline REAL OF(sum_within)(const WindowsJob *job, const REAL *x, const np
     return total;
 }
 
-/* Pool averages of all planes or volumes of a WindowsJob. Needs no GIL. */
-static void OF(average_pool)(void *given) {
+/* Pool averages of some planes or volumes of a WindowsJob. Needs no GIL. */
+static void OF(average_pool)(void *given, int64_t first, int64_t behind) {
     const WindowsJob *job = given;
     const Axis *layers = &job->layers, *rows = &job->rows, *columns = &job->columns;
-    const REAL *x = (const REAL *)job->from;
-    REAL *out = (REAL *)job->to;
+    const REAL *x = (const REAL *)job->from + first * layers->size * rows->size * columns->size;
+    REAL *out = (REAL *)job->to + first * layers->count * rows->count * columns->count;
     npy_intp from[3], end[3];
-    for (npy_intp plane = 0; plane < job->planes; plane++, x += layers->size * rows->size * columns->size) {
+    for (npy_intp plane = first; plane < behind; plane++, x += layers->size * rows->size * columns->size) {
         for (npy_intp d = 0; d < layers->count; d++) {
             const npy_intp depth = counted_extent(job, layers, d, &from[0], &end[0]);
             for (npy_intp r = 0; r < rows->count; r++) {

@@ -1,64 +1,66 @@
-/* Reductions of rows for one type: included with REAL and OF(name). */
+/* Reductions of some rows for one type: included with REAL and OF(name). */
 
-/* Write the sum of each row of a ReductionJob. Needs no GIL, like all of these. */
-CLONES static void OF(total)(void *given) {
+/* Write the sum of some rows of a ReductionJob. Needs no GIL, like all of these. */
+CLONES static void OF(total)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         ((REAL *)job->to)[row] = (REAL)OF(sum_row)((const REAL *)job->from + row * job->count, job->count);
     }
 }
 
-/* Write the sum over the rows, (rows, count) to (count,), added one row after another as NumPy adds them. */
-CLONES static void OF(sum_of_rows)(void *given) {
+/* Write sums over the rows, (rows, count) to (count,), of some strips of BESIDE columns, added one row after another as
+ * NumPy adds them. */
+CLONES static void OF(sum_of_rows)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
+    const npy_intp first = from * BESIDE, stop = to * BESIDE < job->count ? to * BESIDE : job->count;
     REAL *sums = (REAL *)job->to;
-    memcpy(sums, job->from, (size_t)job->count * sizeof *sums);
+    memcpy(sums + first, (const REAL *)job->from + first, (size_t)(stop - first) * sizeof *sums);
     for (npy_intp row = 1; row < job->rows; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
-        EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
+        EACH_ALONE for (npy_intp i = first; i < stop; i++) {
             sums[i] += x[i];
         }
     }
 }
 
 /* Write the mean of each row. */
-CLONES static void OF(average)(void *given) {
+CLONES static void OF(average)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         const double total = OF(sum_row)((const REAL *)job->from + row * job->count, job->count);
         ((REAL *)job->to)[row] = (REAL)(total / (double)job->count);
     }
 }
 
 /* Write the largest element of each row; NaN where there is one. */
-CLONES static void OF(largest)(void *given) {
+CLONES static void OF(largest)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         ((REAL *)job->to)[row] = OF(largest_of_row)((const REAL *)job->from + row * job->count, job->count);
     }
 }
 
 /* Write the product of each row. */
-CLONES static void OF(product)(void *given) {
+CLONES static void OF(product)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         ((REAL *)job->to)[row] = OF(product_of_row)((const REAL *)job->from + row * job->count, job->count);
     }
 }
 
 /* Write, as int64, how many elements of each row are not zero. */
-CLONES static void OF(number_of_nonzero)(void *given) {
+CLONES static void OF(number_of_nonzero)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         ((int64_t *)job->to)[row] = OF(count_of_row)((const REAL *)job->from + row * job->count, job->count);
     }
 }
 
 /* Write log(sum(exp(x))) of each row, shifted by its largest element where that is finite. */
-CLONES static void OF(logsumexp)(void *given) {
+CLONES static void OF(logsumexp)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
     REAL powers[SUM_BLOCK];
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
         const REAL most = OF(largest_of_row)(x, job->count), shift = OF(isfinite)(most) ? most : 0;
         double total = 0;
@@ -75,22 +77,24 @@ CLONES static void OF(logsumexp)(void *given) {
 
 /* Write the sum of squared distances from the mean of each row, divided by `freedom`, or its square root. Sets
  * `is_lost` if a mean is not finite. */
-CLONES static void OF(variance)(void *given) {
+CLONES static void OF(variance)(void *given, int64_t from, int64_t to) {
     SpreadJob *job = given;
     const npy_intp count = job->base.count;
-    for (npy_intp row = 0; row < job->base.rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *x = (const REAL *)job->base.from + row * count;
         const REAL mean = (REAL)(OF(sum_row)(x, count) / (double)count);
         const REAL found = (REAL)((REAL)OF(spread_row)(x, count, mean) / job->freedom);
-        job->is_lost |= !OF(isfinite)(mean);
+        if (!OF(isfinite)(mean)) {
+            job->is_lost = 1;
+        }
         ((REAL *)job->base.to)[row] = job->is_root ? OF(sqrt)(found) : found;
     }
 }
 
 /* Write the square root of the sum of squares of each row. */
-CLONES static void OF(length)(void *given) {
+CLONES static void OF(length)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         ((REAL *)job->to)[row] = OF(sqrt)((REAL)OF(spread_row)((const REAL *)job->from + row * job->count, job->count, 0));
     }
 }

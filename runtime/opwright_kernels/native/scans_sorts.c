@@ -35,8 +35,8 @@ typedef struct {
 #undef REAL
 #undef OF
 
-static const Work total_how[] = {running_total_f32, running_total_f64};
-static const Work product_how[] = {running_product_f32, running_product_f64};
+static const RangeWork total_how[] = {running_total_f32, running_total_f64};
+static const RangeWork product_how[] = {running_product_f32, running_product_f64};
 
 /* Whether a number is the last of `ndim` dimensions. */
 static int is_last(PyObject *object, int ndim) {
@@ -59,7 +59,7 @@ static PyObject *handle_scan(const CompiledKernel *kernel, const KernelCall *cal
     if (result != NULL) {
         ScanJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 0, PyArray_DIM(self, PyArray_NDIM(self) - 1)};
         job.rows = count_of(self) / job.count;
-        do_work(((const Work *)kernel->how)[PyArray_TYPE(self) == NPY_DOUBLE], &job, count_of(self));
+        do_ranges(((const RangeWork *)kernel->how)[PyArray_TYPE(self) == NPY_DOUBLE], &job, job.rows, count_of(self));
     }
     return (PyObject *)result;
 }
@@ -78,7 +78,7 @@ static PyObject *first_of(Array *self, npy_intp wanted, int is_largest) {
             PyArray_BYTES(self), PyArray_BYTES(values), (int64_t *)PyArray_BYTES(indices), count_of(self) / count, count, wanted,
             is_largest,
         };
-        do_work(PyArray_TYPE(self) == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32, &job, count_of(self));
+        do_ranges(PyArray_TYPE(self) == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32, &job, job.rows, count_of(self));
         results = PyTuple_Pack(2, values, indices);
     }
     Py_XDECREF(values);
@@ -130,7 +130,7 @@ static PyObject *handle_median(const CompiledKernel *kernel, const KernelCall *c
     const int type = PyArray_TYPE(self);
     const size_t size = type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
     FirstJob job = {PyArray_BYTES(self), values, indices, 1, count, count, 0};
-    (type == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32)(&job);
+    (type == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32)(&job, 0, 1);
     const char *last = values + (size_t)(count - 1) * size; /* NaN where there is one */
     int is_lost = type == NPY_DOUBLE ? *(const double *)last != *(const double *)last
                                      : *(const float *)last != *(const float *)last;

@@ -1,13 +1,13 @@
 /* Running reductions and the first elements of rows, for one type: included with REAL and OF(name). */
 
-/* Define a loop that returns nothing and writes the running result of STEP along each row. Each step waits for the one
+/* Define a loop that returns nothing and writes the running result of STEP along some rows. Each step waits for the one
  * before: so four rows go at once, and every element is rounded as in a row alone. */
 #define SCAN(NAME, STEP)                                                                                               \
-    static void OF(NAME)(void *given) {                                                                                \
+    static void OF(NAME)(void *given, int64_t from, int64_t to) {                                                      \
         const ScanJob *job = given;                                                                                    \
         const npy_intp count = job->count;                                                                             \
-        npy_intp row = 0;                                                                                              \
-        for (; row + 4 <= job->rows; row += 4) {                                                                       \
+        npy_intp row = from;                                                                                           \
+        for (; row + 4 <= to; row += 4) {                                                                              \
             const REAL *x = (const REAL *)job->from + row * count;                                                     \
             REAL *out = (REAL *)job->to + row * count;                                                                 \
             REAL a = x[0], b = x[count], c = x[2 * count], d = x[3 * count];                                           \
@@ -24,7 +24,7 @@
                 out[3 * count + i] = d;                                                                                \
             }                                                                                                          \
         }                                                                                                              \
-        for (; row < job->rows; row++) {                                                                               \
+        for (; row < to; row++) {                                                                                      \
             const REAL *x = (const REAL *)job->from + row * count;                                                     \
             REAL *out = (REAL *)job->to + row * count, found = x[0];                                                   \
             out[0] = found;                                                                                            \
@@ -57,13 +57,13 @@ static void OF(put_among)(REAL *values, int64_t *indices, npy_intp filled, REAL 
     indices[i] = index;
 }
 
-/* Write the first `wanted` elements of each row in order, largest or smallest first, equal ones by index, and their
+/* Write the first `wanted` elements of some rows in order, largest or smallest first, equal ones by index, and their
  * indices. Needs no GIL. */
-CLONES static void OF(first_of_rows)(void *given) {
+CLONES static void OF(first_of_rows)(void *given, int64_t from, int64_t to) {
     const FirstJob *job = given;
     const REAL sign = job->is_largest ? 1 : -1;
     const int nan_first = job->is_largest;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
         REAL *values = (REAL *)job->to + row * job->wanted;
         int64_t *indices = job->indices + row * job->wanted;

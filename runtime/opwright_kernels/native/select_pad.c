@@ -3,6 +3,7 @@
 #include "kernels.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 /* Up to how many elements borders are first filled with everything else. */
 #define SMALL 4096
@@ -12,20 +13,31 @@ typedef struct {
     const int64_t *index;
     char *to;
     npy_intp outer, size, along, bytes; /* of a row */
-    int is_out_of_range;
+    atomic_int is_out_of_range;
 } RowsJob;
 
-/* Copy the slices that the index names; nothing is copied, and `is_out_of_range` set, if one is out of range. Negative
- * indices are out of range, too. Needs no GIL. */
-static void take_rows(void *given) {
+/* Set `is_out_of_range` if one of some indices is; negative ones are. Needs no GIL, as the next. */
+static void check_rows(void *given, int64_t from, int64_t to) {
     RowsJob *job = given;
-    for (npy_intp i = 0; i < job->along; i++) {
-        job->is_out_of_range |= (uint64_t)job->index[i] >= (uint64_t)job->size; /* negative ones are larger than all */
+    int is_out = 0;
+    for (npy_intp i = from; i < to; i++) {
+        is_out |= (uint64_t)job->index[i] >= (uint64_t)job->size; /* negative ones are larger than all */
     }
-    for (npy_intp o = 0; o < job->outer && !job->is_out_of_range; o++) {
-        for (npy_intp i = 0; i < job->along; i++) {
-            memcpy(job->to, job->from + (o * job->size + (npy_intp)job->index[i]) * job->bytes, (size_t)job->bytes);
-            job->to += job->bytes;
+    if (is_out) {
+        job->is_out_of_range = 1;
+    }
+}
+
+/* Copy some of the slices that the index names, which are all in range. */
+static void take_rows(void *given, int64_t from, int64_t to) {
+    const RowsJob *job = given;
+    char *here = job->to + from * job->bytes;
+    npy_intp o = from / job->along, i = from % job->along;
+    for (npy_intp at = from; at < to; at++, here += job->bytes) {
+        memcpy(here, job->from + (o * job->size + (npy_intp)job->index[i]) * job->bytes, (size_t)job->bytes);
+        if (++i == job->along) {
+            i = 0;
+            o++;
         }
     }
 }
@@ -44,7 +56,10 @@ static PyObject *taken(Array *self, int axis, const Array *index, int ndim, cons
     Array *result = new_of(PyArray_DESCR(self), ndim, shape);
     if (result != NULL) {
         job.to = PyArray_BYTES(result);
-        do_work(take_rows, &job, count_of(result));
+        do_ranges(check_rows, &job, job.along, job.along);
+        if (!job.is_out_of_range && count_of(result) > 0) {
+            do_ranges(take_rows, &job, job.outer * job.along, count_of(result));
+        }
         if (job.is_out_of_range) {
             Py_CLEAR(result);
         }

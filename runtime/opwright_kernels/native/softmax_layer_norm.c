@@ -1,6 +1,6 @@
 /* Kernels of rows: softmax, and normalisation of layers and of groups. */
 
-#include "kernels.h"
+#include "long_rows.h"
 
 #include "fast/loops.h"
 
@@ -24,6 +24,18 @@ typedef struct {
     double eps;
 } NormJob;
 
+/* Long rows, and what each gives. */
+typedef struct {
+    LongRows rows;
+    char *to;
+    double *most, *total;
+} LongSoftmaxJob;
+
+/* Return how many strips of BESIDE rows beside each other there are, the last of fewer; rows of neighbours are one each. */
+static npy_intp strips_of(npy_intp inner) {
+    return (inner + BESIDE - 1) / BESIDE;
+}
+
 FUSED
 
 #define REAL float
@@ -41,6 +53,35 @@ FUSED
 #undef OF
 
 UNFUSED
+
+/* Compute softmax or log_softmax of long rows, in passes over their pieces. Returns 0 with an exception if memory ran
+ * out. */
+static int softmax_of_long_rows(const RowsJob *how, int type) {
+    static const RangeWork powers[] = {powers_of_pieces_f32, powers_of_pieces_f64};
+    static const RangeWork shares[] = {shares_of_pieces_f32, shares_of_pieces_f64};
+    static const RangeWork logs[] = {logs_of_pieces_f32, logs_of_pieces_f64};
+    const int is_double = type == NPY_DOUBLE;
+    const npy_intp units = how->outer * pieces_of(how->count), size = how->outer * how->count;
+    LongSoftmaxJob job = {{how->from, type, how->outer, how->count}, how->to, PyMem_New(double, (size_t)how->outer),
+                          PyMem_New(double, (size_t)how->outer)};
+    const LongRows made = {how->to, type, how->outer, how->count};
+    int is_done = job.most != NULL && job.total != NULL && reduce_parts(&job.rows, PART_LARGEST, NULL, job.most);
+    if (is_done && how->is_log) {
+        is_done = reduce_parts(&job.rows, PART_POWERS, job.most, job.total);
+        for (npy_intp row = 0; row < how->outer; row++) {
+            job.total[row] = log_of(type, job.total[row]);
+        }
+    } else if (is_done) {
+        do_ranges(powers[is_double], &job, units, size);
+        is_done = reduce_parts(&made, PART_SUM, NULL, job.total);
+    }
+    if (is_done) {
+        do_ranges((how->is_log ? logs : shares)[is_double], &job, units, size);
+    }
+    PyMem_Free(job.most);
+    PyMem_Free(job.total);
+    return is_done || PyErr_NoMemory() != NULL;
+}
 
 /* softmax(self, dim, half_to_float=False) and log_softmax of a float32 or float64 array of any strides, with elements.
  * Returns a new C-contiguous array; NULL without an exception for anything else. */
@@ -62,7 +103,12 @@ static PyObject *handle_softmax(const CompiledKernel *kernel, const KernelCall *
             job.outer *= i < axis ? shape[i] : 1;
             job.inner *= i > axis ? shape[i] : 1;
         }
-        do_work(PyArray_TYPE(self) == NPY_DOUBLE ? softmax_f64 : softmax_f32, &job, count_of(self));
+        if (job.inner > 1 || job.count <= LONG_ROW) {
+            do_ranges(PyArray_TYPE(self) == NPY_DOUBLE ? softmax_f64 : softmax_f32, &job,
+                      job.outer * strips_of(job.inner), count_of(self));
+        } else if (!softmax_of_long_rows(&job, PyArray_TYPE(self))) {
+            Py_CLEAR(result);
+        }
     }
     Py_DECREF(self);
     return (PyObject *)result;
@@ -99,7 +145,7 @@ static PyObject *normalized(Array *self, PyObject *weights, PyObject *biases, np
         job->to = PyArray_BYTES(result);
         job->mean = PyArray_BYTES(mean);
         job->rstd = PyArray_BYTES(rstd);
-        do_work(type == NPY_DOUBLE ? normalize_rows_f64 : normalize_rows_f32, job, job->rows * job->count);
+        do_ranges(type == NPY_DOUBLE ? normalize_rows_f64 : normalize_rows_f32, job, job->rows, job->rows * job->count);
         results = PyTuple_Pack(3, result, mean, rstd);
     }
     Py_XDECREF(weight);

@@ -3,8 +3,8 @@
 /* Rows one after another, whose elements are neighbours. */
 
 /* Write softmax of each row of contiguous elements. */
-CLONES static void OF(softmax_rows)(const RowsJob *job) {
-    for (npy_intp row = 0; row < job->outer; row++) {
+CLONES static void OF(softmax_rows)(const RowsJob *job, npy_intp from, npy_intp to) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
         REAL *out = (REAL *)job->to + row * job->count;
         const REAL most = OF(largest_of_row)(x, job->count);
@@ -19,8 +19,8 @@ CLONES static void OF(softmax_rows)(const RowsJob *job) {
 }
 
 /* Write log_softmax of each row of contiguous elements. */
-CLONES static void OF(log_softmax_rows)(const RowsJob *job) {
-    for (npy_intp row = 0; row < job->outer; row++) {
+CLONES static void OF(log_softmax_rows)(const RowsJob *job, npy_intp from, npy_intp to) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
         REAL *out = (REAL *)job->to + row * job->count;
         const REAL most = OF(largest_of_row)(x, job->count);
@@ -69,17 +69,60 @@ CLONES static void OF(softmax_beside)(const RowsJob *job, npy_intp at, npy_intp 
     }
 }
 
-/* Compute softmax or log_softmax of all rows of a RowsJob. Needs no GIL. */
-static void OF(softmax)(void *given) {
+/* Compute softmax or log_softmax of some of the `strips` of a RowsJob: rows, or BESIDE rows beside each other. Needs no
+ * GIL. */
+static void OF(softmax)(void *given, int64_t from, int64_t to) {
     const RowsJob *job = given;
     if (job->inner == 1) {
-        (job->is_log ? OF(log_softmax_rows) : OF(softmax_rows))(job);
+        (job->is_log ? OF(log_softmax_rows) : OF(softmax_rows))(job, from, to);
         return;
     }
-    for (npy_intp outer = 0; outer < job->outer; outer++) {
-        for (npy_intp start = 0; start < job->inner; start += BESIDE) {
-            const npy_intp left = job->inner - start, at = outer * job->count * job->inner + start;
-            OF(softmax_beside)(job, at, left < BESIDE ? left : BESIDE, job->is_log);
+    const npy_intp strips = strips_of(job->inner);
+    for (npy_intp strip = from; strip < to; strip++) {
+        const npy_intp start = strip % strips * BESIDE, left = job->inner - start;
+        const npy_intp at = strip / strips * job->count * job->inner + start;
+        OF(softmax_beside)(job, at, left < BESIDE ? left : BESIDE, job->is_log);
+    }
+}
+
+/* One step of softmax or log_softmax over some pieces of long rows: `most` and `total` have a number for each row. */
+
+/* Write exp(x - most). Needs no GIL, as the others. */
+CLONES static void OF(powers_of_pieces)(void *given, int64_t from, int64_t to) {
+    const LongSoftmaxJob *job = given;
+    for (npy_intp at = from; at < to; at++) {
+        const Piece piece = piece_of(&job->rows, at);
+        const REAL *x = (const REAL *)job->rows.from + piece.start, most = (REAL)job->most[piece.row];
+        REAL *out = (REAL *)job->to + piece.start;
+        EACH_ALONE for (npy_intp i = 0; i < piece.count; i++) {
+            out[i] = OF(exp)(x[i] - most);
+        }
+    }
+}
+
+/* Divide what was written by the total. */
+CLONES static void OF(shares_of_pieces)(void *given, int64_t from, int64_t to) {
+    const LongSoftmaxJob *job = given;
+    for (npy_intp at = from; at < to; at++) {
+        const Piece piece = piece_of(&job->rows, at);
+        const REAL total = (REAL)job->total[piece.row];
+        REAL *out = (REAL *)job->to + piece.start;
+        EACH_ALONE for (npy_intp i = 0; i < piece.count; i++) {
+            out[i] /= total;
+        }
+    }
+}
+
+/* Write x - most - total. */
+CLONES static void OF(logs_of_pieces)(void *given, int64_t from, int64_t to) {
+    const LongSoftmaxJob *job = given;
+    for (npy_intp at = from; at < to; at++) {
+        const Piece piece = piece_of(&job->rows, at);
+        const REAL *x = (const REAL *)job->rows.from + piece.start, most = (REAL)job->most[piece.row];
+        const REAL total = (REAL)job->total[piece.row];
+        REAL *out = (REAL *)job->to + piece.start;
+        EACH_ALONE for (npy_intp i = 0; i < piece.count; i++) {
+            out[i] = (x[i] - most) - total;
         }
     }
 }
@@ -101,12 +144,12 @@ ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const
     }
 }
 
-/* Write mean and rstd of each row, and its elements (x - mean) * rstd * weight + bias. A weight is of each element, or
+/* Write mean and rstd of some rows, and their elements (x - mean) * rstd * weight + bias. A weight is of each element, or
  * of `inner` elements at a time. Needs no GIL. */
-CLONES static void OF(normalize_rows)(void *given) {
+CLONES static void OF(normalize_rows)(void *given, int64_t from, int64_t to) {
     const NormJob *job = given;
     const npy_intp count = job->count;
-    for (npy_intp row = 0; row < job->rows; row++) {
+    for (npy_intp row = from; row < to; row++) {
         const REAL *x = (const REAL *)job->from + row * count;
         REAL *out = (REAL *)job->to + row * count;
         const REAL *weight = (const REAL *)job->weight, *bias = (const REAL *)job->bias;

@@ -32,6 +32,7 @@
 
 OF_ARRAYS(erf, 1, 0)
 OF_ARRAYS(erfc, 1, 0)
+OF_ARRAYS(entr, 1, 0)
 WATCHED(erfinv, 1)
 OF_ARRAYS(lgamma, 1, 0)
 OF_ARRAYS(digamma, 1, 0)
@@ -100,7 +101,8 @@ static PyObject *handle_polygamma(const CompiledKernel *kernel, const KernelCall
 const CompiledKernel special_kernels[] = {
     {"erf", handle_elementwise, &erf_how, 0},
     {"erfc", handle_elementwise, &erfc_how, 0},
-    {"erfinv", handle_elementwise, &erfinv_how, 0},
+    {"erfinv", handle_elementwise, &erfinv_how, QUIET},
+    {"entr", handle_elementwise, &entr_how, 0},
     {"lgamma", handle_elementwise, &lgamma_how, 0},
     {"digamma", handle_elementwise, &digamma_how, 0},
     {"erfcx", handle_elementwise, &erfcx_how, 0},

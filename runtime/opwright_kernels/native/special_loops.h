@@ -10,6 +10,7 @@ LOOP1(digamma_loop, OF(own_digamma)(x))
 LOOP1(sigmoid_loop, 1 / (OF(exp_above)(-x) + 1))
 LOOP1(logit_loop, OF(logit)(x, n0 == n0 ? n0 : -1)) /* which is less than nothing, and no NaN to compare */
 
+LOOP1(entr_loop, x < 0 ? -(REAL)INFINITY : x > 0 ? -x * OF(own_log)(x) : x)
 LOOP2(xlogy_loop, x == 0 && y == y ? (REAL)0 : x * OF(own_log)(y))
 LOOP2(logaddexp_loop, OF(own_logaddexp)(x, y))
 

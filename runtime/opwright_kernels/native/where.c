@@ -15,24 +15,29 @@ typedef struct {
     npy_intp count;
 } ChoiceJob;
 
-/* Define a loop of `where` for elements of one size: `to` gets elements of `first` where the mask is true, else of
+/* Elements of a block; threads are given whole ones. */
+#define BLOCK 4096
+
+/* Define a loop of `where` for elements of one size: the result gets elements of `first` where the mask is true, else of
  * `second`. Returns nothing. */
 #define CHOOSE(NAME, TYPE)                                                                                             \
-    CLONES static void NAME(void *given) {                                                                             \
+    CLONES static void NAME(void *given, int64_t from, int64_t to) {                                                   \
         const ChoiceJob *job = given;                                                                                  \
-        const npy_bool *mask = job->mask;                                                                              \
-        const TYPE *xs = (const TYPE *)job->first, *ys = (const TYPE *)job->second;                                    \
+        const npy_intp start = from * BLOCK, stop = to * BLOCK < job->count ? to * BLOCK : job->count;                 \
+        const npy_bool *mask = job->mask + start;                                                                      \
+        const TYPE *xs = (const TYPE *)job->first + start * job->first_step;                                           \
+        const TYPE *ys = (const TYPE *)job->second + start * job->second_step;                                         \
         const TYPE x = xs[0], y = ys[0];                                                                               \
-        TYPE *to = (TYPE *)job->to;                                                                                    \
-        const npy_intp count = job->count;                                                                             \
+        TYPE *out = (TYPE *)job->to + start;                                                                           \
+        const npy_intp count = stop - start;                                                                           \
         if (job->first_step && job->second_step) {                                                                     \
-            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? xs[i] : ys[i];                           \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) out[i] = mask[i] ? xs[i] : ys[i];                          \
         } else if (job->second_step) {                                                                                 \
-            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? x : ys[i];                               \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) out[i] = mask[i] ? x : ys[i];                              \
         } else if (job->first_step) {                                                                                  \
-            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? xs[i] : y;                               \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) out[i] = mask[i] ? xs[i] : y;                              \
         } else {                                                                                                       \
-            EACH_ALONE for (npy_intp i = 0; i < count; i++) to[i] = mask[i] ? x : y;                                   \
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) out[i] = mask[i] ? x : y;                                  \
         }                                                                                                              \
     }
 
@@ -42,7 +47,7 @@ CHOOSE(choose_4, uint32_t)
 CHOOSE(choose_8, uint64_t)
 
 /* Return the loop for elements of 1, 2, 4 or 8 bytes; NULL for other sizes. */
-static Work loop_of(npy_intp size) {
+static RangeWork loop_of(npy_intp size) {
     return size == 1 ? choose_1 : size == 2 ? choose_2 : size == 4 ? choose_4 : size == 8 ? choose_8 : NULL;
 }
 
@@ -60,13 +65,13 @@ static Array *operand_of(PyObject *object, const Array *mask, int *step) {
 /* Choose into a new array of the mask's shape and the dtype of `like`. Returns it; NULL without an exception for
  * elements of another size than `loop_of` has, with one if memory runs out. */
 static PyObject *chosen(Array *mask, Array *like, ChoiceJob *job) {
-    Work loop = loop_of(element_size(like));
+    RangeWork loop = loop_of(element_size(like));
     Array *result = loop == NULL ? NULL : new_of(PyArray_DESCR(like), PyArray_NDIM(mask), PyArray_DIMS(mask));
     if (result != NULL) {
         job->mask = (const npy_bool *)PyArray_BYTES(mask);
         job->to = PyArray_BYTES(result);
         job->count = count_of(mask);
-        do_work(loop, job, job->count);
+        do_ranges(loop, job, (job->count + BLOCK - 1) / BLOCK, job->count);
     }
     return (PyObject *)result;
 }

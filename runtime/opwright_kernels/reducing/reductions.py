@@ -38,17 +38,22 @@ def axes(dim: Dims, ndim: int) -> Any:
     return dim if isinstance(dim, int) else tuple(dim) or None
 
 
+def _truth(self: Array) -> Any:
+    """Return the dtype of Booleans for Booleans, whose sum is then whether any is true; None for numbers."""
+    return self.dtype if self.dtype.kind == "b" else None
+
+
 @compiled
 def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the sum over `dim`."""
-    over = axes(dim, self.ndim)
-    return reduce_by_add(self, over, None, None, keepdim) if xp is np else self.sum(axis=over, keepdims=keepdim)
+    over, kind = axes(dim, self.ndim), _truth(self)
+    return reduce_by_add(self, over, kind, None, keepdim) if xp is np else self.sum(over, kind, keepdims=keepdim)
 
 
 @compiled
 def whole_total(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the sum of all elements."""
-    return reduce_by_add(self, None) if xp is np else self.sum()
+    return reduce_by_add(self, None, _truth(self)) if xp is np else self.sum(dtype=_truth(self))
 
 
 @compiled
@@ -63,15 +68,15 @@ def whole_average(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
 @compiled
 def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """Return the product over `dim`."""
-    over = axes(dim, self.ndim)
-    return reduce_by_multiply(self, over, None, None, keepdim) if xp is np else self.prod(axis=over, keepdims=keepdim)
+    over, kind = axes(dim, self.ndim), _truth(self)
+    return reduce_by_multiply(self, over, kind, None, keepdim) if xp is np else self.prod(over, kind, keepdims=keepdim)
 
 
 @compiled
 def whole_product(xp: ModuleType, self: Array, dtype: Any = None) -> Array:
     """Return the product of all elements."""
     if xp is not np or self.dtype.kind != "f" or self.size < 4096 or not self.flags.c_contiguous:
-        return reduce_by_multiply(self, None) if xp is np else self.prod()
+        return reduce_by_multiply(self, None, _truth(self)) if xp is np else self.prod(dtype=_truth(self))
     # In columns first: NumPy multiplies two rows by vector instructions, but the elements of one in turn.
     flat = self.reshape(-1)
     whole = flat.size - flat.size % 1024
@@ -117,7 +122,7 @@ def total_without_nan(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dty
     """Return the sum over `dim`, NaN counting as 0."""
     over = axes(dim, self.ndim)
     if self.dtype.kind != "f":
-        return self.sum(axis=over, keepdims=keepdim)
+        return self.sum(over, _truth(self), keepdims=keepdim)
     zero = self.dtype.type(0)
     if xp is np and over is None and not keepdim and self.size > _BLOCK and self.flags.c_contiguous:
         elements = self.reshape(-1)

@@ -116,6 +116,7 @@ def nanmedian_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool)
     return _taken(xp, self, positions, dim, keepdim)
 
 
+@compiled
 def mode(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Return the most frequent element along `dim`, the smallest of several, and where it last stood."""
     if not self.ndim:

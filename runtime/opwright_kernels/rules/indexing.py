@@ -30,20 +30,20 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     neighbours.
     Raises IndexError where masks or positions do not fit.
     """
-    positions = expand_masks(self, indices)
+    key = _key_of(self, indices)
+    spec = _indexed.get(key)  # of positions alone: those of a mask are data
+    positions = indices
+    if spec is None:
+        positions = expand_masks(self, indices)
+        key = _key_of(self, positions)
+        spec = _indexed.get(key)
+        spec = _indexed.keep(key, _indexed_spec(self, positions)) if spec is None else spec
+    return PlanApart(spec, (self, positions), apart=(self, *[each for each in positions if each is not None]))
+
+
+def _key_of(self: Any, positions: Sequence[Any]) -> tuple[Any, ...]:
     seen = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in positions])
-    key = (self.shape, self.strides, self.dtype, seen)
-    spec = _indexed.get(key)
-    spec = _indexed.keep(key, _indexed_spec(self, positions)) if spec is None else spec
-    return PlanApart(spec, (self, positions), apart=_arrays(self, positions))
-
-
-def _arrays(*given: Any) -> tuple[Any, ...]:
-    """Return the arrays among arguments, and in lists of these."""
-    found: list[Any] = []
-    for each in given:
-        found.extend(part for part in (each if isinstance(each, list | tuple) else (each,)) if part is not None)
-    return tuple(found)
+    return self.shape, self.strides, self.dtype, seen
 
 
 def _indexed_shape(self: Any, positions: Sequence[Any]) -> tuple[Shape, tuple[int, int]]:

@@ -19,6 +19,9 @@ from opwright_core.arrays.dtypes import (
     float32,
     float64,
     int64,
+    uint16,
+    uint32,
+    uint64,
 )
 from opwright_core.arrays.sizes import holds
 from opwright_core.errors import DispatchError
@@ -103,8 +106,10 @@ def _check_bound(name: str, bound: int, dtype: DType) -> None:
 
 
 def permutation(n: int, *, dtype: object, device: object) -> Plan:
-    """Plan the numbers below `n`. Raises RuntimeError where the dtype cannot hold them."""
+    """Plan the numbers below `n`. Raises RuntimeError where the dtype cannot hold them, DispatchError for no number."""
     plan = empty([n], dtype=dtype, device=device)
+    if plan.dtype not in FLOATING and (plan.dtype.kind not in "iu" or plan.dtype in (uint16, uint32, uint64)):
+        raise DispatchError(f"randperm: not implemented for {plan.dtype}")
     if plan.dtype in FLOATING and not holds(n <= largest_integer(plan.dtype) + 1):
         raise RuntimeError(f"n is too large for result tensor type: {plan.dtype}")
     return plan

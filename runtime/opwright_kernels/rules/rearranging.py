@@ -9,10 +9,11 @@ from opwright.view_layouts import diagonal_length, slice_bounds
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Along, Batches, Channels, Dim, Dims, Matrices, NewDim, Shifts
 from opwright_core.arrays.devices import element_strides
-from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.arrays.dtypes import as_dtype, int32, int64
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import from_front, holds, is_place
+from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import kept_strides
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import TensorSpec
@@ -176,11 +177,14 @@ def triangle(self: Matrices) -> Plan:
 
 
 def triangle_indices(row: int, col: int, offset: int, *, upper: bool, dtype: object, device: object) -> Plan:
-    """Plan the row and the column of each element of a triangle: two rows of int64, or of another integer dtype."""
+    """Plan the row and the column of each element of a triangle: two rows of int64 or int32, as in PyTorch."""
     if row < 0 or col < 0:
         raise RuntimeError(f"expected sizes that are not negative, but got {row} rows and {col} columns")
     below = _triangle_size(row, col, offset - 1 if upper else offset)
-    return empty([2, row * col - below if upper else below], dtype=dtype, device=device)
+    plan = empty([2, row * col - below if upper else below], dtype=dtype, device=device)
+    if plan.dtype not in (int32, int64):
+        raise DispatchError(f"{'triu' if upper else 'tril'}_indices: not implemented for {plan.dtype}")
+    return plan
 
 
 def _triangle_size(rows: int, columns: int, offset: int) -> int:

@@ -7,6 +7,8 @@ from statistics import NormalDist
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from opwright_core.core import compiled
 from opwright_kernels.elementwise import single_precision
 from opwright_kernels.special_functions.approximation import blockwise, filled_in_blocks, one_by_one, put_where, ratio
@@ -266,8 +268,10 @@ def _log_ndtr(xp: ModuleType, x: Array) -> Array:
 
 
 @compiled
+@np.errstate(divide="ignore", invalid="ignore")
 def erfinv(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
-    """Return the inverse of erf: infinite at -1 and 1, NaN beyond."""
+    """Return the inverse of erf: infinite at -1 and 1, NaN beyond, of which NumPy, which has no such function, warns of
+    none."""
     if self.dtype.itemsize == 4:
         found = one_by_one(xp, _erfinv_of_one, self, out)
         return filled_in_blocks(xp, single_precision.fill_erfinv, self, out) if found is None else found

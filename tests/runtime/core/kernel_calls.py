@@ -164,7 +164,20 @@ def _products() -> list[Make]:
     broadcast = [lambda x: (np, np.broadcast_to(x(1, 4, 3), (5, 4, 3)), x(5, 3, 2)), lambda x: (np, x(2, 3), x(3))]
     vectors = [lambda x: (np, x(3, 5), x(5)), lambda x: (np, x(5, 3).T, x(10)[::2]), lambda x: (np, x(1, 7), x(7, 1))]
     broadcast.append(lambda x: (np, x(2, 3), x(5, 3, 4)))
-    return [*turned, *broadcast, *vectors, lambda x: (np, x(40, 50), x(50, 30))]
+    few_rows = [lambda x, rows=rows: (np, x(rows, 150), x(261, 150).T) for rows in (2, 3, 33)]
+    return [*turned, *broadcast, *vectors, *few_rows, lambda x: (np, x(40, 50), x(50, 30))]
+
+
+def _resized_images() -> list[Make]:
+    """Return images of one to three dimensions of space, which grow or shrink, by sizes and by factors."""
+    return [
+        lambda x: (np, x(2, 3, 5), [12], None),
+        lambda x: (np, x(2, 3, 7), [3], 0.5),
+        lambda x: (np, x(2, 3, 4, 5), [8, 11], 2.0, None),
+        lambda x: (np, x(2, 1, 9, 7), [4, 7], 0.45, 1.0),
+        lambda x: (np, x(1, 2, 2, 3, 4), [5, 3, 6], None, 1.0, 1.7),
+        lambda x: (np, x(2, 4, 5, 3).transpose(0, 3, 1, 2), [8, 9], 2.0, None),
+    ]
 
 
 def _product_sums() -> list[Make]:
@@ -400,6 +413,8 @@ SHAPED: dict[str, list[Make]] = {
     "matrix_product": _products(),
     "product_sum": _product_sums(),
     "index_select": [lambda x, dim=dim: (np, x(3, 4, 5), dim, np.array([2, 0, 2, 1])) for dim in (0, 1, -1)],
+    "upsample_nearest": _resized_images(),
+    "upsample_nearest_exact": _resized_images(),
     "embedding": [lambda x: (np, x(7, 3), np.arange(20).reshape(4, 5) % 7, -1, False, False)],
     "concatenate": [lambda x, dim=dim: (np, [x(3, 4, 5), _moved(x, dim), x(3, 4, 5)], dim) for dim in (0, 1, -1)],
     "stack": [lambda x, dim=dim: (np, [x(3, 4), x(3, 4)], dim) for dim in (0, 1, 2, -1)],

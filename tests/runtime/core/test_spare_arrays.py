@@ -84,3 +84,33 @@ def test_shapes_and_dtypes_take_turns() -> None:
         for dtype in (np.float32, np.float64, np.int64):
             x = opwright.from_numpy(np.full(shape, turn, dtype))
             assert np.array_equal(opwright.add(x, x).array, np.full(shape, 2 * turn, dtype))
+
+
+def test_large_arrays_are_kept_up_to_a_bound() -> None:
+    shape = (64, 1024)
+    ones = opwright.ones(*shape)
+    first = opwright.add(ones, ones)
+    place = first.array.ctypes.data
+    del first
+    again = opwright.add(ones, ones)
+    assert again.array.ctypes.data == place or opwright.dispatch.core().name != "fast"
+    for size in range(1, 64):  # more than are kept, of more memory together
+        assert np.array_equal(made(size, 1 << 15).array[-1, -3:], np.full(3, 2, np.float32))
+    assert np.array_equal(again.array, np.full(shape, 2, np.float32))
+
+
+def test_gradients_that_somebody_has_get_nothing_added() -> None:
+    x = made(40, 40).requires_grad_()
+    seen: list[opwright.Tensor] = []
+    parts = [opwright.mul(x, float(factor)) for factor in range(1, 6)]
+    for part in parts[::2]:
+        part.register_hook(seen.append)
+    given = opwright.full((40, 40), 3.0)
+    sum(parts[1:], parts[0]).backward(given)
+    assert x.grad is not None and np.array_equal(x.grad.array, np.full((40, 40), 45, np.float32))
+    assert (
+        all(np.array_equal(each.array, np.full((40, 40), 3, np.float32)) for each in (given, *seen)) and len(seen) == 3
+    )
+    whole = opwright.add(opwright.add(x, x), x)
+    (found,) = opwright.autograd.grad(whole, x, given)
+    assert np.array_equal(found.array, np.full((40, 40), 9, np.float32)) and float(given.array.max()) == 3

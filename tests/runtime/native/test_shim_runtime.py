@@ -33,6 +33,7 @@ class Table(ctypes.Structure):
         ("size", ctypes.c_size_t),
         ("version", ctypes.c_int),
         ("new_array", ctypes.c_void_p),
+        ("run_ranges", ctypes.c_void_p),
         ("later", ctypes.c_void_p),
     )
 
@@ -82,13 +83,13 @@ def test_a_shim_uses_the_functions_of_a_table_that_it_knows(library: ModuleType)
     pointer = ctypes.cast(new_array, ctypes.c_void_p)
     call()
     for size, version in ((SIZE, 2), (SIZE - 1, 1)):  # another interface; one that has less
-        library.take_runtime(capsule(Table(size, version, None, None)))
+        library.take_runtime(capsule(Table(size, version, None, None, None)))
         assert call().tolist() == [[2.0] * 3] * 2 and made == []
     with pytest.raises(ValueError, match="PyCapsule"):
-        library.take_runtime(capsule(Table(SIZE, 1, pointer, None), b"opwright.Others"))
+        library.take_runtime(capsule(Table(SIZE, 1, pointer, None, None), b"opwright.Others"))
     with pytest.raises(ValueError, match="PyCapsule"):
         library.take_runtime(None)
-    library.take_runtime(capsule(Table(ctypes.sizeof(Table), 1, pointer, None)))  # one that has more
+    library.take_runtime(capsule(Table(ctypes.sizeof(Table), 1, pointer, None, None)))  # one that has more
     assert call() is made[0] and made[0].tolist() == [[2.0] * 3] * 2
 
 

@@ -211,7 +211,9 @@ def test_numbers_have_their_defaults_or_are_operands() -> None:
 def test_operators_without_loops_have_none() -> None:
     for found in (packet("plain"), opwright.ops.aten.add):
         assert not hasattr(found, "ufunc")
-    with pytest.raises(AttributeError, match=r"ufuncs::plain has no ufunc: it is no expression with loops in C"):
+    with pytest.raises(
+        AttributeError, match=r"ufuncs::plain has no ufunc: it is neither an expression with loops in C"
+    ):
         packet("plain").ufunc  # noqa: B018
 
 

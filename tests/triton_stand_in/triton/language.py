@@ -37,8 +37,8 @@ def arange(start: int, end: int) -> np.ndarray:
     return np.arange(start, end)
 
 
-def load(pointer: Pointer, mask: np.ndarray) -> np.ndarray:
-    found = [pointer.element(at)[0] if is_in else 0 for at, is_in in zip(pointer.address, mask, strict=True)]
+def load(pointer: Pointer, mask: np.ndarray, other: float = 0.0) -> np.ndarray:
+    found = [pointer.element(at)[0] if is_in else other for at, is_in in zip(pointer.address, mask, strict=True)]
     return np.array(found, pointer.dtype)
 
 
@@ -46,3 +46,7 @@ def store(pointer: Pointer, value: np.ndarray, mask: np.ndarray) -> None:
     for at, one, is_in in zip(pointer.address, value, mask, strict=True):
         if is_in:
             pointer.element(at)[0] = one
+
+
+def sum(values: np.ndarray, axis: int) -> Any:
+    return values.sum(axis)

@@ -20,7 +20,7 @@ from opwright_codegen.views.operators import OperatorView, tuple_text
 __all__ = ["FRAMEWORK"]
 
 _TEMPLATE = "binding_jax.py.j2"
-_RESERVED = ("Kernel", "Loop", "annotations", "binding", "open_binding")
+_RESERVED = ("Gradients", "Kernel", "Loop", "annotations", "binding", "open_binding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,11 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
         by_name.setdefault(operator.schema.name.base, []).append(operator)
     blocks = [_block(package, name, namer.claim(name), found) for name, found in by_name.items()]
     words = words_in([each.statement for each in blocks])
-    library = native_library(package.bindings, package.view.namespace) if words & {"Kernel", "Loop"} else None
+    used = words & {"Gradients", "Kernel", "Loop"}
+    library = native_library(package.bindings, package.view.namespace, package.derivatives) if used else None
     opened = [quoted(package.view.namespace), quoted(package.view.package), "__name__", *map(quoted, library or ())]
     return {
-        "names": [*sorted(words & {"Kernel", "Loop"}), "open_binding"],
+        "names": [*sorted(used), "open_binding"],
         "opened": bracketed("binding = open_binding(", opened, ")"),
         "blocks": blocks,
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
@@ -87,7 +88,7 @@ def _is_constant(package: Package, operator: OperatorView) -> bool:
 def _native(package: Package, operator: OperatorView) -> str | None:
     """Return what Python is told of the C function that handles an operator; None where none does."""
     on_cpu = [each for each in package.bindings_of(operator) if each.key == "CPU"]
-    return native_call(on_cpu[0], operator.schema) if on_cpu else None
+    return native_call(on_cpu[0], operator.schema, package.derivatives) if on_cpu else None
 
 
 FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)

@@ -12,6 +12,7 @@ from opwright_codegen.targets.cuda.loops import index_lines
 from opwright_codegen.targets.cuda.shims import module
 from opwright_codegen.targets.cuda.sources import source_name
 from opwright_codegen.targets.native.c import FOLDER
+from opwright_codegen.targets.native.elsewhere import ElsewhereLine
 from opwright_codegen.targets.native.facts import ShapeOf
 from opwright_codegen.targets.native.loops import LoopKernel
 from opwright_codegen.views.imports import import_lines
@@ -24,9 +25,11 @@ FILE = f"{FOLDER}/cuda.py"
 TEMPLATE = "cuda_index.py.j2"
 
 
-def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], namespace: str) -> dict[str, object] | None:
-    """Return what the template shows; None where there is neither a CUDA kernel nor an expression."""
-    if not kernels and not loops:
+def context(
+    kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], others: Sequence[ElsewhereLine], namespace: str
+) -> dict[str, object] | None:
+    """Return what the template shows; None where there is no CUDA kernel, no expression, and none of Triton."""
+    if not kernels and not loops and not others:
         return None
     raw = [each.kernel for each in kernels if each.kernel.raw]
     host = [each.kernel for each in kernels if not each.kernel.raw]
@@ -36,9 +39,10 @@ def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], names
     names = [
         *(["CudaSource"] if raw or loops else []),
         *(["CudaLoop"] if loops else []),
-        *(["LaunchRule"] if raw else []),
+        *(["LaunchRule"] if raw or others else []),
         *(["NativeLibrary"] if host else []),
         *{_class(each.kernel) for each in kernels},
+        *{each.maker for each in others},
     ]
     return {
         "imports": import_lines(names),
@@ -47,6 +51,7 @@ def context(kernels: Sequence[CudaFunctions], loops: Sequence[LoopKernel], names
         "kernels": [
             *(_line(each, sources[_source(each.kernel)] if each.kernel.raw else "") for each in kernels),
             *index_lines(loops),
+            *(each.text for each in others),
         ],
     }  # fmt: skip
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.bindings.bind import Binding, CudaKernel, Looped, Native, backend_bindings
+from opwright_codegen.bindings.bind import Binding, DeviceKernel, Jitted, Looped, Native, backend_bindings
 from opwright_codegen.targets.kernels.dense import DenseFacts, dense_facts
 from opwright_codegen.targets.kernels.fast_shims import FastShim
 from opwright_codegen.targets.kernels.letters import view_kinds
@@ -121,7 +121,7 @@ def context(
             )
         )
     words = words_in(text for shim in shims for text in shim.texts())
-    if not any(isinstance(binding.kernel, Native | CudaKernel | Looped) for binding in own):
+    if not any(isinstance(binding.kernel, Native | DeviceKernel | Looped | Jitted) for binding in own):
         words -= {MODULE, DEVICE_MODULE}
     return {"backend": backend, "shims": shims, "imports": _imports(words, backend, modules, schema_module)}
 
@@ -134,7 +134,7 @@ def _gap(above: Sequence[Shim], row: KernelRow) -> str:
 
 def _builder(binding: Binding) -> type[ShimBuilder]:
     match binding.kernel:
-        case Native() | CudaKernel():
+        case Native() | DeviceKernel():
             return NativeShimBuilder
         case Looped() if _has_loops(binding):
             return LoopShimBuilder

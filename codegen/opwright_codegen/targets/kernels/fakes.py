@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, CudaKernel, Named
+from opwright_codegen.bindings.bind import Binding, DeviceKernel, Named
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.bindings.signatures import FunctionKernel
 from opwright_codegen.formula.ast import Call, Formula, Verbatim
@@ -49,7 +49,7 @@ class _FakeBuilder(ShimBuilder):
         place = self._place(given)
         passed = [given[argument.name] for argument in kernel.arguments]
         written = [self.own[a.name] for a in self.schema.returned_arguments if a is not None]
-        module = DEVICE_MODULE if isinstance(kernel, CudaKernel) else MODULE
+        module = DEVICE_MODULE if isinstance(kernel, DeviceKernel) else MODULE
         return [
             *self.unwrapped(),
             *([place] if place.endswith(")") else []),

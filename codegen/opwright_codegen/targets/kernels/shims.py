@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, Inline, Named, Torch, result_formulas
+from opwright_codegen.bindings.bind import Binding, Inline, Jitted, Named, Torch, result_formulas
 from opwright_codegen.bindings.metas import Plans, ViewOf
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim, walk
 from opwright_codegen.formula.elementwise import Names, is_of_operands, operands_broadcast
@@ -258,7 +258,10 @@ class ShimBuilder:
                 has_out = function.takes_out and self.binding.meta is not None
                 arguments += [Reference(Kind.ARGUMENT, n) for n in names]
                 keywords = (("out", Verbatim(out)),) if out and has_out else ()
-                return Call(Verbatim(f"{self._modules[function.module]}.{function.name}"), tuple(arguments), keywords)
+                called = f"{self._modules.get(function.module, '')}.{function.name}"
+                if isinstance(kernel, Jitted):
+                    called = f"native.{kernel.name}"
+                return Call(Verbatim(called), tuple(arguments), keywords)
             case _:
                 raise AssertionError("unbound kernels have no shim")
 

@@ -12,7 +12,7 @@ from opwright_codegen.bindings.signatures import NativeArgument
 from opwright_codegen.views.c_text import c_name
 from opwright_codegen.views.names import Namer
 
-__all__ = ["C_TYPES", "EACH", "ONE", "geometry", "parameters", "passed", "reading", "unless"]
+__all__ = ["C_TYPES", "EACH", "ONE", "geometry", "held", "parameters", "passed", "reading", "unless"]
 
 # By dtype: the end of the function's name, the type in C, and NumPy's number. Bools are bytes, of which any is there.
 C_TYPES: Final = {
@@ -87,6 +87,17 @@ def _nothing(argument: NativeArgument) -> str:
     if not argument.is_optional:
         return ""
     return " = NULL" if argument.sort == "text" else " = 0"
+
+
+def held(position: int, argument: NativeArgument) -> list[tuple[str, str]]:
+    """Return type and name of the variables that `reading` makes and `passed` names."""
+    if argument.sort == "scalar":
+        return [("scalar ", f"a{position}")]
+    if argument.is_list:
+        return [(f"const {EACH[argument.sort]} *", f"a{position}"), ("int64_t ", f"n{position}")]
+    kind = ONE[argument.sort]
+    is_pointer = argument.is_optional and argument.sort != "text"
+    return [(kind if kind.endswith("*") else f"{kind} ", f"{'v' if is_pointer else 'a'}{position}")]
 
 
 def passed(position: int, argument: NativeArgument, member: str) -> list[str]:

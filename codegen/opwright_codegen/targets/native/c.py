@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Native
+from opwright_codegen.bindings.bind import Binding, Elsewhere, Native
 from opwright_codegen.targets.native.arguments import C_TYPES, parameters
 from opwright_codegen.targets.native.facts import ShapeOf, looks_like, shapes_of
 from opwright_codegen.views.c_text import c_name, c_namer
@@ -46,7 +46,9 @@ def c_kernels(bindings: Sequence[Binding]) -> list[CKernel]:
     found = {}
     for binding in bindings:
         native, meta = binding.kernel, binding.meta
-        if isinstance(native, Native) and binding.key == "CPU" and native.name not in found:
+        if isinstance(native, Elsewhere) or not isinstance(native, Native):
+            continue
+        if binding.key == "CPU" and native.name not in found:
             schema = binding.base.schema
             functions = tuple(_function(native, dtype) for dtype in native.dtypes)
             found[native.name] = CKernel(
@@ -72,7 +74,9 @@ def _function(native: Native, dtype: str) -> CFunction:
 
 def _parameters(native: Native, kind: str) -> Iterator[str]:
     namer = c_namer()
-    if native.convention == "elementwise":
+    if native.is_parallel:
+        yield from (f"int64_t {namer.claim(name)}" for name in ("begin", "end"))
+    elif native.convention == "elementwise":
         namer.claim("n")
         yield "int64_t n"
     named = [(argument, c_name(namer, argument.name)) for argument in native.parameters]

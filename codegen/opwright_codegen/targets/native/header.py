@@ -24,7 +24,9 @@ def context(kernels: Sequence[CKernel], namespace: str) -> dict[str, object] | N
     shown = [
         {
             "comment": c_block(
-                kernel.declaration, f"convention: {kernel.native.convention}", *([kernel.doc] if kernel.doc else [])
+                kernel.declaration,
+                f"convention: {'parallel ' * kernel.native.is_parallel}{kernel.native.convention}",
+                *([kernel.doc] if kernel.doc else []),
             ),
             "prototypes": [function.prototype for function in kernel.functions],
         }

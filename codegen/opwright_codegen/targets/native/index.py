@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from opwright_codegen.targets.native.c import FOLDER, CKernel
 from opwright_codegen.targets.native.digest import digest
+from opwright_codegen.targets.native.elsewhere import ElsewhereLine
 from opwright_codegen.targets.native.loops import LoopKernel
 from opwright_codegen.targets.native.shims import module
+from opwright_codegen.views.imports import import_lines
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.operators import tuple_text
 
@@ -19,12 +21,20 @@ IGNORED = f"{FOLDER}/.gitignore"
 IGNORED_TEMPLATE = "native_gitignore.j2"
 
 
-def context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], namespace: str) -> dict[str, object] | None:
-    """Return what the template shows; None where there is neither a C kernel nor an expression."""
-    if not kernels and not loops:
+def context(
+    kernels: Sequence[CKernel], loops: Sequence[LoopKernel], others: Sequence[ElsewhereLine], namespace: str
+) -> dict[str, object] | None:
+    """Return what the template shows; None where there is no C kernel, no expression, and nothing written elsewhere."""
+    if not kernels and not loops and not others:
         return None
-    lines = [*map(_line, kernels), *map(_loop_line, loops)]
-    return {"module": quoted(module(namespace)), "digest": quoted(digest(kernels, loops)), "kernels": lines}
+    has_library = bool(kernels or loops)
+    return {
+        "imports": import_lines([*(["NativeLibrary"] if has_library else []), *{each.maker for each in others}]),
+        "has_library": has_library,
+        "module": quoted(module(namespace)),
+        "digest": quoted(digest(kernels, loops)),
+        "kernels": [*map(_line, kernels), *map(_loop_line, loops), *(each.text for each in others)],
+    }
 
 
 def ignored_context(kernels: Sequence[object]) -> dict[str, object] | None:

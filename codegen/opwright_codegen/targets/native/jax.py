@@ -7,18 +7,21 @@ that come with jaxlib.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Looped, Native
+from opwright_codegen.bindings.bind import Binding, Elsewhere, Looped, Native
 from opwright_codegen.bindings.signatures import NativeArgument
+from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.expressions.c_form import may_refuse
 from opwright_codegen.expressions.typed import numbers_of
-from opwright_codegen.formula.ast import Formula, Kind, Reference, walk
+from opwright_codegen.formula.ast import Formula
 from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.native.arguments import EACH, geometry
 from opwright_codegen.targets.native.c import FOLDER, CKernel, c_kernels
 from opwright_codegen.targets.native.digest import digest
+from opwright_codegen.targets.native.jax_gradients import GradientLoops, gradient_loops, is_plain
 from opwright_codegen.targets.native.loops import LoopKernel, loop_dtypes, loop_kernels
 from opwright_codegen.views.c_text import c_block, c_literal
 from opwright_codegen.views.layout import bracketed, quoted
@@ -39,13 +42,20 @@ def file(namespace: str) -> str:
     return f"{FOLDER}/{namespace}_jax.c"
 
 
-def native_library(bindings: Sequence[Binding], namespace: str) -> tuple[str, str] | None:
+def native_library(
+    bindings: Sequence[Binding], namespace: str, derivatives: DerivativeSet | None
+) -> tuple[str, str] | None:
     """Return the name of the library, and what tells it from one of other schemas; None where there is none."""
     kernels, loops = _served(bindings)
-    return (f"_{namespace}_jax", digest(kernels, loops)) if kernels or loops else None
+    return (f"_{namespace}_jax", _digest(kernels, loops, derivatives)) if kernels or loops else None
 
 
-def context(bindings: Sequence[Binding], namespace: str) -> dict[str, object] | None:
+def _digest(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], derivatives: DerivativeSet | None) -> str:
+    shown = [list(each.shown()) for each in gradient_loops(loops, derivatives).values()]
+    return sha256(f"{digest(kernels, loops)}{shown}".encode()).hexdigest()[:16]
+
+
+def context(bindings: Sequence[Binding], namespace: str, derivatives: DerivativeSet | None) -> dict[str, object] | None:
     """Return what the template shows; None where there is neither a C kernel nor an expression."""
     kernels, loops = _served(bindings)
     if not kernels and not loops:
@@ -63,10 +73,14 @@ def context(bindings: Sequence[Binding], namespace: str) -> dict[str, object] | 
         "loops": [
             {"symbol": _symbol(loop.name), "loop": loop.symbol, "comment": c_block(loop.declaration)} for loop in loops
         ],
+        "gradients": [
+            {"comment": c_block(each.kernel.declaration), "parts": list(each.shown())}
+            for each in gradient_loops(loops, derivatives).values()
+        ],
         "headers": [name for name, is_there in named if is_there],
         "fail": f"{namespace}_fail",
         "module": f"_{namespace}_jax",
-        "digest": c_literal(digest(kernels, loops)),
+        "digest": c_literal(_digest(kernels, loops, derivatives)),
     }
 
 
@@ -79,12 +93,12 @@ def _symbol(name: str) -> str:
     return f"opwright_jax_{name}"
 
 
-def native_call(binding: Binding, schema: FunctionSchema) -> str | None:
+def native_call(binding: Binding, schema: FunctionSchema, derivatives: DerivativeSet | None) -> str | None:
     """Return what Python is told of the C function of a binding; None where C does not handle it by itself."""
     kernel = binding.kernel
     if isinstance(kernel, Looped):
-        return _loop(kernel, schema)
-    if not isinstance(kernel, Native) or kernel.writes:
+        return _loop(kernel, schema, gradient_loops(loop_kernels([binding]), derivatives).get(kernel.name))
+    if not isinstance(kernel, Native) or isinstance(kernel, Elsewhere) or kernel.writes:
         return None
     arguments = tuple_text([quoted(str(argument)) for argument in kernel.arguments])
     dtypes = tuple_text([quoted(dtype) for dtype in kernel.dtypes])
@@ -94,24 +108,32 @@ def native_call(binding: Binding, schema: FunctionSchema) -> str | None:
     return bracketed("Kernel(", items, ")", 8, _AFTER)
 
 
-def _loop(kernel: Looped, schema: FunctionSchema) -> str | None:
+def _loop(kernel: Looped, schema: FunctionSchema, gradients: GradientLoops | None) -> str | None:
     expression = kernel.expression
     numbers = numbers_of(expression.root)
     dtypes = [dtype for dtype in loop_dtypes(expression, "CPU") if not may_refuse(expression, dtype)]
-    if not dtypes or not all(map(_is_plain, numbers)):
+    if not dtypes or not all(map(is_plain, numbers)):
         return None
-    spelling = Spelling(arguments={each.name: f"given[{position}]" for position, each in enumerate(schema.arguments)})
     tensors = tuple_text([str(_place(schema, name)) for name in expression.tensors])
     items = [quoted(_symbol(kernel.name)), tensors, tuple_text([quoted(dtype) for dtype in dtypes])]
     items.append(quoted("bool" if expression.is_truth else ""))
     if numbers:
-        items.append(f"lambda given: {tuple_text([emit(number, spelling) for number in numbers])}")
+        items.append(_numbers(schema, numbers))
+    if gradients is not None:
+        by = tuple_text([str(_place(schema, name)) for name in gradients.trees])
+        told = [quoted(kernel.name), by]
+        if gradients.numbers:
+            told.append(_numbers(schema, gradients.numbers))
+        if not gradients.has_tangent:
+            told.append("has_tangent=False")
+        items.append(bracketed("gradients=Gradients(", told, ")", 12, 1))
     return bracketed("Loop(", items, ")", 8, _AFTER)
 
 
-def _is_plain(number: Formula) -> bool:
-    """Whether a number is computed of arguments and constants alone."""
-    return all(node.kind is Kind.ARGUMENT for node in walk(number) if isinstance(node, Reference))
+def _numbers(schema: FunctionSchema, numbers: Sequence[Formula]) -> str:
+    """Return a function of the arguments of a call that computes numbers."""
+    spelling = Spelling(arguments={each.name: f"given[{position}]" for position, each in enumerate(schema.arguments)})
+    return f"lambda given: {tuple_text([emit(number, spelling) for number in numbers])}"
 
 
 def _place(schema: FunctionSchema, name: str) -> int:
@@ -162,8 +184,12 @@ def _reading(position: int, argument: NativeArgument) -> Iterator[str]:
 def _passed(kernel: CKernel, suffix: str, outs: Sequence[str]) -> Iterator[str]:
     """Yield what a function gets."""
     convention = kernel.native.convention
+    if kernel.native.is_parallel:
+        yield "0"
     if convention == "elementwise":
         yield f"elements_of({outs[0]})"
+    elif kernel.native.is_parallel:
+        yield f"{outs[0]}->rank ? {outs[0]}->dims[0] : 1"
     for position, argument in enumerate(kernel.native.arguments):
         if argument.sort == "array":
             yield from _array(f"a{position}", convention)

@@ -18,14 +18,17 @@ from opwright_codegen.bindings.bind import Binding, Looped
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.c_form import CTypes, c_form, fits, is_in_c, may_refuse, types_of
 from opwright_codegen.expressions.expression import Expression
-from opwright_codegen.expressions.typed import Applied, nodes, numbers_of
+from opwright_codegen.expressions.typed import Applied, Node, nodes, numbers_of
 from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.native.c import FOLDER
 from opwright_codegen.views.c_text import c_block
 from opwright_codegen.views.operators import tuple_text
 
-__all__ = ["LoopKernel", "digest_text", "files", "loop_dtypes", "loop_kernels", "loops_file", "loops_header"]
+__all__ = [
+    "LoopKernel", "code_of", "digest_text", "files", "is_light", "loop_dtypes", "loop_kernels", "loops_file",
+    "loops_header", "number_text",
+]  # fmt: skip
 
 # The codes of dtypes in C, in the order of `enum loop_code`; half and bfloat16 run in the loop of float32.
 _CODES: Final = {
@@ -144,12 +147,12 @@ def files(kernels: Sequence[LoopKernel], namespace: str) -> Iterator[tuple[str, 
 
 def _shown(kernel: LoopKernel) -> dict[str, object]:
     expression = kernel.expression
-    is_light = all(not isinstance(part, Applied) or part.function.name in _LIGHT for part in nodes(expression.root))
+    is_cloned = not is_light(expression.root)
     return {
         "comment": c_block(kernel.declaration),
         "symbol": kernel.symbol,
         "loops": [
-            {"name": _function(kernel, dtype), "lines": list(_lines(kernel, dtype)), "is_cloned": not is_light}
+            {"name": _function(kernel, dtype), "lines": list(_lines(kernel, dtype)), "is_cloned": is_cloned}
             for dtype in kernel.own_dtypes()
         ],
         "arrays": len(expression.tensors),
@@ -160,11 +163,21 @@ def _shown(kernel: LoopKernel) -> dict[str, object]:
     }
 
 
+def is_light(root: Node) -> bool:
+    """Whether loops of a tree gain little from wider instructions."""
+    return all(not isinstance(part, Applied) or part.function.name in _LIGHT for part in nodes(root))
+
+
+def code_of(dtype: str) -> str:
+    """Return the code of a dtype in C, `LOOP_F32`, without its beginning."""
+    return _CODES[dtype]
+
+
 def _function(kernel: LoopKernel, dtype: str) -> str:
     return f"{kernel.name}_loop_{types_of(dtype).suffix}"
 
 
-def _number(types: CTypes, position: int) -> str:
+def number_text(types: CTypes, position: int) -> str:
     """Return a number of a call in the dtype of a loop."""
     if types.is_complex:
         parts = ", ".join(f"({types.part})numbers[{position}].parts[{part}]" for part in (0, 1))
@@ -182,7 +195,7 @@ def _lines(kernel: LoopKernel, dtype: str) -> Iterator[str]:
         yield f"const {types.type} *const a{position} = from[{position}];"
     yield f"{result} *const out = to;"
     for position in range(count):
-        yield f"const {types.type} s{position} = {_number(types, position)};"
+        yield f"const {types.type} s{position} = {number_text(types, position)};"
     if not count:
         yield "(void)numbers;"
     is_checked = "&bad" in text

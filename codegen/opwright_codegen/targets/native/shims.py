@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.targets.native.arguments import C_TYPES, geometry, passed, reading, unless
+from opwright_codegen.targets.native.arguments import C_TYPES, geometry, held, passed, reading, unless
 from opwright_codegen.targets.native.c import FOLDER, CFunction, CKernel
 from opwright_codegen.targets.native.digest import digest
 from opwright_codegen.targets.native.loops import LoopKernel
@@ -47,6 +47,7 @@ def context(kernels: Sequence[CKernel], loops: Sequence[LoopKernel], namespace: 
             "literal": c_literal(kernel.native.name),
             "comment": c_block(kernel.declaration),
             "statements": list(_ShimWriter(kernel).statements()),
+            "range": _ShimWriter(kernel).range() if kernel.native.is_parallel else None,
         }
         for kernel in kernels
     ]
@@ -174,7 +175,8 @@ class _ShimWriter:
         is_free = self._native.convention == "strided"
         order = f"!PyArray_IS_C_CONTIGUOUS({like.name})" if is_free else ""
         given = f"!is_in_order({out.name})" if is_free else f"!PyArray_IS_C_CONTIGUOUS({out.name})"
-        apart = "".join(f" ||\n        {self._meet(out, other)}" for other in self._operands)
+        tests = [(self._meet(out, other), other.is_optional) for other in self._operands]
+        apart = "".join(f" ||\n        {f'({test})' if is_two else test}" for test, is_two in tests)
         yield f"PyArrayObject *{out.name};"
         made = f"new_array({out.type}, PyArray_NDIM({like.name}), PyArray_DIMS({like.name}))"
         refused = f"    if ({order})\n        return unserved();\n" if order else ""
@@ -226,19 +228,55 @@ class _ShimWriter:
             for array in (*self._operands, *self._outs):
                 if array is not self._shaped:
                     yield f"size = more_of(size, {array.name});"
+        if self._native.is_parallel:
+            first = self._outs[0] if self._outs else self._shaped
+            units = (
+                "size" if self._native.convention == "elementwise" else f"ndim{first.place} ? shape{first.place}[0] : 1"
+            )
+            values = ["0", *(name for _, name in self._kept())]
+            yield f"struct range_{self._native.name} call = {{{', '.join(values)}}};"
+            yield f"const int64_t units = {units};"
+            yield f"run_units(call_{self._native.name}, &call, units, size);"
+            yield f"return finished({c_literal(self._native.operator)}, call.status, {self._returned()});"
+            return
         yield "int status = 0;"
         yield "PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;"
+        yield from self._choice()
+        yield "if (thread)\n    PyEval_RestoreThread(thread);"
+        yield f"return finished({c_literal(self._native.operator)}, status, {self._returned()});"
+
+    def range(self) -> dict[str, list[str]]:
+        """Return what the template shows of a kernel that is called on ranges: what a call keeps for its threads, and
+        what each does."""
+        kept = self._kept()
+        found = [
+            f"{f'{kind}const ' if kind.endswith('*') else f'const {kind}'}{name} = call->{name};" for kind, name in kept
+        ]
+        found += ["(void)args;", "int status = 0;", *self._choice()]
+        return {"fields": [f"{kind}{name};" for kind, name in kept], "statements": found}
+
+    def _kept(self) -> list[tuple[str, str]]:
+        """Return type and name of what a call of a function is made of."""
+        kept = [("PyObject *const *", "args"), ("int ", "type")]
+        for array in (*self._operands, *self._outs):
+            kept.append(("PyArrayObject *", array.name))
+            kept += [(kind, f"{word}{array.place}") for kind, word in geometry(self._native.convention)]
+        for position, argument in enumerate(self._native.arguments):
+            if argument.sort != "array":
+                kept += held(position, argument)
+        return kept
+
+    def _choice(self) -> Iterator[str]:
+        """Yield what calls the function of the dtype."""
         yield "switch (type) {"
         for function in self._kernel.functions:
             yield f"case {function.type_number}:\n    status = {self._call(function)};\n    break;"
         yield "}"
-        yield "if (thread)\n    PyEval_RestoreThread(thread);"
-        yield f"return finished({c_literal(self._native.operator)}, status, {self._returned()});"
 
     def _call(self, function: CFunction) -> str:
         """Return the call of a C function."""
         arrays = {array.place: array for array in (*self._operands, *self._outs)}
-        values = ["size"] if self._native.convention == "elementwise" else []
+        values = ["begin", "end"] if self._native.is_parallel else ["size"] * (self._native.convention == "elementwise")
         for position, argument in enumerate(self._native.arguments):
             values += (
                 self._array(arrays[position]) if position in arrays else passed(position, argument, function.suffix)

@@ -31,8 +31,6 @@ def is_row(view: OperatorView) -> bool:
     parameters = view.parameters
     if view.is_generic or view.ints is not None or view.result is not None or view.operator.kind is SchemaKind.OUT:
         return False
-    if view.operator.doc:  # a docstring stands in a function
-        return False
     if any(p.is_renamed or not _is_known(p.argument.type) for p in parameters):
         return False
     # `dim` and `keepdim` that were left out are told from those that have their defaults.

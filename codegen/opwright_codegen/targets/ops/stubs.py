@@ -22,7 +22,7 @@ from opwright_codegen.targets.ops.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.ops.packets import Packet, by_use, packet_view
 from opwright_codegen.targets.ops.rows import is_row, row
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import LINE, docstring, fill, fill_string, hugged, quoted
+from opwright_codegen.views.layout import LINE, fill, fill_string, hugged, quoted
 from opwright_codegen.views.operators import NamespaceView, OperatorView, is_public, plain_parameters
 
 __all__ = ["FOLDER", "INDEX", "TEMPLATE", "Group", "Stub", "context", "index_context"]
@@ -42,12 +42,11 @@ _USED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """The function that calls one operator. `doc` is its docstring. Without a lookup the statement `call` has the
-    runtime bind the arguments, after those in `renamed` got the schema's names."""
+    """The function that calls one operator. Without a lookup the statement `call` has the runtime bind the arguments,
+    after those in `renamed` got the schema's names."""
 
     decorator: str
     signature: str
-    doc: str
     named: Named | None
     lookup: Lookup | None
     renamed: tuple[tuple[str, str], ...] = ()
@@ -134,7 +133,7 @@ def _outs(group: Sequence[OperatorView]) -> dict[str, OperatorView]:
     for out in outs:
         for view in group:
             is_its = with_out(view.declaration, out.schema.name.overload) == out.declaration
-            if is_its and not out.operator.doc and view.name not in found and view.declaration.endswith("-> Tensor"):
+            if is_its and view.name not in found and view.declaration.endswith("-> Tensor"):
                 found[view.name] = out
                 break
     return found
@@ -148,8 +147,6 @@ def _declaration(view: OperatorView, out: OperatorView | None, shared: frozenset
     arguments = [fill_string(view.declaration, 4)]
     if tags:
         arguments.append(quoted(tags))
-    if operator.doc and operator.kind is SchemaKind.OUT and not view.is_merged:
-        arguments.append(_filled("doc", operator.doc))
     if out is not None:
         arguments.append(f"out={quoted(out.schema.name.overload)}")
         if out.operator.tags != (operator.tags - {"core"}) | {"out"}:
@@ -176,19 +173,18 @@ def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookup
     decorator = f"@stub_of({view.private})"
     if view.is_merged:
         decorator = hugged("@function_of(", [packet or f"Overloaded({view.private})", view.private], ")")
-    doc = docstring(view.operator.doc, 4)
     if view.is_generic:
         call = f"{view.private}.call_by_name(args, kwargs)" if view.is_merged else f"{view.private}(*args, **kwargs)"
         renamed = tuple((p.name, p.argument.name) for p in view.parameters if p.is_renamed)
         head = f"def {view.function}(*args, **kwargs):"
-        return Stub(decorator, head, doc, None, None, renamed, f"return {call}")
+        return Stub(decorator, head, None, None, renamed, f"return {call}")
     if view.is_merged:
         keyword = next((i for i, p in enumerate(view.parameters) if p.argument.kwarg_only), None)
         parameters = taken_by_name(view.parameters, keyword, view.ints)
         named = named_view(packet or view.private, view.parameters)
     else:
         parameters = plain_parameters(view.parameters, view.ints)
-    return Stub(decorator, hugged(f"def {view.function}(", parameters, "):"), doc, named, lookups.of(view))
+    return Stub(decorator, hugged(f"def {view.function}(", parameters, "):"), named, lookups.of(view))
 
 
 # -- the package of schema modules

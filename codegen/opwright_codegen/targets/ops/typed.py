@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 
 from opwright_codegen.schema.model import Return, SchemaKind
@@ -84,8 +85,9 @@ class Typed:
             del shown[at]
             parameters = self._one_by_one(view, shown, kinds)
             for naming in (each for each in _NAMINGS if not _is_taken(each, view)):
-                head = hugged(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4, 4)
-                found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 8))
+                declared = partial(hugged, f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4)
+                doc = "" if naming else docstring(view.operator.doc, 8)
+                found.setdefault(declared(4), f"{declared(0)}\n        {doc}" if doc else f"{declared(4)} ...")
         return list(found.values())
 
     def _parameters_of(self, view: OperatorView, kinds: TensorKinds) -> list[str]:
@@ -157,12 +159,6 @@ def _makes_leaves(view: OperatorView) -> bool:
     names = [p.name for p in view.parameters]
     is_factory = view.operator.namespace == "aten" and "pin_memory" in names and view.schema.kind is not SchemaKind.OUT
     return is_factory and not view.schema.name.base.startswith(("_", "to"))
-
-
-def _documented(head: str, view: OperatorView, indent: int) -> str:
-    """Return a declaration with the operator's docstring behind it, or the three dots."""
-    doc = docstring(view.operator.doc, indent)
-    return f"{head}\n{' ' * indent}{doc}" if doc else f"{head} ..."
 
 
 def _is_taken(naming: Mapping[str, str], view: OperatorView) -> bool:

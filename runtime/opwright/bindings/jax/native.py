@@ -14,7 +14,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot
+from opwright.bindings.jax.batches import aligned, split
+from opwright.bindings.jax.gradients import Gradients
+from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
+from opwright.bindings.jax.recorded import recorded_call
 from opwright.native_kernels.arguments import NativeArgument
 
 __all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "offer"]
@@ -75,6 +78,7 @@ class Loop:
         dtypes: Sequence[str],
         result: str,
         numbers: Callable[[Sequence[Any]], tuple[Any, ...]] = lambda given: (),
+        gradients: Gradients | None = None,
     ) -> None:
         self.symbol = symbol
         self.broadcasts = True
@@ -82,6 +86,7 @@ class Loop:
         self._dtypes = [_dtype(each) for each in dtypes]
         self._result = result
         self._numbers = numbers
+        self._gradients = gradients
 
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no loop takes the operands."""
@@ -94,12 +99,35 @@ class Loop:
             return None
         if shape != np.broadcast_shapes(*[each.shape for each in given]) or len(shape) > 64:
             return None
-        words = [_words(number, dtype) for number in self._numbers(call.values)]
+        return self._called(library, self.symbol, given, self._numbers(call.values), (shape, wanted), 1)
+
+    def derived(
+        self, library: Library, program: Any, outer: Sequence[Batch], operands: Sequence[Any], results: Sequence[Form]
+    ) -> list[Any] | None:
+        """Return JAX's arrays of what a derivative gives, in the batches `outer`; None where no loop takes them."""
+        dtype = np.dtype(operands[0].dtype)
+        is_taken = dtype in self._dtypes and all(each.dtype == dtype for each in operands)
+        if self._gradients is None or not is_taken or any(wanted != dtype for _, wanted in results):
+            return None
+        numbers = self._gradients.numbers(split(program.base)[1].values)
+
+        def run(symbol: str, given: Sequence[Any], shape: tuple[int, ...], count: int) -> list[Any] | None:
+            if len(shape) > 64 or shape != np.broadcast_shapes(shape, *[each.shape for each in given]):
+                return None
+            return self._called(library, symbol, given, numbers, (shape, dtype), count)
+
+        return self._gradients.emitted(run, program, outer, self._tensors, operands, results)
+
+    def _called(
+        self, library: Library, symbol: str, given: Sequence[Any], numbers: Sequence[Any], form: Form, count: int
+    ) -> list[Any] | None:
+        """Return the results of a handler, all of one form; None where a number is none of the dtype."""
+        words = [_words(number, np.dtype(given[0].dtype)) for number in numbers]
         if None in words:
             return None
         told = {"numbers": np.array(words, np.int64).reshape(-1)} if words else {}
-        described = jax.ShapeDtypeStruct(shape, wanted)
-        return [jax.ffi.ffi_call(library.target(self.symbol), described)(*given, **told)]
+        described = [jax.ShapeDtypeStruct(*form)] * count
+        return list(jax.ffi.ffi_call(library.target(symbol), described)(*given, **told))
 
 
 class Kernel:
@@ -163,42 +191,43 @@ def offer(operator: str, native: Loop | Kernel, library: Library) -> None:
 
 
 def is_native(program: Program) -> bool:
-    """Whether C may handle a program."""
-    while isinstance(program, Batch):
-        program = program.base
-    return isinstance(program, Call) and program.operator in _offered
+    """Whether C may handle a program: a call, a derivative of one, and batches of these."""
+    _, sample = split(program)
+    if not isinstance(sample, (Tangents, Transposed)):
+        return isinstance(sample, Call) and sample.operator in _offered
+    _, call = split(sample.base)
+    if not isinstance(call, Call) or call.operator not in _offered:
+        return False
+    is_gradient = sample is program and call is sample.base and isinstance(sample, Transposed)
+    return is_gradient or isinstance(_offered[call.operator][0], Loop)
 
 
 def native_call(program: Program, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
     """Return what C computes, as JAX's arrays; None where it does not take the operands as they are."""
     if not is_native(program):
         return None
-    levels = []
-    while isinstance(program, Batch):
-        levels.append(program.dims)
-        program = program.base
-    assert isinstance(program, Call)
-    native, library = _offered[program.operator]
+    levels, sample = split(program)
+    if isinstance(sample, (Tangents, Transposed)):
+        native, library = _offered[split(sample.base)[1].operator]
+        if isinstance(native, Loop) and (found := native.derived(library, sample, levels, operands, results)):
+            return found
+        if levels or isinstance(sample, Tangents) or not isinstance(sample.base, Call):
+            return None
+        return recorded_call(sample, operands, _emitted)
+    native, _ = _offered[sample.operator]
     if levels and not native.broadcasts:
         return None
     rank = len(results[0][0]) - len(levels)
-    given = [_aligned(each, [dims[position] for dims in levels], rank) for position, each in enumerate(operands)]
-    found: list[Any] | None = native.emitted(library, program, given, results)
+    given = [aligned(each, [level.dims[n] for level in levels], rank) for n, each in enumerate(operands)]
+    return _emitted(sample, given, results)
+
+
+def _emitted(call: Call, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
+    if call.operator not in _offered:
+        return None
+    native, library = _offered[call.operator]
+    found: list[Any] | None = native.emitted(library, call, operands, results)
     return found
-
-
-def _aligned(operand: Any, dims: Sequence[int | None], rank: int) -> Any:
-    """Return an operand with its batches first, and sizes of 1 before those of a sample, so that samples broadcast as
-    they would alone. `dims` are the dimensions of batches, the outermost first; `rank` is that of a sample's result."""
-    sizes: list[int] = []
-    there = 0
-    for dim in dims:
-        sizes.append(1 if dim is None else operand.shape[there + dim])
-        if dim is not None:
-            operand = jax.numpy.moveaxis(operand, there + dim, there)
-            there += 1
-    own = operand.shape[there:]
-    return operand.reshape(*sizes, *[1] * (rank - len(own)), *own) if there else operand
 
 
 def _dtype(name: str) -> np.dtype[Any]:

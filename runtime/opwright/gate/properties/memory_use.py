@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import sys
@@ -18,13 +19,17 @@ from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
 from opwright.testing import checking
+from opwright_core.plans.plan_cache import PlanCache
+from opwright_core.plans.specs import SpecCache
 
 __all__ = ["Memory"]
 
-_CALLS: Final = 200
+# So many specs caches of plans hold while growth is measured: after so many calls they are as full as before.
+_CYCLE: Final = 64
+_CALLS: Final = 3 * _CYCLE
 _LARGE_CALLS: Final = 40
 _FEWEST: Final = 10
-_ENOUGH: Final = 100  # calls, for a growth to tell
+_ENOUGH: Final = 2 * _CYCLE  # calls, for a growth to tell
 _SECONDS: Final = 0.05  # for each round
 _STATM: Final = Path("/proc/self/statm")
 
@@ -92,17 +97,32 @@ def _growth(subject: Subject, case: Case, calls: int) -> tuple[dict[str, int], i
     begin = time.perf_counter()
     run()
     calls = min(calls, int(_SECONDS / (time.perf_counter() - begin + 1e-9)))
+    calls -= calls % _CYCLE if calls > _CYCLE else 0
     if calls < _FEWEST:
         return dict.fromkeys(_MEASURES, 0), 0
     rounds: list[dict[str, int]] = []
-    while len(rounds) < 3 and not (len(rounds) > 1 and max(rounds[-1].values()) <= 0):
-        gc.collect()
-        before = {what: measure() for what, measure in _MEASURES.items()}
-        for _ in range(calls):
-            run()
-        gc.collect()
-        rounds.append({what: measure() - before[what] for what, measure in _MEASURES.items()})
+    with _small_caches():
+        while len(rounds) < 3 and not (len(rounds) > 1 and max(rounds[-1].values()) <= 0):
+            gc.collect()
+            before = {what: measure() for what, measure in _MEASURES.items()}
+            for _ in range(calls):
+                run()
+            gc.collect()
+            rounds.append({what: measure() - before[what] for what, measure in _MEASURES.items()})
     return {what: min(each[what] for each in rounds[1:]) for what in _MEASURES}, calls
+
+
+@contextlib.contextmanager
+def _small_caches() -> Iterator[None]:
+    """Have caches of plans emptied when they hold few: their growth up to a bound is none that tells."""
+    bounds = {kind: kind.most for kind in (PlanCache, SpecCache)}
+    for kind in bounds:
+        kind.most = _CYCLE
+    try:
+        yield
+    finally:
+        for kind, bound in bounds.items():
+            kind.most = bound
 
 
 def _held(subject: Subject, case: Case) -> str:

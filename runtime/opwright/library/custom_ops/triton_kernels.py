@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from opwright.elsewhere.triton_memory import TritonMemory
 from opwright.fake.modes import is_fake
 from opwright.library.custom_ops.decorator import custom_op
 from opwright.library.custom_ops.definition import CustomOpDef
@@ -111,47 +112,6 @@ def _is_interpreted(kernel: Any) -> bool:
 
 
 def _given(value: Any) -> Any:
-    return TensorMemory(value) if isinstance(value, Tensor) else value
-
-
-class TensorMemory:
-    """A Tensor as Triton takes it: an address and the name of a dtype. Its interpreter copies storages to the CPU and
-    back, which these are already."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor  # which keeps the memory alive
-        self.dtype = dtype_name(tensor.dtype)
-
-    def data_ptr(self) -> int:
-        """Return the address of the first element."""
-        return self.tensor.data_ptr()
-
-    def untyped_storage(self) -> TensorMemory:
-        """Return the storage, which is not told apart."""
-        return self
-
-    def cpu(self) -> TensorMemory:
-        """Return the memory on the CPU."""
-        return self
-
-    def new_empty(self, *size: Any, device: str) -> TensorMemory:
-        """Return what the interpreter sets to a storage, offset, size and strides."""
-        return self
-
-    def set_(self, *of: Any) -> None:
-        """Take the storage that is this one."""
-
-    def copy_(self, source: TensorMemory) -> None:
-        """Take what is in this memory already."""
-
-    def storage_offset(self) -> int:
-        """Return where the first element lies in the storage, whose address is that of the element."""
-        return 0
-
-    def size(self) -> tuple[int, ...]:
-        """Return the shape."""
-        return tuple(self.tensor.shape)
-
-    def stride(self) -> tuple[int, ...]:
-        """Return the strides in elements."""
-        return tuple(self.tensor.stride())
+    if not isinstance(value, Tensor):
+        return value
+    return TritonMemory(value, dtype_name(value.dtype), value.data_ptr(), value.shape, value.stride())

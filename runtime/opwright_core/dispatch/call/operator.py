@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright_core import plugins
+from opwright_core.core import fast
 from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.call.keywords import given_by_name, translated
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
-_DECLARED: Final = frozenset(("_stub", "declaration", "doc", "dtypes", "result", "straight_stub", "tags"))  # by a part
+_DECLARED: Final = frozenset(("_doc", "_stub", "declaration", "dtypes", "result", "straight_stub", "tags"))  # by a part
 
 _CALLS: Final = 8  # to repay the rendering of a stub
 
@@ -48,19 +50,12 @@ class Operator(Entries):
     """
 
     __slots__ = (
-        "__weakref__", "_parts", "_shown_schema", "_signature", "_stub", "calls", "declaration", "doc", "dtypes",
-        "home", "renderer", "result", "rules", "straight_stub", "table", "tags",
+        "__weakref__", "_doc", "_parts", "_shown_schema", "_signature", "_stub", "calls", "declaration", "dtypes",
+        "home", "renderer", "result", "rules", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
-    def __init__(
-        self,
-        name: str,
-        declaration: str,
-        *,
-        where: str = "",
-        tags: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, name: str, declaration: str, *, where: str = "", tags: tuple[str, ...] = ()) -> None:
         self.declare(declaration, tags, "")
         self.stub = None
         self._define(name, where, None)
@@ -96,10 +91,10 @@ class Operator(Entries):
         """Take what a generated module declares. Without the lock: Note [Schema modules and the
         lock] in `schema_modules`."""
         self.tags = tags
-        self.doc = doc
+        self._doc = doc
         self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
-        self.straight_stub: Kernel | None = None
+        self.straight_stub = None
         self._stub: Kernel | None = self  # until a function replaces it: out variants have none
         self.declaration = declaration
 
@@ -119,6 +114,12 @@ class Operator(Entries):
         return object.__getattribute__(self, name)
 
     @property
+    def doc(self) -> str:
+        """Return what it does, as the `doc:` of its entry says; '' where that says nothing."""
+        said: str = self._doc or import_late("opwright.inspection.docstrings").text_of(self)
+        return said
+
+    @property
     def parts(self) -> Declaration:
         """Return the declaration, read."""
         if self._parts is None:
@@ -134,16 +135,22 @@ class Operator(Entries):
     def signature(self) -> Signature:
         """Return the arguments as calls need them."""
         if self._signature is None:
-            self._signature = Signature(self)
+            self._signature = made = Signature(self)
+            if fast is not None:
+                required = sum([1 << position for position in made.required])
+                self._take_signature(made.fewest, made.positional, tuple(map(intern, made.names)), required)
         return self._signature
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def _call_uncommon(self, /, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             stub = self.straight_stub or self.warm_stub()
             signature = self.signature
             if stub is not None and signature.fewest <= len(args) <= signature.positional:
                 return stub(*args)
         return self.call(*self.signature.bind(args, kwargs))
+
+    if fast is None or TYPE_CHECKING:
+        __call__ = _call_uncommon
 
     def warm_stub(self) -> Kernel | None:
         """Return the stub, if there is one by now: it is rendered for an operator that was called a few times."""
@@ -155,7 +162,7 @@ class Operator(Entries):
 
     def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with arguments by their other names, too (`keywords`)."""
-        return self(*args, **translated(self.base, self.signature.names, kwargs))
+        return self.call(*self.signature.bind(args, translated(self.base, self.signature.names, kwargs)))
 
     def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call with the values of the generated function's parameters, and with what was given by other names."""
@@ -171,7 +178,7 @@ class Operator(Entries):
     def stub(self, stub: Kernel | None) -> None:
         self._stub = stub
         if stub is not None and (doc := stub.__doc__):
-            self.doc = inspect.cleandoc(doc)
+            self._doc = inspect.cleandoc(doc)
         # The stub, where its parameters are the operator's: one of `*args, **kwargs` comes back to have them bound.
         code = getattr(stub, "__code__", None)
         is_straight = code is not None and (code.co_argcount or not code.co_flags & inspect.CO_VARKEYWORDS)
@@ -193,9 +200,9 @@ class Operator(Entries):
                     if isinstance(item, Tensor):
                         keys |= item.keys
                     elif item is not None or not has_optional_items:
-                        return self._call_uncommon(args)
+                        return self._call_with_others(args)
             elif value is not None or not is_optional:
-                return self._call_uncommon(args)
+                return self._call_with_others(args)
         modes = active_modes()
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
@@ -205,7 +212,7 @@ class Operator(Entries):
 
     otherwise = call  # (`lookup`)
 
-    def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
+    def _call_with_others(self, args: tuple[Any, ...]) -> Any:
         """Call with plain arrays, sequences that are no lists, lists with None, what is made an array; or raise."""
         try:
             checked = check_tensors(self, args)

@@ -14,7 +14,7 @@ from opwright_core.arrays.size import Size
 from opwright_core.arrays.sizes import is_number
 from opwright_core.core import Caller, fast
 from opwright_core.dispatch.call.conversion import base_type
-from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature, described
+from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.call.keywords import other_names, outs_by_name, translated, unknown_name
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error, element
@@ -32,7 +32,8 @@ _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
 _LISTS: Final = frozenset((list, tuple, Size))
 _SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
 _SCALAR: Final = frozenset(("Scalar",))
-_ONE_ELEMENT: Final = _SCALAR | {"int", "SymInt", "float", "complex", "bool", "SymBool"}  # to which tensors convert
+_COUNTS: Final = frozenset(("int", "SymInt", "float", "complex", "bool", "SymBool"))
+_ONE_ELEMENT: Final = _SCALAR | _COUNTS  # to which tensors convert
 
 
 class Packet(Caller):
@@ -179,7 +180,7 @@ class Packet(Caller):
         for reads_tensors, takes_scalars in ((False, False), (False, True), (True, False), (True, True)):
             for operator in operators:
                 if not reads_tensors and _reads_a_tensor(operator, args, kwargs, read):
-                    by_types = False
+                    by_types = by_types and not _reads_a_tensor(operator, args, kwargs, _COUNTS)  # else it is `named`
                     continue
                 by_types = by_types and _types_decide(operator, args, kwargs)
                 try:
@@ -197,7 +198,7 @@ class Packet(Caller):
         for name in kwargs:
             if name not in self._shared.names:
                 hint = unknown_name(name, self._shared.names, has_others=named)
-                reasons = [f"{self.name}() {hint}\nDeclarations:\n{described(operators)}"]
+                reasons = [f"{self.name}() {hint}\nDeclarations:\n{self.__doc__}"]
         found: tuple[Operator, list[Any]]
         found = _other_arrays().choose_with_values(self, args, kwargs, _no_overload(self, reasons))
         return found

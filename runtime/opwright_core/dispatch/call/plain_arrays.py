@@ -113,14 +113,12 @@ class _Call:
             value = args[position]
             is_written = position in operator.signature.written
             if is_list and value is not None:
-                wrapped[position] = [
-                    self._wrap(item, is_written, position, element(index, item)) for index, item in enumerate(value)
-                ]
+                wrapped[position] = [self._wrap(item, is_written, position, index) for index, item in enumerate(value)]
             else:
                 wrapped[position] = self._wrap(value, is_written, position)
         self.args = tuple(wrapped)
 
-    def _wrap(self, value: Any, is_written: bool, position: int, place: str = "") -> Any:
+    def _wrap(self, value: Any, is_written: bool, position: int, index: int = -1) -> Any:
         if value is None:
             return None
         if isinstance(value, Tensor):
@@ -132,7 +130,8 @@ class _Call:
             if type(value) is np.ndarray:
                 check_steps(value)
         except (TypeError, ValueError) as error:
-            raise argument_error(self.operator, position, value, f"{place}: {error}" if place else str(error)) from None
+            place = "" if index < 0 else f"{element(index, value)}: "
+            raise argument_error(self.operator, position, value, f"{place}{error}") from None
         self.keys |= tensor.keys
         self.originals[id(tensor)] = tensor, value
         if is_written:

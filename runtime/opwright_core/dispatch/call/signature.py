@@ -45,7 +45,7 @@ class Signature:
 
     __slots__ = (
         "aliases", "converters", "defaults", "device", "fewest", "is_plain", "names", "operator", "positional",
-        "positions", "returns", "tensors", "types", "written",
+        "positions", "required", "returns", "tensors", "types", "written",
     )  # fmt: skip
 
     def __init__(self, operator: Operator) -> None:
@@ -60,9 +60,9 @@ class Signature:
             REQUIRED if argument.default is REQUIRED else self._default(position, argument.default)
             for position, argument in enumerate(arguments)
         )
-        required = [position for position, default in enumerate(self.defaults) if default is REQUIRED]
+        self.required = [position for position, default in enumerate(self.defaults) if default is REQUIRED]
         # How many positional arguments a call needs that names none; more than there can be if one must be named.
-        self.fewest = 1 + max(required, default=-1)
+        self.fewest = 1 + max(self.required, default=-1)
         self.tensors = tuple(
             TensorArgument(position, "[" in text, text[-1] == "?", "?[" in text)
             for position, text in enumerate(self.types)

@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
 # What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
-_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _REST, _REPEATED = range(11)
+_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _ARRAYS, _REST, _REPEATED = range(12)
 _MOST_REPEATED: Final = 8
 _SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
@@ -119,7 +119,7 @@ def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str
     if any(position < 0 for position, _ in named) or not _is_rest_of(operator, rest, args):
         return None
     found = [_kind(operator, position, value) for position, value in alone]
-    if None in found or ((_ARRAY in found or _EXCHANGED in found) and not _has_arrays_alone(operator, alone)):
+    if None in found or not _are_together(operator, found):
         return None
     if any(not _is_passed_on(value, values[position]) for position, value in alone):
         return None
@@ -161,8 +161,8 @@ def _kind(operator: Operator, position: int, value: Any) -> int | None:
         return _SAME if text.endswith("?") else None
     if type(value) in (list, tuple, Size):
         if is_tensor:
-            is_taken = type(value) is list and "?" not in text and all(type(item) is Tensor for item in value)
-            return _TENSORS if is_taken else None
+            kinds = {*map(type, value)} if type(value) is list and "?" not in text else {None}
+            return _TENSORS if kinds <= {Tensor} else _ARRAYS if kinds == {np.ndarray} else None
         return _INTS if base_type(text) in ("int", "SymInt") and "[" in text and is_int_list(list(value)) else None
     if is_tensor:
         kind = _EXCHANGED if _is_exchanged(value) and not operator.signature.written else _EXACT.get(type(value))
@@ -174,14 +174,13 @@ def _kind(operator: Operator, position: int, value: Any) -> int | None:
     return _EXACT.get(type(value)) if type(value) in (int, float, bool) and "[" not in text else None
 
 
-def _has_arrays_alone(operator: Operator, given: list[tuple[int, Any]]) -> bool:
-    """Whether every argument that may be a tensor is a plain array, or None."""
-    tensors = [position for position, is_list, _, _ in operator.signature.tensors if not is_list]
-    held = dict(given)
-    return len(tensors) == len(operator.signature.tensors) and all(
-        held.get(position) is None or type(held[position]) is np.ndarray or _is_exchanged(held[position])
-        for position in tensors
-    )
+def _are_together(operator: Operator, kinds: list[int | None]) -> bool:
+    """Whether the core takes these kinds in one call: Tensors or arrays alone, or both where nothing is written, which
+    the core makes Tensors of; no lists then, and no arrays of other libraries."""
+    if _ARRAY not in kinds and _EXCHANGED not in kinds and _ARRAYS not in kinds:
+        return True
+    is_mixed = _TENSOR in kinds or _TENSORS in kinds
+    return not is_mixed or not (operator.signature.written or {_TENSORS, _ARRAYS, _EXCHANGED}.intersection(kinds))
 
 
 def _is_exchanged(value: Any) -> bool:

@@ -15,7 +15,7 @@ from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, packet
 from opwright_core.dispatch.compiled import signature_keys
 from opwright_core.dispatch.package.stub_rows import function_row, stub_row
-from opwright_core.dispatch.registry.tables import registry
+from opwright_core.dispatch.registry.tables import registry, show_operators
 from opwright_core.errors import RegistrationError
 from opwright_core.names.late_imports import import_late
 from opwright_core.places import shown
@@ -186,6 +186,7 @@ def stub_of(operator: Operator) -> Callable[[Function], Function]:
 
     def attach(function: Function) -> Function:
         operator.stub = called = signature_keys.stub(function, operator)
+        show_operators(called, operator)
         return called
 
     return attach

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright_core.core import OperatorBase
 from opwright_core.dispatch.call.signature import Signature
 from opwright_core.dispatch.registry.fallbacks import COUNTING
 from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Key, Registration
@@ -25,7 +26,7 @@ class QualifiedName(str):
         return str(self)
 
 
-class Entries:
+class Entries(OperatorBase):
     """An operator's name, and the entries of its dispatch table, one for each runtime key."""
 
     __slots__ = (

@@ -6,7 +6,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright_core.dispatch.call.introspection import described
+from opwright_core.core import fast
+from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_kinds import Key, Registration
 from opwright_core.errors import RegistrationError
@@ -30,6 +31,7 @@ class Overloads:
     """
 
     __slots__ = ("__weakref__", "chosen", "current_stub", "generated", "operators", "pass_calls_to")
+    __signature__ = ShownSignature()
 
     def __init__(self) -> None:
         self.pass_calls_to: Callable[..., None] | None = None  # of the packet, where the compiled core calls it
@@ -62,7 +64,18 @@ class Overloads:
         others = self.operators.keys() ^ {operator.overload for operator in known}
         if others:  # asked last: who defines one after this has the function forgotten
             self.stub = None
-        function.__doc__ = described(self.operators.copy().values())  # what `help` has to say beyond the signature
+        show_operators(function, self)
+
+
+def show_operators(function: Callable[..., Any], callee: Overloads | Operator) -> None:
+    """Make the docstring of a generated function that of the operators it is."""
+    if fast is None:
+        function.__doc__ = callee.__doc__
+    else:  # asked for when someone looks
+        function.__doc__, function.of = None, callee  # type: ignore[attr-defined]
+
+
+Overloads.__doc__ = ShownDocstring(Overloads.__doc__)  # type: ignore[assignment]  # what instances have too
 
 
 class Registry:

@@ -37,6 +37,8 @@ class TensorMethods:
         here it is.
 
           >>> hypotenuse(3, \"\"\"4\"\"\")
+
+        The result is written to `self`, which is returned.
         """
 
     @overload

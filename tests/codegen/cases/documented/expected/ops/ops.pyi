@@ -60,6 +60,8 @@ Integers become floats. A line that does not fit into the columns of generated c
 is.
 
   >>> hypotenuse(3, \"\"\"4\"\"\")
+
+The result is written to `self`, which is returned.
 """
 
 class _Call_shout(_calls.Function, Protocol):

@@ -19,9 +19,7 @@
 #pragma GCC diagnostic ignored "-Wtautological-compare" /* what an expression says is no slip of the pen */
 #pragma GCC diagnostic ignored "-Wtype-limits"
 
-#include "complex_elements.h"
-#include "mathematics.h"
-#include "demo_loops.h"
+#include <stdint.h> /* which says __GLIBC__ */
 
 /* Loops that compute much are compiled for newer processors, too; which one runs is found when the library is loaded. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__has_attribute) && !defined(__SANITIZE_ADDRESS__)
@@ -32,6 +30,9 @@
 #ifndef CLONES
 #define CLONES
 #endif
+#include "complex_elements.h"
+#include "mathematics.h"
+#include "demo_loops.h"
 
 /* demo::axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
  * self + alpha * other

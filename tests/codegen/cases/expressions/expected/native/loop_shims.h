@@ -154,6 +154,42 @@ static inline int may_be_written(const struct loop_arrays *arrays, int a, int ou
     return 1;
 }
 
+/* Run a loop over arrays, in the threads of Opwright's pool where that has any. Not 0 where it refuses an element. */
+static inline int split_over(const struct loop *loop, enum loop_code code, struct loop_arrays *arrays,
+                             const union loop_number *numbers)
+{
+    struct loop_walk walk;
+    if (!loop_prepare(&walk, loop, code, arrays, numbers))
+        return 0;
+    run_ranges(loop_pieces, &walk, walk.rows * walk.pieces, LARGE / walk.width);
+    return walk.refused;
+}
+
+/* A loop over arrays that lie as it takes them. */
+struct dense_loop {
+    const struct loop *loop;
+    int code;
+    int64_t size;
+    PyObject *const *args;
+    char *to;
+    const union loop_number *numbers;
+    int refused;
+};
+
+/* Run a loop over the blocks of LOOP_PIECE elements from one number up to another. */
+static inline void run_dense_blocks(void *given, int64_t block, int64_t behind)
+{
+    struct dense_loop *const job = given;
+    const int64_t start = block * LOOP_PIECE, left = job->size - start, some = (behind - block) * LOOP_PIECE;
+    const int64_t bytes = loop_bytes((enum loop_code)job->code);
+    const void *from[LOOP_ARRAYS];
+    for (int a = 0; a < job->loop->arrays; a++)
+        from[a] = PyArray_BYTES((PyArrayObject *)job->args[a]) + start * bytes;
+    char *const to = job->to + start * (job->loop->is_truth ? 1 : bytes);
+    if (job->loop->run[job->code](left < some ? left : some, from, to, job->numbers))
+        __atomic_store_n(&job->refused, 1, __ATOMIC_RELAXED);
+}
+
 static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_ssize_t count)
 {
     const int operands = loop->arrays, out = operands;
@@ -215,14 +251,18 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
     }
     int refused = 0;
     if (is_dense && is_same && !loop_is_half((enum loop_code)code)) {
-        const void *from[LOOP_ARRAYS];
-        for (int a = 0; a < operands; a++)
-            from[a] = PyArray_DATA((PyArrayObject *)args[a]);
-        const int64_t size = elements_of(first);
-        PyThreadState *const thread = size >= LARGE ? PyEval_SaveThread() : NULL;
-        refused = loop->run[code](size, from, PyArray_DATA((PyArrayObject *)result), numbers);
-        if (thread)
+        struct dense_loop job = {
+            loop, code, elements_of(first), args, PyArray_BYTES((PyArrayObject *)result), numbers, 0,
+        };
+        const int64_t blocks = (job.size + LOOP_PIECE - 1) / LOOP_PIECE;
+        if (job.size < LARGE) {
+            run_dense_blocks(&job, 0, blocks);
+        } else {
+            PyThreadState *const thread = PyEval_SaveThread();
+            run_ranges(run_dense_blocks, &job, blocks, LARGE / LOOP_PIECE);
             PyEval_RestoreThread(thread);
+        }
+        refused = job.refused;
     } else {
         if (is_same && args[count - 1] == Py_None)
             broadcast_shape(args, operands, &arrays);
@@ -237,7 +277,7 @@ static PyObject *serve_loop(const struct loop *loop, PyObject *const *args, Py_s
             return unserved();
         }
         PyThreadState *const thread = elements_of((PyArrayObject *)result) >= LARGE ? PyEval_SaveThread() : NULL;
-        refused = loop_over(loop, (enum loop_code)code, &arrays, numbers);
+        refused = split_over(loop, (enum loop_code)code, &arrays, numbers);
         if (thread)
             PyEval_RestoreThread(thread);
     }
@@ -332,7 +372,7 @@ static void run_ufunc(char **args, const npy_intp *dimensions, const npy_intp *s
         }
         arrays.shape[0] = some;
         arrays.dims = is_blocked;
-        refused = loop_over(loop, own->code, &arrays, numbers);
+        refused = split_over(loop, own->code, &arrays, numbers);
     }
     if (refused) {
         const PyGILState_STATE state = PyGILState_Ensure();

@@ -17,10 +17,9 @@
 ELEMENT float power_of_two_f32(float held) { return from_bits_f32((bits_f32(held) + 127u) << 23); }
 ELEMENT double power_of_two_f64(double held) { return from_bits_f64((bits_f64(held) + 1023u) << 52); }
 
-ELEMENT float exp_f32(float x)
+/* exp(y) without its power of two, 2 ** k. */
+ELEMENT float exp_part_f32(float y, float k)
 {
-    const float low = x < -104.0f ? -104.0f : x, y = low > 89.0f ? 89.0f : low;
-    const float k = (y * 0x1.715476p+0f + ROUNDING_F32) - ROUNDING_F32;
     const float r = (y - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f; /* the first factor has 15 bits: products are exact */
     float p = 0x1.a26762p-13f;
     p = p * r + 0x1.6d2e00p-10f;
@@ -29,16 +28,22 @@ ELEMENT float exp_f32(float x)
     p = p * r + 0x1.555556p-3f;
     p = p * r + 0.5f;
     p = (p * r) * r + r;
+    return 1.0f + p;
+}
+
+ELEMENT float exp_f32(float x)
+{
+    const float low = x < -104.0f ? -104.0f : x, y = low > 89.0f ? 89.0f : low;
+    const float k = (y * 0x1.715476p+0f + ROUNDING_F32) - ROUNDING_F32;
+    const float part = exp_part_f32(y, k);
     const float half = (k * 0.5f + ROUNDING_F32); /* in two steps, since 2 ** k need be no float */
     const float first = power_of_two_f32(half), second = power_of_two_f32((k - (half - ROUNDING_F32)) + ROUNDING_F32);
-    const float found = (1.0f + p) * first * second;
+    const float found = part * first * second;
     return x != x ? x : found;
 }
 
-ELEMENT double exp_f64(double x)
+ELEMENT double exp_part_f64(double y, double k)
 {
-    const double low = x < -746.0 ? -746.0 : x, y = low > 710.0 ? 710.0 : low;
-    const double k = (y * 0x1.71547652b82fep+0 + ROUNDING_F64) - ROUNDING_F64;
     const double r = (y - k * 0x1.62e42fefa0000p-1) - k * 0x1.cf79abc9e3b39p-40;
     double p = 1.0 / 6227020800.0;
     p = p * r + 1.0 / 479001600.0;
@@ -53,9 +58,17 @@ ELEMENT double exp_f64(double x)
     p = p * r + 1.0 / 6.0;
     p = p * r + 0.5;
     p = (p * r) * r + r;
+    return 1.0 + p;
+}
+
+ELEMENT double exp_f64(double x)
+{
+    const double low = x < -746.0 ? -746.0 : x, y = low > 710.0 ? 710.0 : low;
+    const double k = (y * 0x1.71547652b82fep+0 + ROUNDING_F64) - ROUNDING_F64;
+    const double part = exp_part_f64(y, k);
     const double half = k * 0.5 + ROUNDING_F64;
     const double first = power_of_two_f64(half), second = power_of_two_f64((k - (half - ROUNDING_F64)) + ROUNDING_F64);
-    const double found = (1.0 + p) * first * second;
+    const double found = part * first * second;
     return x != x ? x : found;
 }
 
@@ -97,24 +110,29 @@ ELEMENT double log_f64(double x)
     return x == INFINITY || x != x ? x : finite;
 }
 
+/* Beyond 10, and 20, it is 1. */
 ELEMENT float tanh_f32(float x)
 {
-    const float size = abs_f32(x), z = x * x;
+    const float size = abs_f32(x), z = x * x, y = 2.0f * (size > 10.0f ? 10.0f : size);
+    const float held = y * 0x1.715476p+0f + ROUNDING_F32;
+    const float twice = exp_part_f32(y, held - ROUNDING_F32) * power_of_two_f32(held);
     float p = -0x1.76a45cp-8f;
     p = p * z + 0x1.525530p-6f;
     p = p * z - 0x1.b8440cp-5f;
     p = p * z + 0x1.110766p-3f;
     p = p * z - 0x1.555534p-2f;
-    const float near = (p * z) * x + x, far = 1.0f - 2.0f / (exp_f32(2.0f * size) + 1.0f);
+    const float near = (p * z) * x + x, far = 1.0f - 2.0f / (twice + 1.0f);
     return size < 0.625f ? near : copysign_f32(far, x);
 }
 
 ELEMENT double tanh_f64(double x)
 {
-    const double size = abs_f64(x), z = x * x;
+    const double size = abs_f64(x), z = x * x, y = 2.0 * (size > 20.0 ? 20.0 : size);
+    const double held = y * 0x1.71547652b82fep+0 + ROUNDING_F64;
+    const double twice = exp_part_f64(y, held - ROUNDING_F64) * power_of_two_f64(held);
     const double top = (-9.64399179425052238628e-1 * z + -9.92877231001918586564e1) * z + -1.61468768441708447952e3;
     const double bottom = ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z + 4.84406305325125486048e3;
-    const double near = x + x * (z * (top / bottom)), far = 1.0 - 2.0 / (exp_f64(2.0 * size) + 1.0);
+    const double near = x + x * (z * (top / bottom)), far = 1.0 - 2.0 / (twice + 1.0);
     return size < 0.625 ? near : copysign_f64(far, x);
 }
 

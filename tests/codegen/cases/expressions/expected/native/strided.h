@@ -15,6 +15,7 @@
 #define LOOP_DIMS 64
 #define LOOP_ARRAYS 16 /* operands and the result */
 #define LOOP_BLOCK 4096 /* bytes of a block */
+#define LOOP_PIECE 4096 /* elements of a row that go to one thread */
 
 enum loop_code {
     LOOP_B8, LOOP_I8, LOOP_U8, LOOP_I16, LOOP_U16, LOOP_I32, LOOP_U32, LOOP_I64, LOOP_U64,
@@ -203,57 +204,111 @@ static inline int loop_row(loop_block *run, enum loop_code code, enum loop_code 
     return 0;
 }
 
-/* Run a loop over arrays. Not 0 where it refuses an element. */
-static inline int loop_over(const struct loop *loop, enum loop_code code, struct loop_arrays *arrays,
-                            const union loop_number *numbers)
+/* How a loop goes over arrays: rows of `size` elements, each in pieces of `width`, the last of fewer. */
+struct loop_walk {
+    const struct loop *loop;
+    enum loop_code code;
+    const struct loop_arrays *arrays;
+    const union loop_number *numbers;
+    int64_t size, width, pieces, rows;
+    int64_t steps[LOOP_ARRAYS];
+    uint8_t direct[LOOP_ARRAYS];
+    int all; /* whether a loop takes all arrays as they are */
+    int refused;
+};
+
+/* Find how a loop goes over arrays, whose dimensions are put in order. False where there are no elements. */
+static inline int loop_prepare(struct loop_walk *walk, const struct loop *loop, enum loop_code code,
+                               struct loop_arrays *arrays, const union loop_number *numbers)
 {
-    _Alignas(64) char blocks[LOOP_ARRAYS][LOOP_BLOCK];
     const int count = loop->arrays + 1, out = loop->arrays;
-    const enum loop_code result = loop->is_truth ? LOOP_B8 : code;
     for (int d = 0; d < arrays->dims; d++)
         if (arrays->shape[d] == 0)
             return 0;
     loop_coalesce(arrays, count);
     const int dims = arrays->dims, inner = dims - 1;
-    const int64_t size = dims ? arrays->shape[inner] : 1;
-    uint8_t direct[LOOP_ARRAYS];
-    int64_t steps[LOOP_ARRAYS], index[LOOP_DIMS] = {0};
-    int all = 1;
+    walk->loop = loop;
+    walk->code = code;
+    walk->arrays = arrays;
+    walk->numbers = numbers;
+    walk->size = dims ? arrays->shape[inner] : 1;
+    walk->width = walk->size < LOOP_PIECE ? walk->size : LOOP_PIECE;
+    walk->pieces = (walk->size + walk->width - 1) / walk->width;
+    walk->rows = 1;
+    walk->all = 1;
+    walk->refused = 0;
+    for (int d = 0; d < inner; d++)
+        walk->rows *= arrays->shape[d];
     for (int a = 0; a < count; a++) {
-        const enum loop_code own = a == out ? result : code;
+        const enum loop_code own = a < out ? code : loop->is_truth ? LOOP_B8 : code;
         const int64_t bytes = loop_bytes(own);
         uint64_t bits = (uint64_t)(uintptr_t)arrays->data[a];
         for (int d = 0; d < dims; d++)
             bits |= (uint64_t)arrays->strides[a][d];
-        steps[a] = dims ? arrays->strides[a][inner] : bytes;
-        direct[a] = steps[a] == bytes && bits % (uint64_t)bytes == 0 && !loop_is_half(own);
-        all &= direct[a];
+        walk->steps[a] = dims ? arrays->strides[a][inner] : bytes;
+        walk->direct[a] = walk->steps[a] == bytes && bits % (uint64_t)bytes == 0 && !loop_is_half(own);
+        walk->all &= walk->direct[a];
     }
-    const void *from[LOOP_ARRAYS];
-    for (;;) {
-        int refused;
-        if (all) {
-            for (int a = 0; a < out; a++)
-                from[a] = arrays->data[a];
-            refused = loop->run[code](size, from, arrays->data[out], numbers);
-        } else {
-            refused = loop_row(loop->run[code], code, result, count, size, arrays->data, steps, direct, numbers, blocks);
+    return 1;
+}
+
+/* Run a loop over the pieces from one number up to another. Sets `refused` where it refuses an element. */
+static inline void loop_pieces(void *given, int64_t piece, int64_t behind)
+{
+    struct loop_walk *const walk = given;
+    const struct loop_arrays *const arrays = walk->arrays;
+    const int count = walk->loop->arrays + 1, out = walk->loop->arrays, inner = arrays->dims - 1;
+    const enum loop_code result = walk->loop->is_truth ? LOOP_B8 : walk->code;
+    loop_block *const run = walk->loop->run[walk->code];
+    _Alignas(64) char blocks[LOOP_ARRAYS][LOOP_BLOCK];
+    char *data[LOOP_ARRAYS]; /* of the row */
+    int64_t index[LOOP_DIMS], row = piece / walk->pieces, first = piece % walk->pieces;
+    for (int a = 0; a < count; a++)
+        data[a] = arrays->data[a];
+    for (int d = inner - 1; d >= 0; d--) {
+        index[d] = row % arrays->shape[d];
+        row /= arrays->shape[d];
+        for (int a = 0; a < count; a++)
+            data[a] += index[d] * arrays->strides[a][d];
+    }
+    while (piece < behind) {
+        const int64_t some = walk->pieces - first;
+        const int64_t taken = behind - piece < some ? behind - piece : some, start = first * walk->width;
+        const int64_t size = taken == some ? walk->size - start : taken * walk->width;
+        char *here[LOOP_ARRAYS];
+        const void *from[LOOP_ARRAYS];
+        for (int a = 0; a < count; a++)
+            from[a] = here[a] = data[a] + start * walk->steps[a];
+        const int refused = walk->all ? run(size, from, here[out], walk->numbers)
+                                      : loop_row(run, walk->code, result, count, size, here, walk->steps, walk->direct,
+                                                 walk->numbers, blocks);
+        if (refused) {
+            __atomic_store_n(&walk->refused, 1, __ATOMIC_RELAXED);
+            return;
         }
-        if (refused)
-            return refused;
-        int d = inner - 1;
-        for (; d >= 0; d--) {
+        piece += taken;
+        first = 0;
+        for (int d = inner - 1; d >= 0; d--) {
             for (int a = 0; a < count; a++)
-                arrays->data[a] += arrays->strides[a][d];
+                data[a] += arrays->strides[a][d];
             if (++index[d] < arrays->shape[d])
                 break;
             for (int a = 0; a < count; a++)
-                arrays->data[a] -= arrays->strides[a][d] * arrays->shape[d];
+                data[a] -= arrays->strides[a][d] * arrays->shape[d];
             index[d] = 0;
         }
-        if (d < 0)
-            return 0;
     }
+}
+
+/* Run a loop over arrays, alone. Not 0 where it refuses an element. */
+static inline int loop_over(const struct loop *loop, enum loop_code code, struct loop_arrays *arrays,
+                            const union loop_number *numbers)
+{
+    struct loop_walk walk;
+    if (!loop_prepare(&walk, loop, code, arrays, numbers))
+        return 0;
+    loop_pieces(&walk, 0, walk.rows * walk.pieces);
+    return walk.refused;
 }
 
 #endif

@@ -48,7 +48,7 @@ class _Call_axpy_(_calls.Function, Protocol):
 class _Call_axpy__default(_calls.Function, Protocol):
     def __call__(_, self: A, other: TensorLike, *, alpha: Scalar = 1) -> A: ...
 axpy_: _Call_axpy_
-"""*/ int evil; /* ??/ \\"""
+"""*/ int evil; /* ??/ \\ The result is written to `self`, which is returned."""
 
 class _Call_spread(_calls.Function, Protocol):
     @overload

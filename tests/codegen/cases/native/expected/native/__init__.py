@@ -3,7 +3,7 @@
 
 from opwright_core.abi import NativeLibrary
 
-_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "c579407d34d86a86")
+_LIBRARY = NativeLibrary(__name__, __path__[0], "_demo", "471d7ddd1ada806b")
 
 axpy = _LIBRARY.kernel(
     "axpy",

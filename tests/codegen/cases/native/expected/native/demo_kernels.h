@@ -8,6 +8,8 @@
  *                   last dimension fastest
  *     strided       the strides of each array besides: from one element to the next along each dimension, counted in
  *                   elements, of inputs also 0 or negative
+ *     parallel      before all these, and instead of n, the range [begin, end) of what it computes: of the elements, or
+ *                   of the first dimension of the first array that it writes
  *
  * Arrays are aligned and in the byte order of the machine. Results have the shapes that `meta` of the schema says, and
  * hold nothing yet. What is written, results and arguments that are not const, shares no memory with anything else, and

@@ -24,7 +24,7 @@
 #define PyList_GetItemRef(list, at) Py_XNewRef(PyList_GetItem(list, at))
 #endif
 
-static const struct opwright_runtime *runtime; /* NULL: there is no core, or one of other functions */
+static struct opwright_runtime runtime; /* NULLs: there is no core, or one that has less, or other functions */
 
 static PyObject *take_runtime(PyObject *module, PyObject *capsule)
 {
@@ -32,14 +32,23 @@ static PyObject *take_runtime(PyObject *module, PyObject *capsule)
     const struct opwright_runtime *const given = PyCapsule_GetPointer(capsule, RUNTIME_NAME);
     if (!given)
         return NULL;
-    if (given->version == RUNTIME_VERSION && given->size >= sizeof(*given))
-        runtime = given;
+    if (given->version == RUNTIME_VERSION)
+        memcpy(&runtime, given, given->size < sizeof(runtime) ? given->size : sizeof(runtime));
     return Py_NewRef(Py_None);
 }
 
 HELPER PyObject *new_array(int type, int dims, npy_intp *shape)
 {
-    return runtime ? runtime->new_array(type, dims, shape) : PyArray_SimpleNew(dims, shape, type);
+    return runtime.new_array ? runtime.new_array(type, dims, shape) : PyArray_SimpleNew(dims, shape, type);
+}
+
+/* Have `work` compute `count` units of a job, in several threads where that is worth it. */
+HELPER void run_ranges(void (*work)(void *job, int64_t from, int64_t to), void *job, int64_t count, int64_t grain)
+{
+    if (runtime.run_ranges)
+        runtime.run_ranges(work, job, count, grain);
+    else
+        work(job, 0, count);
 }
 
 /* Why a kernel failed: what the thread of its call said, or else what any other of its threads said last. */
@@ -370,6 +379,27 @@ HELPER void raise_status(const char *name, int status)
         PyErr_Format(PyExc_RuntimeError, "%s: %U", name, text);
         Py_DECREF(text);
     }
+}
+
+/* Have `work` compute all units of a call of so many elements: ranges of it in several threads, if it is long. */
+HELPER void run_units(void (*work)(void *job, int64_t from, int64_t to), void *job, int64_t units, int64_t size)
+{
+    if (size < LARGE) {
+        work(job, 0, units);
+        return;
+    }
+    const double grain = (double)units / (double)size * LARGE;
+    PyThreadState *const thread = PyEval_SaveThread();
+    run_ranges(work, job, units, grain < 1 ? 1 : (int64_t)grain);
+    PyEval_RestoreThread(thread);
+}
+
+/* Keep the number of an error, of those of several threads the first. */
+HELPER void note_status(int *status, int found)
+{
+    int none = 0;
+    if (found)
+        __atomic_compare_exchange_n(status, &none, found, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 /* The result of a call, or the exception of one that failed. */
@@ -890,7 +920,7 @@ static PyMethodDef methods[] = {
 static int set_up(PyObject *module)
 {
     import_array1(-1);
-    return PyModule_AddStringConstant(module, "DIGEST", "c579407d34d86a86");
+    return PyModule_AddStringConstant(module, "DIGEST", "471d7ddd1ada806b");
 }
 
 static PyModuleDef_Slot slots[] = {

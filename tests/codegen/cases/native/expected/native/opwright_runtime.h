@@ -6,6 +6,7 @@
 #define OPWRIGHT_RUNTIME_H
 
 #include <Python.h>
+#include <stdint.h>
 
 #define RUNTIME_NAME "opwright.Runtime"
 #define RUNTIME_VERSION 1
@@ -15,6 +16,9 @@ struct opwright_runtime {
     int version;
     /* Return a new row-major array of a dtype, by NumPy's number, not filled; NULL with an exception. */
     PyObject *(*new_array)(int type, int dims, const Py_ssize_t *shape);
+    /* Have `work` compute units of a job, from the first number up to the second, in several threads at once where there
+     * are two ranges of `grain` units at least, and threads that are free. Needs nothing of Python. */
+    void (*run_ranges)(void (*work)(void *job, int64_t from, int64_t to), void *job, int64_t count, int64_t grain);
 };
 
 #endif

@@ -57,6 +57,8 @@ axpy_: _Call_axpy_
 
 /* int evil_two; */ ??/ "quoted" 'so' %s \\
 / int evil_three; //\\
+
+The result is written to `self`, which is returned.
 """
 
 class _Call_words(_calls.Function, Protocol):

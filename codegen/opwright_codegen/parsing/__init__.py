@@ -1,0 +1,1 @@
+"""Parsers by tables that Lark made of grammars."""

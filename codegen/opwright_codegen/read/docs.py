@@ -1,0 +1,46 @@
+"""The texts of `doc:`: what one overload says holds for those of its name that say nothing, and for its variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from opwright_codegen.read.model import Operator
+from opwright_codegen.schema.model import SchemaKind
+
+__all__ = ["in_place_doc", "inherit_docs"]
+
+_COPY = "_copy"
+
+
+def inherit_docs(operators: Mapping[str, Operator]) -> dict[str, Operator]:
+    """Return the operators, each with a text where an overload of its name has one, or the operator that it does in
+    place or with a copy."""
+    said: dict[tuple[str, str], str] = {}
+    for operator in operators.values():
+        if operator.doc:
+            said.setdefault((operator.namespace, operator.schema.name.base), operator.doc)
+    return {
+        name: operator if operator.doc or not said else replace(operator, doc=_inherited(operator, said))
+        for name, operator in operators.items()
+    }
+
+
+def _inherited(operator: Operator, said: Mapping[tuple[str, str], str]) -> str:
+    namespace, base = operator.namespace, operator.schema.name.base
+    if (namespace, base) in said:
+        return said[namespace, base]
+    if operator.kind is SchemaKind.INPLACE:
+        return in_place_doc(said.get((namespace, base.removesuffix("_")), ""))
+    if base.endswith(_COPY) and (text := said.get((namespace, base.removesuffix(_COPY)))):
+        return _followed(text, "The result is a copy, not a view.")
+    return ""
+
+
+def in_place_doc(text: str) -> str:
+    """Return the text of an operator that does in place what another does."""
+    return _followed(text, "The result is written to `self`, which is returned.") if text else ""
+
+
+def _followed(text: str, sentence: str) -> str:
+    return (" " if "\n" not in text else "\n\n").join((text, sentence))

@@ -1,0 +1,43 @@
+/* Kernels that are called on ranges, in several threads at once: each computes what begins at `begin`, up to `end`. */
+#include "native_demo_kernels.h"
+
+#include <math.h>
+
+int wave_f32(int64_t begin, int64_t end, const float *self, double damping, float *out)
+{
+    for (int64_t i = begin; i < end; i++)
+        out[i] = expf((float)-damping * self[i]) * sinf(self[i]);
+    return 0;
+}
+
+int wave_f64(int64_t begin, int64_t end, const double *self, double damping, double *out)
+{
+    for (int64_t i = begin; i < end; i++)
+        out[i] = exp(-damping * self[i]) * sin(self[i]);
+    return 0;
+}
+
+#define CENTRED_ROWS(NAME, T)                                                                                          \
+    int NAME(int64_t begin, int64_t end, const T *self, int self_ndim, const int64_t *self_shape, const T *weight,     \
+             int weight_ndim, const int64_t *weight_shape, T *out, int out_ndim, const int64_t *out_shape)             \
+    {                                                                                                                  \
+        (void)out_ndim, (void)out_shape; /* as those of self: the schema says `meta: like(self)` */                    \
+        if (self_ndim != 2)                                                                                            \
+            return native_demo_fail("centred_rows takes a matrix");                                                    \
+        const int64_t columns = self_shape[1];                                                                         \
+        if (weight && (weight_ndim != 1 || weight_shape[0] != columns))                                                \
+            return native_demo_fail("centred_rows takes a weight for each column");                                    \
+        for (int64_t row = begin; row < end; row++) {                                                                  \
+            const T *const from = self + row * columns;                                                                \
+            double total = 0;                                                                                          \
+            for (int64_t i = 0; i < columns; i++)                                                                      \
+                total += from[i];                                                                                      \
+            const T mean = (T)(total / (double)columns);                                                               \
+            for (int64_t i = 0; i < columns; i++)                                                                      \
+                out[row * columns + i] = (from[i] - mean) * (weight ? weight[i] : 1);                                  \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+
+CENTRED_ROWS(centred_rows_f32, float)
+CENTRED_ROWS(centred_rows_f64, double)

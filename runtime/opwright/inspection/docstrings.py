@@ -1,0 +1,54 @@
+"""Docstrings of operators, packets and generated functions, with the texts of generated packages."""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+from opwright_core.dispatch.call.operator import Operator
+from opwright_core.keys import BACKENDS, DispatchKey
+from opwright_core.places import shown
+
+__all__ = ["described", "text_of"]
+
+_WIDTH = 76  # `help` indents by 4
+
+
+def described(operators: Iterable[Operator]) -> str:
+    """Return the docstring of a function that stands for operators: what each `doc:` says, once, declarations, and what
+    handles the first of them."""
+    operators = tuple(operators)
+    docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
+    texts = ["\n".join(map(_filled, text.split("\n"))) for text in docs]
+    declared = "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
+    return "\n\n".join((*texts, declared, *map(_served, operators[:1])))
+
+
+def _served(operator: Operator) -> str:
+    """Return what handles an operator, and where it is declared."""
+    keys = [key for key in operator.registrations.copy() if isinstance(key, DispatchKey)]
+    backends = sorted([key.name for key in keys if key.bit & BACKENDS])
+    lines = [f"Kernels for {', '.join(backends)}"] if backends else []
+    if any(key.name.startswith("Composite") for key in keys):
+        lines.append("Written over other operators" if not lines else "written over other operators elsewhere")
+    facts = ", ".join(lines) or "No kernel yet"
+    return f"{facts}; declared at {shown(operator.where)}"
+
+
+def _filled(line: str) -> str:
+    """Return a line of a text as lines that a terminal shows."""
+    return line if line.startswith((" ", "\t")) else textwrap.fill(line, _WIDTH, break_long_words=False)
+
+
+def text_of(operator: Operator) -> str:
+    """Return the text of a generated operator: its own, else that of all overloads of its name; '' where its package
+    has none."""
+    if operator.home is None:
+        return ""
+    module = f"{operator.home.module.rpartition('.ops.')[0]}.docs"
+    if find_spec(module) is None:
+        return ""
+    texts: dict[str, str] = importlib.import_module(module).DOCS
+    return texts.get(f"{operator.base}.{operator.overload or 'default'}") or texts.get(operator.base, "")

@@ -1,0 +1,74 @@
+"""The pool of threads and forks, signals, other threads (docs/threads.md); what environment variables say of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opwright
+from opwright_core.core import fast
+
+IS_THERE = pytest.mark.skipif(fast is None or not hasattr(os, "fork"), reason="there is no pool, or no fork")
+
+
+def run(*command: str, **environment: str) -> str:
+    variables = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, *command], env=variables | environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@IS_THERE
+def test_forks_signals_and_threads_leave_the_pool_whole() -> None:
+    program = str(Path(__file__).with_name("pooled.py"))
+    assert run(program, "12", OPENBLAS_NUM_THREADS="1") == "12 forks and interrupts"
+
+
+@IS_THERE
+def test_the_environment_says_how_many_threads_there_are() -> None:
+    code = "import opwright; print(opwright.get_num_threads())"
+    assert run("-c", code, OPWRIGHT_NUM_THREADS="5", OMP_NUM_THREADS="3") == "5"
+    assert run("-c", code, OMP_NUM_THREADS="3,2") == "3"
+    assert run("-c", code, OPWRIGHT_NUM_THREADS="0", OMP_NUM_THREADS="no") == run("-c", code) != "0"
+
+
+def test_a_number_of_threads_is_a_positive_int() -> None:
+    before = opwright.get_num_threads()
+    for wrong in (0, -1):
+        with pytest.raises(RuntimeError, match="expects a positive integer"):
+            opwright.set_num_threads(wrong)
+    for other in (1.0, "2", True, None):
+        with pytest.raises(TypeError, match="expects an int, but got"):
+            opwright.set_num_threads(other)  # type: ignore[arg-type]
+    try:
+        opwright.set_num_threads(2**40)
+        assert opwright.get_num_threads() == (1 if fast is None else 2**31 - 1)
+        opwright.set_num_threads(7)
+        assert opwright.get_num_threads() == opwright.threads.get_num_threads() == (1 if fast is None else 7)
+    finally:
+        opwright.set_num_threads(before)
+
+
+@IS_THERE
+def test_threadpoolctl_sees_and_limits_the_pool() -> None:
+    pytest.importorskip("threadpoolctl")
+    told = """
+import {first}, {second}
+from threadpoolctl import threadpool_info, threadpool_limits
+import opwright.threads
+opwright.threads.register_with_threadpoolctl()
+print([each["num_threads"] for each in threadpool_info() if each["user_api"] == "opwright"], end=" ")
+with threadpool_limits(1):
+    print(opwright.get_num_threads(), end=" ")
+with threadpool_limits({{"opwright": 2}}):
+    print(opwright.get_num_threads(), end=" ")
+print(opwright.get_num_threads())
+"""
+    for first, second in (("threadpoolctl", "opwright"), ("opwright", "threadpoolctl")):
+        assert run("-c", told.format(first=first, second=second), OPWRIGHT_NUM_THREADS="4") == "[4] 1 2 4"
