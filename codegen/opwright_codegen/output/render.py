@@ -87,8 +87,7 @@ def render(
     view = namespace_view(operators, namespace, package, project, used, trusted)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     recordings, skipped, rules_found = _recorded(view, operators, derivatives)
-    found_families = families(operators, bindings, kernels, rules)
-    cuts = cuts_of(view, operators, bindings, found_families, kernels)
+    cuts = cuts_of(view, operators, bindings, families(operators, bindings, kernels, rules), kernels)
     modules = schema_modules(view, bindings, recordings, rules_found, cuts.rows)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets
@@ -105,9 +104,8 @@ def render(
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
-            header = _header(shown)
             is_c = name.endswith((".c", ".h", ".cu"))
-            shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
+            shared = {"header": _in_c(_header(shown)) if is_c else _header(shown), "namespace": namespace}
             found[name] = "" if is_dry else _text(template, {**shared, **values})
     found = found if is_dry else _with_folders(found, _header(view), namespace)
     told = Package(view, bindings, cuts.composed, cuts.blocks, cuts.shardings, derivatives)
