@@ -87,8 +87,7 @@ def render(
     view = namespace_view(operators, namespace, package, project, used, trusted)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     recordings, skipped, rules_found = _recorded(view, operators, derivatives)
-    found_families = families(operators, bindings, kernels, rules)
-    cuts = cuts_of(view, operators, bindings, found_families, kernels)
+    cuts = cuts_of(view, operators, bindings, families(operators, bindings, kernels, rules), kernels)
     modules = schema_modules(view, bindings, recordings, rules_found, cuts.rows)
     call_types = cache(partial(calls.CallTypes, view))
     known = set() if targets is None else targets

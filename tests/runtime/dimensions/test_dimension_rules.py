@@ -30,7 +30,10 @@ def rule(name: str, *args: Any) -> DimensionRule:
 RULES = [
     ("add.Tensor", (t(4, 1, 3), t(3)), "a b c, c -> a b c"),
     ("add.Tensor", (t(4, 2), t(1, 2)), "a b, 1 b -> a b"),
-    ("sum.dim_IntList", (t(2, 3, 4), [1]), "a c b -> a b; c again"),
+    ("sum.dim_IntList", (t(2, 3, 4), [1]), "a c b -> a b; c sum"),
+    ("prod.dim_int", (t(2, 3, 4), 1), "a c b -> a b; c again"),
+    ("linalg_vecdot", (t(2, 3), t(2, 3)), "a b, a b -> a; b sum"),
+    ("upsample_nearest1d", (t(2, 3, 4), [8]), "a b c -> a b 1; c whole"),
     ("max", (t(2, 3),), "a b -> (); a max, b max"),
     ("mean.dim", (t(2, 3), [0]), "b a -> a; b whole"),
     ("cumsum", (t(2, 3), 0), "b a -> 1 a; b whole"),
