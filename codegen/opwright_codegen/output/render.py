@@ -105,15 +105,13 @@ def render(
     ):
         known.add(name)
         if _is_wanted(name, only) and (values := context()) is not None:
-            header = _header(shown)
             is_c = name.endswith((".c", ".h", ".cu"))
-            shared = {"header": _in_c(header) if is_c else header, "namespace": namespace}
+            shared = {"header": _in_c(_header(shown)) if is_c else _header(shown), "namespace": namespace}
             found[name] = "" if is_dry else _text(template, {**shared, **values})
     found = found if is_dry else _with_folders(found, _header(view), namespace)
     told = Package(view, bindings, cuts.composed, cuts.blocks, cuts.shardings, derivatives)
     for framework in modules_for:
-        name = module_file(package, framework)
-        if _is_wanted(name.removeprefix("../"), only):
+        if _is_wanted((name := module_file(package, framework)).removeprefix("../"), only):
             found[name] = _module_of(framework, told, [] if left_out is None else left_out, is_dry)
     return dict(sorted(found.items()))
 
