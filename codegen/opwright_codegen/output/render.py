@@ -109,8 +109,7 @@ def render(
     found = found if is_dry else _with_folders(found, _header(view), namespace)
     told = Package(view, bindings, cuts.composed, cuts.blocks, cuts.shardings, derivatives)
     for framework in modules_for:
-        name = module_file(package, framework)
-        if _is_wanted(name.removeprefix("../"), only):
+        if _is_wanted((name := module_file(package, framework)).removeprefix("../"), only):
             found[name] = _module_of(framework, told, [] if left_out is None else left_out, is_dry)
     return dict(sorted(found.items()))
 
