@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from seeds import numpy_generator
 
 from opwright.dimensions.declared import declared_of
 from opwright.dimensions.rule import parse
@@ -16,7 +17,7 @@ from opwright.gate.sharding_table import main, rows_of
 from opwright.gate.subjects import Subject, subjects_of
 from opwright.library import custom_op
 
-RANDOM = np.random.default_rng(0)
+RANDOM = numpy_generator("sharded")
 
 
 def subject(name: str) -> Subject:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from seeds import numpy_generator
 
 import opwright_kernels
 from opwright_core.core import fast
@@ -83,7 +84,7 @@ def _aligned_back(log_probs: Array, targets: Array, input_lengths: list[int], ta
 
 
 def _chances(x: Callable[..., Array], *shape: int) -> Array:
-    return np.random.default_rng(0).random(shape).astype(x(1).dtype)
+    return numpy_generator("chances").random(shape).astype(x(1).dtype)
 
 
 # What is given to each kernel: `x()` is an operand.
