@@ -2,20 +2,31 @@
  * kernel at once.
  *
  * The generated Python function handles any other call: it converts, words errors and finds kernels. Then `plan` is
- * asked for the call's signature, a few times at most. */
+ * asked for the call's signature, a few times at most, and for calls with the same types that have none fewer times:
+ * what one user calls with arrays that Python takes does not make another's calls slow. */
 
 #include "callable.h"
 #include "signature_key.h"
 #include "modes.h"
 
 #define MOST_SIGNATURES 6
-#define MOST_FILLS 16
+#define MOST_FILLS 64
+#define MOST_REFUSALS 8 /* of calls with the same types */
+#define KEPT_REFUSALS 4
+
+/* How often calls with the same types had no signature. */
+typedef struct {
+    uintptr_t types; /* 0: none */
+    int count;
+} Refusals;
 
 typedef struct {
     Callable base;
     PyObject *plan; /* `plan(args, kwargs)` returns what `signature_key_new` takes, or None */
     int signatures_count;
     int fills_left;
+    int oldest_refusals;
+    Refusals refusals[KEPT_REFUSALS];
     SignatureKey *signatures[MOST_SIGNATURES];
 } Stub;
 
@@ -55,12 +66,34 @@ static PyObject *ask_for_plan(Stub *stub, PyObject *const *args, Py_ssize_t posi
     return found;
 }
 
+/* Return the refusals of calls with the types of these arguments: the oldest are forgotten for new ones. */
+static Refusals *refusals_of(Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+    uintptr_t types = 1;
+    const Py_ssize_t count = positional + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        types = types * 31 + ((uintptr_t)Py_TYPE(args[i]) >> 4);
+    }
+    for (int i = 0; i < KEPT_REFUSALS; i++) {
+        if (stub->refusals[i].types == types) {
+            return &stub->refusals[i];
+        }
+    }
+    Refusals *found = &stub->refusals[stub->oldest_refusals++ % KEPT_REFUSALS];
+    *found = (Refusals){types, 0};
+    return found;
+}
+
 /* Cache the signature of a call that Python handled. Returns -1 for an interrupt: after any other error the call has
  * none. */
 static int fill_cache(Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
     if (stub->signatures_count == MOST_SIGNATURES || stub->fills_left == 0) {
         return 0;
     }
+    Refusals *refusals = refusals_of(stub, args, positional, names);
+    if (refusals->count == MOST_REFUSALS) {
+        return 0;
+    }
+    refusals->count++;
     stub->fills_left--;
     SignatureKey *signature = NULL;
     PyObject *plan = ask_for_plan(stub, args, positional, names);

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from python_calls import calls_of
 
 import opwright
 from opwright import Tensor
 from opwright.errors import ArgumentError
+from opwright.library import custom_op
+from opwright_core.core import fast
 
 X = np.arange(1.0, 7).reshape(2, 3)
 OTHERS = (
@@ -78,3 +81,17 @@ def test_lists_of_arrays() -> None:
         assert type(opwright.cat([X, opwright.as_tensor(X)])) is Tensor
         with pytest.raises(ArgumentError, match="element 1"):
             opwright.cat([X, np.array(["a"])])
+
+
+@pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
+def test_calls_that_python_takes_leave_others_to_the_core() -> None:
+    """A stub asks for the signature of a call a few times at most; calls of one kind do not use up those of others."""
+
+    @custom_op("mixed_arrays::halved", mutates_args=())
+    def halved(x: np.ndarray) -> np.ndarray:
+        return x / 2
+
+    for _ in range(100):
+        assert np.array_equal(halved([1.0, 3.0]), [0.5, 1.5])  # a list has no signature
+    x = np.ones(3)
+    assert "find1" not in calls_of(lambda: halved(x))
