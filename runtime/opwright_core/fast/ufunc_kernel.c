@@ -4,6 +4,7 @@
 #include "arrays.h"
 #include "callable.h"
 #include "engine.h"
+#include "numpy_api.h"
 #include "ufunc_loops.h"
 #include "tensor.h"
 
@@ -97,13 +98,23 @@ static PyObject *written(PyObject *array, PyObject *tensor) {
     return is_done ? Py_NewRef(tensor) : NULL;
 }
 
+/* Whether the operand that is written is too long to be computed aside and copied. */
+static int is_long_write(const UfuncKernel *kernel, const Operand *operands) {
+    return kernel->is_written && PyArray_SIZE((PyArrayObject *)operands[0].array) > LONG_WRITE;
+}
+
 /* Call the ufunc's loop, or the Python kernel if it does not take the operands. Returns what the kernel returns. */
 static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     UfuncKernel *kernel = (UfuncKernel *)self;
     Operand operands[MOST_OPERANDS];
     PyObject *array = NULL;
-    if (names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands) &&
-        (!kernel->is_written || may_be_written(kernel, operands))) {
+    const int is_read = names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands);
+    if (is_read && is_long_write(kernel, operands)) {
+        const int is_done = loops_run_over(&kernel->loops, operands);
+        if (is_done != 0) {
+            return is_done < 0 ? NULL : Py_NewRef(args[0]);
+        }
+    } else if (is_read && (!kernel->is_written || may_be_written(kernel, operands))) {
         int is_reduced = kernel->takes == 'r';
         if ((is_reduced ? loops_run_reduced : loops_run)(&kernel->loops, operands, &array) < 0) {
             return NULL;

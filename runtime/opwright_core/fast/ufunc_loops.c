@@ -8,6 +8,7 @@
 #include "float_errors.h"
 #include "half_loops.h"
 #include "numpy_api.h"
+#include "plain_arrays.h"
 #include "threads.h"
 
 #include <math.h>
@@ -357,6 +358,40 @@ int loops_run_into(const Loops *loops, const Operand *operands) {
         feclearexcept(FP_ERRORS);
     }
     return 1;
+}
+
+/* Return the floating-point errors that the flags tell of, as NumPy numbers them. */
+static int numpy_errors(void) {
+    const int errors = fetestexcept(FP_ERRORS);
+    return (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
+           (errors & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (errors & FE_INVALID ? NPY_FPE_INVALID : 0);
+}
+
+/* Compute by a loop into the first operand. The others are numbers, that array, or arrays alike that lie apart from it.
+ * Floating-point errors are told of as NumPy does. Returns 1; 0 where nothing was written; -1 with an exception. */
+int loops_run_over(const Loops *loops, const Operand *operands) {
+    Call call;
+    PyObject *target = operands[0].array;
+    for (int i = 1; i < loops->operands; i++) {
+        PyObject *each = operands[i].array;
+        if (each != NULL && each != target &&
+            (!are_alike((PyArrayObject *)each, (PyArrayObject *)target) || !arrays_are_apart(each, target))) {
+            return 0;
+        }
+    }
+    if (!PyArray_ISCARRAY((PyArrayObject *)target) || !prepare(loops, operands, &call) ||
+        loops->results[call.type] != call.type) {
+        return 0;
+    }
+    call.data[loops->operands] = call.data[0];
+    call.steps[loops->operands] = call.steps[0];
+    forget_errors();
+    if (run(loops, &call, PyArray_MultiplyList(call.shape, call.ndim))) {
+        return 1;
+    }
+    const int errors = numpy_errors();
+    forget_errors();
+    return PyUFunc_GiveFloatingpointErrors(((const PyUFuncObject *)loops->ufunc)->name, errors) < 0 ? -1 : 1;
 }
 
 /* What is computed in float32 for half or bfloat16, a block at a time that stays in the cache. */

@@ -211,3 +211,33 @@ def test_threads_of_python_do_not_multiply_those_of_the_pool() -> None:
     for each in running:
         each.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_long_writes_in_place_are_split(dtype: Any) -> None:
+    first, second = drawn(dtype), np.abs(drawn(dtype)) + 1
+    names: list[tuple[str, tuple[Any, ...]]] = [("add", (second,)), ("mul", (2,)), ("sub", (second,)), ("neg", ())]
+    names += [("exp", ()), ("sin", ())] if dtype is not np.int64 else []
+    for name, others in names:
+        given = [opwright.from_numpy(each) if isinstance(each, np.ndarray) else each for each in others]
+
+        def write(name: str = name, given: list[Any] = given) -> opwright.Tensor:
+            written = opwright.from_numpy(first.copy())
+            before = written._version
+            assert getattr(written, f"{name}_")(*given) is written and written._version == before + 1
+            expected = getattr(opwright.from_numpy(first), name)(*given)
+            assert bits(written) == bits(expected), name
+            return written
+
+        is_split = split(write, name) == 2  # the write, and what it is compared with
+        assert is_split or dtype is np.int64, name  # (of integers, NumPy computes some)
+
+
+@pytest.mark.parametrize("count", [100, 5000, LONG])
+def test_writes_in_place_tell_of_errors(count: int) -> None:
+    x = opwright.from_numpy(np.full(count, 1000.0))
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in exp"):
+        x.exp_()
+    assert x[-1] == np.inf  # NumPy, too, has written by then
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
+        opwright.from_numpy(np.full(count, -1.0)).log_()
