@@ -137,6 +137,7 @@ def test_every_special_method_is_expected() -> None:
         "array_namespace",
         "cuda_array_interface",
         "div",
+        "dlpack_c_exchange_api",
         "idiv",
         "long",
         "nonzero",

@@ -30,7 +30,7 @@ PAGES = [
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in PRINTED),
     *sorted(ROOT.glob("examples/**/README.md")),
 ]
-LANGUAGES = {"", "c", "cmake", "cuda", "meson", "sh", "yaml", "toml", "python"}
+LANGUAGES = {"", "c", "cpp", "cmake", "cuda", "meson", "sh", "yaml", "toml", "python"}
 LANGUAGES |= {f"{name} excerpt" for name in ("sh", "yaml", "toml", "python")}
 
 
@@ -135,6 +135,7 @@ RUN_ELSEWHERE = {
     "opwright build       #": "tests/test_examples.py",
     "opwright build\n": "tests/frameworks/test_jax_native.py, where JAX is",
     "opwright generate\npython use_arrays.py": "tests/documentation/test_everywhere.py, where frameworks are",
+    "pip install numba": "tests/runtime/elsewhere, where Numba and tvm-ffi are",
     "make generate": ".ci/run, which takes its commands from the README",
     "opwright generate        #": "tests/test_published_package.py",
     ".venv/bin/opwright new": ".ci/run, and tests/test_new_project.py",

@@ -64,6 +64,8 @@ def calls(torch: Any) -> dict[str, Call]:
         "shrink::clip_rows": ((rows,), {}),
         "native_demo::axpy": ((rows, some(4, 6)), {"alpha": 2.0}),
         "native_demo::axpy.out": ((rows.detach(), rows.detach()), out),
+        "native_demo::wave": ((rows,), {"damping": 0.2}),
+        "native_demo::centred_rows": ((rows, some(6)), {}),
         "native_demo::running_max": ((rows,), {}),
         "native_demo::moments": ((rows,), {}),
         "native_demo::adamw_step": (steps, {"step": 2}),

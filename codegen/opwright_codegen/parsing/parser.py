@@ -75,7 +75,7 @@ class Parser:
             state = stack[-1]
             match = (by_state[state] or self._matcher(state))(text, position)
             if match is None:
-                if re.compile(f"(?:{self._skip})*").fullmatch(text, position) is None:
+                if re.compile(f"(?:{self._skip})*+").fullmatch(text, position) is None:
                     raise NoMatchError(position)
                 kind, token = _END, None
             else:

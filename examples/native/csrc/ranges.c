@@ -22,12 +22,15 @@ int wave_f64(int64_t begin, int64_t end, const double *self, double damping, dou
              int weight_ndim, const int64_t *weight_shape, T *out, int out_ndim, const int64_t *out_shape)             \
     {                                                                                                                  \
         (void)out_ndim, (void)out_shape; /* as those of self: the schema says `meta: like(self)` */                    \
-        if (self_ndim != 2)                                                                                            \
-            return native_demo_fail("centred_rows takes a matrix");                                                    \
-        const int64_t columns = self_shape[1];                                                                         \
+        if (self_ndim < 2)                                                                                             \
+            return native_demo_fail("centred_rows takes matrices");                                                    \
+        int64_t rows = 1; /* of an index of the first dimension */                                                     \
+        for (int64_t dim = 1; dim < self_ndim - 1; dim++)                                                              \
+            rows *= self_shape[dim];                                                                                   \
+        const int64_t columns = self_shape[self_ndim - 1];                                                             \
         if (weight && (weight_ndim != 1 || weight_shape[0] != columns))                                                \
             return native_demo_fail("centred_rows takes a weight for each column");                                    \
-        for (int64_t row = begin; row < end; row++) {                                                                  \
+        for (int64_t row = begin * rows; row < end * rows; row++) {                                                    \
             const T *const from = self + row * columns;                                                                \
             double total = 0;                                                                                          \
             for (int64_t i = 0; i < columns; i++)                                                                      \

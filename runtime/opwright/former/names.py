@@ -146,7 +146,7 @@ _KERNELS: Final = "opwright.kernels"
 _LEFT: Final = {
     "opwright_core.arrays.dtypes": "opwright.limits opwright.creation.checks",
     "opwright_core.arrays.sizes": "opwright.symbolic.questions opwright.symbolic.numbers",
-    "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns",
+    "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns opwright.inspection.docstrings",
     "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
     "opwright_core.arrays.promotion": "opwright.limits",
     "opwright_core.arrays.storage": "opwright.former.predicates opwright.view_layouts opwright.user_kernels.copies",

@@ -35,7 +35,7 @@ def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: boo
     info = xp.zeros(self.shape[:-2], "int32")
     for position in np.ndindex(self.shape[:-2]):
         order, info[position] = _factor(xp, factors[position], is_hermitian)
-        pivots[position] = order
+        pivots[position] = xp.asarray(order, "int32")
     if check_errors:
         check_factorizations(info, "torch.linalg.ldl_factor_ex", self.ndim == 2)
     return _lower(xp, factors, 0), pivots, info

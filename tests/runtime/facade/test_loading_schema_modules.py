@@ -159,6 +159,6 @@ def test_modules_have_a_length_that_one_reads() -> None:
     in_ops = sum(length for path, length in lengths.items() if path.parent.name == "ops" and path.suffix == ".py")
     typed = sum(length for path, length in lengths.items() if path.suffix == ".pyi" and path.stem != "methods")
     assert in_ops <= 15_500
-    assert typed <= 17_000
+    assert typed <= 20_500  # of which 3,000 say what operators do
     assert lengths[folder / "register.py"] <= 3_500
     assert max(lengths.values()) <= 6_000

@@ -278,6 +278,7 @@ OTHERS = {
     "fx.graph._InsertPoint": "a place in one graph",
     "gate.command._progress": "a line of the terminal",
     "gate.properties.gradient_calls.noting_casts": "in a process that judges one operator, and ends",
+    "gate.properties.memory_use._small_caches": "in a process that judges one operator, and ends",
     "gate.reports.progress.ProgressLine": "a line of the terminal",
     "gate.states.unusual": "in a process that judges one operator, and ends",
     "locks.registry_lock.RegistryLock": "a lock, with signals held",

@@ -47,6 +47,10 @@ def sample(name: str, grad: bool = False) -> tuple[list[Any], dict[str, Any]]:
     match name:
         case "kernels.axpy" | "lines.axpy":
             return [floats(2, 3, grad=grad), floats(2, 3, grad=grad)], {"alpha": 0.5}
+        case "kernels.wave":
+            return [floats(2, 3)], {"damping": 0.2}
+        case "kernels.centred_rows":
+            return [floats(3, 4), floats(4)], {}
         case "kernels.running_max" | "kernels.moments":
             return [floats(3, 4)], {}
         case "kernels.adamw_step":
