@@ -81,7 +81,9 @@ def test_what_jax_is_given(tmp_path: Path) -> None:
         assert f"# bound::{name.rpartition('::')[2]}: {reason}" in text
     assert 'first = binding.function("first", "default", constant=("default",))' in text
     assert 'open_binding("bound", "bound_ops", __name__, "_bound_jax", "' in text
-    loop = 'native={"default":Loop("opwright_jax_half",(0,),("float32",),"",lambdagiven:(given[1],),gradients=Gradients('
+    loop = (
+        'native={"default":Loop("opwright_jax_half",(0,),("float32",),"",lambdagiven:(given[1],),gradients=Gradients('
+    )
     assert loop in "".join(text.split())
     assert "opwright_jax_half" in (tmp_path / "bound_ops" / "native" / "bound_jax.c").read_text()
 

@@ -265,7 +265,16 @@ class TestHostileText:
 
     def test_newlines_and_quotes_in_every_field(self) -> None:
         nasty = '"a\\nb\'c\\"d"'
-        keys = set(ALL_KEYS) - {"batch", "blocks", "dispatch", "meta", "doc", "linear", "reference", "sharding"}  # whose values are any text
+        keys = set(ALL_KEYS) - {
+            "batch",
+            "blocks",
+            "dispatch",
+            "meta",
+            "doc",
+            "linear",
+            "reference",
+            "sharding",
+        }  # whose values are any text
         for key in sorted(keys):
             func = "" if key == "func" else "  func: f(Tensor self) -> Tensor\n"
             value = f"[{nasty}]" if key in ("precomputed", "cpp_no_default_args") else nasty
