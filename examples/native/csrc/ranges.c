@@ -28,16 +28,23 @@ int wave_f64(int64_t begin, int64_t end, const double *self, double damping, dou
         for (int64_t dim = 1; dim < self_ndim - 1; dim++)                                                              \
             rows *= self_shape[dim];                                                                                   \
         const int64_t columns = self_shape[self_ndim - 1];                                                             \
-        if (weight && (weight_ndim != 1 || weight_shape[0] != columns))                                                \
+        int64_t weights = 1; /* batches of rows have a weight each, or all have one */                                 \
+        for (int dim = 0; dim < weight_ndim - 1; dim++)                                                                \
+            weights *= weight_shape[dim];                                                                              \
+        const int64_t all = self_shape[0] * rows;                                                                      \
+        if (weight && (weight_ndim < 1 || weight_shape[weight_ndim - 1] != columns || (all && !weights) ||             \
+                       (all && all % weights != 0)))                                                                   \
             return native_demo_fail("centred_rows takes a weight for each column");                                    \
+        const int64_t batch = all ? all / weights : 1; /* rows with one weight */                                      \
         for (int64_t row = begin * rows; row < end * rows; row++) {                                                    \
             const T *const from = self + row * columns;                                                                \
+            const T *const by = weight ? weight + row / batch * columns : 0;                                           \
             double total = 0;                                                                                          \
             for (int64_t i = 0; i < columns; i++)                                                                      \
                 total += from[i];                                                                                      \
             const T mean = (T)(total / (double)columns);                                                               \
             for (int64_t i = 0; i < columns; i++)                                                                      \
-                out[row * columns + i] = (from[i] - mean) * (weight ? weight[i] : 1);                                  \
+                out[row * columns + i] = (from[i] - mean) * (by ? by[i] : 1);                                          \
         }                                                                                                              \
         return 0;                                                                                                      \
     }
