@@ -40,7 +40,7 @@ def said(project: Path, *first: Path) -> tuple[str, str]:
     return version, printed
 
 
-@pytest.mark.parametrize("numpy", NUMPYS)
+@pytest.mark.parametrize("numpy", NUMPYS, ids=["oldest", "newest"])
 def test_one_library_serves_every_numpy(project: Path, tmp_path: Path, numpy: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"]
     done = subprocess.run([*command, "--target", tmp_path, numpy], capture_output=True, text=True, check=False)
