@@ -64,7 +64,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "len": len,
     "max": max,
     "min": min,
-    "log2": lambda value: max(1, value - 1).bit_length(),
+    "log2": lambda value: max(value - 1, 0).bit_length(),  # rounded up
 }
 
 
