@@ -1,4 +1,4 @@
-"""What calls cost: the key `cost`, and what follows from expressions.
+"""Costs of calls: the key `cost`, and what follows from expressions.
 
 `2 * n * m, transcendentals=n` counts operations, over the names of dimensions (those of `sharding`, of a signature of
 `gufunc` or of `product`), arguments that are numbers, and functions of tensors. `opwright.cost.written` reads the texts

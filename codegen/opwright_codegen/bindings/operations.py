@@ -1,4 +1,4 @@
-"""How many operations a formula takes for each element: those of arithmetic, and transcendental functions."""
+"""Operations of formulas for each element: arithmetic, and transcendental functions."""
 
 from __future__ import annotations
 

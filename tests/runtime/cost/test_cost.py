@@ -9,6 +9,7 @@ import pytest
 
 import opwright
 from opwright.cost.model import Cost
+from opwright.errors import RegistrationError
 from opwright.utils.flop_counter import FlopCounterMode, cost, gradient_cost, register_flop_formula
 
 
@@ -66,3 +67,22 @@ def test_formulas_of_programs() -> None:
         register_flop_formula(twice)(lambda x, out_shape: 1)
     with pytest.raises(ValueError, match="a formula is for an operator or a packet, got 3"):
         register_flop_formula([3])
+
+
+def test_custom_operators_say_their_cost() -> None:
+    meta, text = 'gufunc("(n,d),(m,d)->(n,m)", a, b)', "3 * n * m * d, transcendentals=n * m"
+
+    @opwright.library.custom_op("cost_tests::apart", mutates_args=(), meta=meta, cost=text)
+    def apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        return np.sqrt(((a[..., :, None, :] - b[..., None, :, :]) ** 2).sum(-1))  # type: ignore[no-any-return]
+
+    assert cost(apart, f(5, 4), f(7, 4)) == Cost(3 * 5 * 7 * 4, 5 * 7, 4 * (20 + 28), 4 * 35)
+    assert cost(apart, f(6, 5, 4), f(7, 4)).flops == 6 * 3 * 5 * 7 * 4  # six batches
+    schema = "(Tensor x) -> Tensor"
+    with pytest.raises(RegistrationError, match="'k' is neither a dimension nor an argument"):
+        opwright.library.custom_op("cost_tests::wrong", np.exp, mutates_args=(), schema=schema, cost="k")
+    given = opwright.library.custom_op(
+        "cost_tests::given", lambda x: x, mutates_args=(), schema=schema, cost=lambda x: x.shape[0]
+    )
+    given.register_fake(lambda x: opwright.empty_like(x))
+    assert cost(given, f(5, 4)).flops == 5
