@@ -69,9 +69,8 @@ def test_wrong_ones_are_shown_where_they_stand(tmp_path: Path) -> None:
     for number, (_, column, message, code) in enumerate(WRONG):
         place = f"ops.yaml:{5 * number + 2}:{column}: error: {message}"
         assert place in said and re.search(rf"{re.escape(place)}[^\n]*\[{code or '.*'}\]", said), f"{place}\n{said}"
-    written = (
-        "- func: costly::f_(Tensor(a!) a) -> Tensor(a!)\n  cost: numel(a)\n  dispatch: {CompositeImplicitAutograd: a.neg_()}\n"
-    )
+    written = "- func: costly::f_(Tensor(a!) a) -> Tensor(a!)\n  cost: numel(a)\n"
+    written += "  dispatch: {CompositeImplicitAutograd: a.neg_()}\n"
     (tmp_path / "ops.yaml").write_text(written, encoding="utf-8")
     error = io.StringIO()
     with contextlib.chdir(tmp_path), contextlib.redirect_stderr(error):
