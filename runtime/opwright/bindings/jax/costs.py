@@ -26,8 +26,7 @@ def cost(function: Callable[..., Any], /, *args: Any) -> Cost:
     found = Cost()
     for times, equation in _calls(jax.make_jaxpr(function)(*args).jaxpr, 1):
         one = cost_of_function(equation.params["program"].run, [_without_data(each.aval) for each in equation.invars])
-        numbers = (one.flops, one.transcendentals, one.read, one.written)
-        found += Cost(*[times * number for number in numbers])
+        found += Cost(times * one.flops, times * one.transcendentals, times * one.read, times * one.written)
     return replace(found, source="parts")
 
 
