@@ -82,7 +82,7 @@ def test_convolution() -> None:
 
 def test_convolutions_by_their_own_names() -> None:
     samples = [
-        ("conv1d", (t(2, 4, 9), t(6, 4, 3), None, [1], [1]), "n c s0, o c a -> n o s0; c sum, s0 window(1, 1), a whole"),
+        ("conv1d", (t(2, 4, 9), t(6, 4, 3), None, [1], [1]), "n c s0, o c a -> n o s0; c sum, s0 window(1, 1)"),
         ("conv1d", (t(4, 9), t(6, 4, 3), t(6)), "c s0, o c a, o -> o 1; c whole, s0 whole, a whole"),
         ("conv1d", (t(2, 4, 9), t(6, 2, 3), None, [1], [1], [1], 2), "n a b, c d e -> n 1 1; a whole, b whole,"),
         ("conv2d", (t(2, 4, 9, 8), t(6, 4, 3, 3), None, [2, 1], [1, 1]),
