@@ -102,9 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="opwright bench", description="Time operators beside what the machine can do."
     )
-    parser.add_argument(
-        "targets", nargs="*", metavar="TARGET", help="namespaces, operators; else a project's"
-    )
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="namespaces, operators; else a project's")
     parser.add_argument("--project", action="append", default=[], help=argparse.SUPPRESS)  # what the command line adds
     parser.add_argument("--load", action="append", default=[], dest="modules", metavar="MODULE")
     parser.add_argument("--elements", type=int, default=1 << 20, metavar="N", help="of the largest array; else 1048576")
