@@ -30,7 +30,7 @@ ROOMS = [
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
     ["dimensions", "levels"],
-    ["batching", "functionalize"],
+    ["batching", "cost", "functionalize"],
     ["func"],
     ["fx", "library"],
     ["interface"],
