@@ -21,7 +21,7 @@ __all__ = ["Sharding", "linear_groups", "sharding_of"]
 _PATH: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _WHOLE: Final = re.compile(r"whole\b\s*,?\s*(.*)", re.DOTALL)
 _NAME: Final = re.compile(r"\.\.\.|\*|\(\)|\w+|[^\s\w]")
-_KIND: Final = re.compile(r"\s*(\w+)\s+(\w+)(?:\(\s*(\w+)\s*,\s*(\w+)\s*\))?\s*")
+_KIND: Final = re.compile(r"\s*(\w+|\.\.\.)\s+(\w+)(?:\(\s*(\w+)\s*,\s*(\w+)\s*\))?\s*")
 _WORDS: Final = ("sum", "max", "min", "again", "window", "whole")
 _FREE: Final = ("...", "*", "1", "()")
 _EXAMPLE: Final = "as in: m k, k n -> m n; k sum"
@@ -83,7 +83,7 @@ class _Reader:
         kinds = yield from self._kinds(said, len(dims) + 1, names)
         for name, at in [each for group in operands for each in group]:
             is_missing = any(name not in [each for each, _ in group] for group in results)
-            if is_missing and name not in _FREE and name not in kinds and name.isidentifier():
+            if is_missing and name not in kinds and (name.isidentifier() or name == "..."):
                 message = f"{name!r} is not in each result, and nothing says how parts are put together"
                 kinds.add(name)
                 yield self._error("sharding-kind", message, at, at + len(name), f"say: {name} sum, or whole")
