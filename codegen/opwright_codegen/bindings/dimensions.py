@@ -62,7 +62,7 @@ def cuts_of(
         try:
             said = replace(about, sharding=operator.sharding, linear=operator.linear)
             shardings[about.name] = sharding_of(said, kernels)
-            linear[about.name] = linear_groups(said)
+            linear[about.name] = linear_groups(said.schema, said.linear)
         except SchemaError as error:
             errors.add(error)
     errors.raise_if_any()

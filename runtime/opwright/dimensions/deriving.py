@@ -43,7 +43,8 @@ def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
     else:
         found = _derived(operator, declared, values, tensors)
     keys = list(shapes)
-    linear = tuple([tuple([keys.index(each) for each in group if each in shapes]) for group in declared.linear])
+    places = [each[0] if isinstance(each, tuple) else each for each in keys]
+    linear = tuple([tuple([n for n, place in enumerate(places) if place in group]) for group in declared.linear])
     return DimensionRule(found.operands, found.results, found.kinds, found.reason, tuple(filter(None, linear)))
 
 

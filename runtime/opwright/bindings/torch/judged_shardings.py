@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import torch
@@ -21,34 +21,38 @@ from torch.utils._pytree import tree_leaves
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.calls import overload_named, theirs_of
 from opwright.bindings.torch.sharding import Sharded
-from opwright_core.dispatch.call.operator import find_operator
+from opwright.dimensions.cutting import summands
+from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["problem_of", "ranks"]
+__all__ = ["judge"]
 
 _RANKS: Final = 2
-_SHARES: Final = (0.25, 0.75)  # of partial sums, of which no bit is lost
 _TOLERANCES: Final = {torch.float64: 1e-9, torch.complex128: 1e-9, torch.float16: 1e-2, torch.bfloat16: 3e-2}
 
 
 @contextlib.contextmanager
-def ranks() -> Iterator[Any]:
-    """Play ranks in this process: a mesh of one dimension."""
+def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
+    """Play ranks in this process, and give what says how a call differs on them, "" where it does not, or where PyTorch
+    is not given the operator. It takes all arguments, ours."""
     is_mine = not dist.is_initialized()
     if is_mine:
         dist.init_process_group("fake", rank=0, world_size=_RANKS, store=FakeStore())  # type: ignore[no-untyped-call]
     try:
         with LocalTensorMode(_RANKS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield init_device_mesh("cpu", (_RANKS,))
+            mesh = init_device_mesh("cpu", (_RANKS,))
+            yield lambda operator, values: _problem(operator, values, mesh)
     finally:
         if is_mine:
             dist.destroy_process_group()
 
 
-def problem_of(name: str, values: Sequence[Any], mesh: Any) -> str:
-    """Return how a call of an operator differs on DTensors, "" where it does not. Raises RuntimeError where PyTorch has
-    no operator of that name. `values` are all arguments, ours."""
-    call = _Call(name, values)
+def _problem(operator: Operator, values: Sequence[Any], mesh: Any) -> str:
+    try:
+        overload = overload_named(operator.name)
+    except RuntimeError:
+        return ""
+    call = _Call(operator, overload, values)
     for outs, ins in call.rows():
         if why := call.wrong(outs, ins, mesh):
             return f"placed as {' '.join(map(str, ins))} -> {' '.join(map(str, outs))}: {why}"
@@ -58,9 +62,9 @@ def problem_of(name: str, values: Sequence[Any], mesh: Any) -> str:
 class _Call:
     """One call of an operator of PyTorch, whole and in parts."""
 
-    def __init__(self, name: str, values: Sequence[Any]) -> None:
-        self._overload = overload_named(name)
-        self._arguments = Arguments(find_operator(name), self._overload._schema)
+    def __init__(self, operator: Operator, overload: torch._ops.OpOverload, values: Sequence[Any]) -> None:
+        self._overload = overload
+        self._arguments = Arguments(operator, overload._schema)
         self._keywords = [each.name for each in self._overload._schema.arguments if each.kwarg_only]
         self._values = [theirs_of(value) for value in values]
         self._sizes = [tuple(each.shape) for each in _tensors(self._values)]
@@ -123,8 +127,8 @@ class _Call:
 def _placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> Any:
     """Return a DTensor of a tensor; of partial results, shares of it."""
     if isinstance(placement, Partial):
-        shares = _SHARES if placement.reduce_op == "sum" else [_RANKS * each for each in _SHARES]
-        parts = {rank: tensor * share for rank, share in enumerate(shares)}
+        whole = tensor if placement.reduce_op == "sum" else tensor * _RANKS
+        parts = dict(enumerate(map(torch.from_numpy, summands(whole.detach().numpy()))))
         found = DTensor.from_local(LocalTensor(parts), mesh, [placement], run_check=False)
     else:
         found = distribute_tensor(tensor, mesh, [placement])
