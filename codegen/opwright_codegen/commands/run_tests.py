@@ -30,7 +30,7 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
 
     0 where nothing is found but what the project's baseline knows, 1 where something is, 2 where there is nothing to
-    test. With `--sharded`, print the table of dimension rules instead.
+    test. With `--sharded`, print the table of dimension rules instead, judged in NumPy or by the named framework.
     Raises UsageError, SchemaErrors for a wrong baseline.
     """
     if find_spec("pytest") is None and not arguments.sharded:
@@ -42,7 +42,9 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     found, environment = _modules_of(job, declared, namespaces)
     modules = [*found, *arguments.modules]
     if arguments.sharded:
-        options = [*["--table-only"] * arguments.table_only, *["--markdown"] * arguments.markdown]
+        by = arguments.sharded
+        modules += [f"{each}_{by}" for each in found] if by != "numpy" else []
+        options = ["--by", by, *["--table-only"] * arguments.table_only, *["--markdown"] * arguments.markdown]
         table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *options, *namespaces]
         return subprocess.run(table, env=environment, check=False).returncode
     command = [sys.executable, "-m", "pytest", "-p", "opwright_pytest", "-p", "no:cacheprovider", "--noconftest"]
