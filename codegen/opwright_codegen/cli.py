@@ -37,6 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from opwright_codegen.commands.gate import run_gate
 
             return run_gate(words[1:])
+        if words[:1] == ["bench"]:
+            from opwright_codegen.commands.run_tests import run_bench
+
+            return run_bench(words[1:])
         arguments = _parser().parse_args(argv)
         if arguments.command is None:
             _parser().print_help(sys.stdout)
@@ -250,9 +254,13 @@ def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.A
     command.add_argument(
         "--sharded", action="store_true", help="a table of dimension rules, judged by operands cut into parts"
     )
+    command.add_argument("--table-only", action="store_true", help="with --sharded: judge nothing")
+    command.add_argument("--markdown", action="store_true", help="with --sharded: as a page")
     command.set_defaults(
         schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
     )  # all from the configuration
+
+    commands.add_parser("bench", help="time operators beside what their cost takes at best", add_help=False)
 
     command = commands.add_parser("coverage", help="show the last report of the gate, and hold it to a threshold")
     command.add_argument(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from opwright_codegen.commands.generate import read_job_derivatives, read_operators, render_namespace
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
+from opwright_codegen.commands.shown_rules import cost_shown, rule_shown
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.declared import text_about
 
@@ -45,7 +46,7 @@ def show(job: Job, name: str, out: TextIO) -> int:
     for index, operator in enumerate(found):
         if index:
             print(file=out)
-        _print_facts(operators, operator, out)
+        _print_facts(operators, operator, texts[operator.namespace], out)
         schema = str(operator.schema).removeprefix(f"{operator.namespace}::")
         _print_blocks(texts[operator.namespace], schema, out)
     return 0
@@ -105,7 +106,7 @@ def _base_names(operator: Operator) -> tuple[str, str]:
     return qualified, qualified.partition("::")[2]
 
 
-def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> None:
+def _print_facts(operators: OperatorSet, operator: Operator, texts: Mapping[str, str], out: TextIO) -> None:
     group = next((group for group in operators.groups if operator in group.members), None)
     others = [member.name for member in group.members if member is not operator] if group else []
     made = "made from" if operator.generated else "declared"
@@ -122,6 +123,8 @@ def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> Non
         ("blocks", str(operator.blocks or "")),
         ("sharding", str(operator.sharding or "")),
         ("linear", str(operator.linear or "")),
+        ("rule", rule_shown(texts, operator)),
+        ("cost", cost_shown(texts, operator)),
         ("served by", operator.base_name or ""),
         ("autocast", ", ".join(f"{device} {policy}".strip() for device, policy in operator.autocast)),
         *(("kernels" if not index else "", line) for index, line in enumerate(_kernels(operator))),

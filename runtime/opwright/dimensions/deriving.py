@@ -42,8 +42,11 @@ def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
 
 
 def cut_of(operator: Operator) -> Any:
-    """Return what labels an operator's dimensions: its family, or one that reads what `sharding` says."""
+    """Return what labels an operator's dimensions: its family, or one that reads what `sharding` says, which does not
+    know of windows that are apart."""
     declared = declared_of(operator)
+    if isinstance(declared.family, Windows):
+        return declared.family
     return ByText(operator, declared) if declared.sharding else declared.family or Whole()
 
 

@@ -85,6 +85,7 @@ def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     parser.add_argument("--load", action="append", default=[], dest="modules", metavar="MODULE")
     parser.add_argument("--table-only", action="store_true", help="no calls beside the first")
+    parser.add_argument("--markdown", action="store_true", help="as the table of a page")
     arguments = parser.parse_args(words)
     try:
         load_modules(arguments.modules)
@@ -94,8 +95,11 @@ def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
         return 2
     found = []
     for row in rows_of(subjects, checks=not arguments.table_only):
-        _print(row, out)
+        if not arguments.markdown:
+            _print(row, out)
         found.append(row)
+    if arguments.markdown:
+        _print_page(found, out)
     _print_sums(found, out)
     return 1 if any(row.wrong for row in found) else 0
 
@@ -107,6 +111,17 @@ def _print(row: Row, out: TextIO) -> None:
         print(f"  wrong    {row.wrong} [sharding-wrong]", file=out)
     for text in row.missing:
         print(f"  advice   {text} [sharding-missing]", file=out)
+
+
+def _print_page(rows: Sequence[Row], out: TextIO) -> None:
+    """Print the table of a page, a line for each operator."""
+    print(f"| operator | family | {' | '.join(_GROUPS)} | rule of a drawn call |", file=out)
+    print(f"| --- | --- |{' --- |' * len(_GROUPS)} --- |", file=out)
+    for row in rows:
+        counts = " | ".join(str(count or "") for count in row.counts)
+        said = f"`{row.rule}`" if any(row.counts[:3]) else row.reason
+        print(f"| `{row.operator}` | {row.family} | {counts} | {said} |", file=out)
+    print(file=out)
 
 
 def _print_sums(rows: Sequence[Row], out: TextIO) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from opwright_codegen.targets.kernels.meta_formula import RuleCall as BoundCall
 
 __all__ = [
-    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "declaration_of", "incompatibilities", "located",
-    "meta_formula", "operator_functions", "parse", "parse_definition", "spell",
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "cost_formula", "declaration_of",
+    "incompatibilities", "located", "meta_formula", "operator_functions", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
 # For the parser and the templates, and to import them. Its holder never takes the registry's lock.
@@ -158,6 +158,23 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
     of = bound.family
     family = None if of is None else (of.name, of.arguments, of.keywords)
     return MetaFormula(text, calls, bound.operands, bound.is_list, plans, family)
+
+
+def cost_formula(name: str, declaration: str, text: str, meta: str) -> str:
+    """Return what calls of an operator cost, over its arguments. Raises RegistrationError with the position in the
+    text. `meta`, a signature of `gufunc`, may name dimensions."""
+    schema = parse(f"{name}{declaration}")
+    with _generating.lock:
+        from opwright_codegen.bindings.costs import cost_text
+        from opwright_codegen.errors import SchemaError
+        from opwright_codegen.read.model import Operator
+        from opwright_codegen.source import Source, Text
+
+        said, known = (Text(each, Source(f"<cost of {name}>", each).whole()) for each in (text, meta))
+        try:
+            return cost_text(Operator(schema, said.span, meta=known if meta else None, cost=said))
+        except SchemaError as error:
+            raise RegistrationError(f"{name}: the cost cannot be used\n{error}") from None
 
 
 def _call(found: BoundCall) -> RuleCall:

@@ -80,6 +80,20 @@ def test_convolution() -> None:
     assert convolution(1, 1, transposed=True) == "n c a, c o b -> n o 1; c sum, a whole, b whole"
 
 
+def test_convolutions_by_their_own_names() -> None:
+    samples = [
+        ("conv1d", (t(2, 4, 9), t(6, 4, 3), None, [1], [1]), "n c s0, o c a -> n o s0; c sum, s0 window(1, 1)"),
+        ("conv1d", (t(4, 9), t(6, 4, 3), t(6)), "c s0, o c a, o -> o 1; c whole, s0 whole, a whole"),
+        ("conv1d", (t(2, 4, 9), t(6, 2, 3), None, [1], [1], [1], 2), "n a b, c d e -> n 1 1; a whole, b whole,"),
+        ("conv2d", (t(2, 4, 9, 8), t(6, 4, 3, 3), None, [2, 1], [1, 1]),
+         "n c s0 s1, o c a b -> n o 1 s1; c sum, s0 whole, s1 window(1, 1), a whole, b whole"),
+        ("conv1d.padding", (t(2, 4, 9), t(6, 4, 4), None, [1], "same"),
+         "n c s0, o c a -> n o s0; c sum, s0 window(1, 2), a whole"),
+    ]  # fmt: skip
+    for name, args, text in samples:
+        assert str(rule(name, *args)).startswith(text), name
+
+
 def test_reasons() -> None:
     assert rule("mean.dim", t(2, 3), [0]).kind("b").reason == "the operator works along it"
     assert rule("median", t(2, 3)).reason == "since the middle of parts is not that of the whole"

@@ -12,6 +12,7 @@ import torch
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.autocasting import register_autocast
 from opwright.bindings.torch.batching import Family
+from opwright.bindings.torch.costs import register_cost
 from opwright.bindings.torch.fakes import fake_kernel_of
 from opwright.bindings.torch.gradients import register_formulas
 from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
@@ -65,6 +66,7 @@ class Binding:
         if not arguments.tensors and not arguments.lists:
             self.library.impl(name, by_device(overload, arguments), "BackendSelect")
         torch.library.register_fake(ours.name, fake_kernel_of(arguments), lib=self.library)
+        register_cost(overload, arguments)
         if written:
             register_writing(self.library, name, overload, partial(self.overload, functional) if functional else None)
         if batch is None and arguments.have_lists and not written:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from numpy.typing import NDArray
 
+from opwright.cost.tables import COSTS
 from opwright.inspection import schema as _schema
 from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
+from opwright.library.custom_ops.metas import cost_said
 from opwright.library.schema_inference import InferredSchema, annotated_arrays, infer
 from opwright.library.schema_tags import check_tagged
 from opwright.tags import Tag, as_tags
@@ -79,6 +81,7 @@ def custom_op(
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
+    cost: str | Callable[..., Any] | None = None,
 ) -> Define: ...
 @overload
 def custom_op(
@@ -91,6 +94,7 @@ def custom_op(
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
+    cost: str | Callable[..., Any] | None = None,
 ) -> CustomOpDef[P, R]: ...
 def custom_op(
     name: str,
@@ -102,6 +106,7 @@ def custom_op(
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
+    cost: str | Callable[..., Any] | None = None,
 ) -> Any:
     """Define an operator, `namespace::name` or `namespace::name.overload`, whose kernel is a Python function; a
     decorator where `fn` is left out. Returns a CustomOpDef.
@@ -110,7 +115,8 @@ def custom_op(
     for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken instead of the one that
     the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
     writes to its first argument and returns it; with `out`, to keyword-only ones. `meta`, `pointwise(x)`, says what
-    results look like, as `CustomOpDef.register_meta` does.
+    results look like, as `CustomOpDef.register_meta` does. `cost`, `3 * numel(x)`, says what a call costs, as in schema
+    files, or is a function of the arguments that returns the number of operations.
 
     The operator lives as long as what is returned. Raises ValueError for annotations that say no schema, and where
     schema and `mutates_args` disagree; RegistrationError for a name that is taken. Semantics:
@@ -124,7 +130,11 @@ def custom_op(
             parts = infer(function, mutates_args, known)
         else:
             parts = _given(name, schema, mutates_args, known, function)
-        return CustomOpDef(name, function, parts, device_types, known, meta)
+        said = None if cost is None else cost_said(name, parts.declaration, cost, meta)
+        made: CustomOpDef[..., Any] = CustomOpDef(name, function, parts, device_types, known, meta)
+        if said is not None:
+            made._registered.give("cost", COSTS, said)
+        return made
 
     return define if fn is None else define(fn)
 

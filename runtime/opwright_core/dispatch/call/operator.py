@@ -116,8 +116,7 @@ class Operator(Entries):
     @property
     def doc(self) -> str:
         """Return what it does, as the `doc:` of its entry says; '' where that says nothing."""
-        said: str = self._doc or import_late("opwright.inspection.docstrings").text_of(self)
-        return said
+        return self._doc or str(import_late("opwright.inspection.docstrings").text_of(self))
 
     @property
     def parts(self) -> Declaration:
