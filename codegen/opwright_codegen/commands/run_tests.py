@@ -16,6 +16,9 @@ from opwright_codegen.commands.generate import read_operators
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.errors import UsageError
+from opwright_codegen.findings.finding import Outcome
+from opwright_codegen.findings.tests import add_tests
+from opwright_codegen.read.model import OperatorSet
 
 __all__ = ["run_tests"]
 
@@ -23,7 +26,7 @@ __all__ = ["run_tests"]
 _TOLD = (0, 1)
 
 
-def run_tests(job: Job | None, arguments: Namespace) -> int:
+def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
     """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
 
     0 where nothing is found but what the project's baseline knows, 1 where something is, 2 where there is nothing to
@@ -32,7 +35,8 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     """
     if find_spec("pytest") is None and not arguments.sharded:
         raise UsageError("`opwright test` runs pytest, which is not installed: pip install pytest")
-    declared = read_operators(job).namespaces if job is not None else ()
+    operators = read_operators(job) if job is not None else None
+    declared = operators.namespaces if operators is not None else ()
     namespaces = arguments.namespaces or declared
     if not namespaces:
         raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
@@ -55,10 +59,23 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     command += ["-k", arguments.keyword] if arguments.keyword else []
     known = known_findings(None, job.root if job else Path.cwd())
     with TemporaryDirectory(prefix="opwright_test_") as folder:
-        file = Path(folder) / "known.json"
+        file, written = Path(folder) / "known.json", Path(folder) / "tests.xml"
         file.write_text(json.dumps(known), encoding="utf-8")
-        status = subprocess.run([*command, "--opcheck-known", str(file)], env=environment, check=False).returncode
+        command += ["--opcheck-known", str(file)]
+        if arguments.format == "text":
+            status = subprocess.run(command, env=environment, check=False).returncode
+        else:  # what is printed is the findings alone
+            command += ["--junitxml", str(written)]
+            status = subprocess.run(command, env=environment, check=False, stdout=sys.stderr.fileno()).returncode
+            if status in _TOLD:
+                add_tests(outcome, written, _places(operators))
     return status if status in _TOLD else 2
+
+
+def _places(operators: OperatorSet | None) -> dict[str, tuple[str, int]]:
+    """Return the file and line that declare each operator of the project."""
+    found = operators.operators.values() if operators is not None else ()
+    return {each.name: (each.location.source.shown_path(), each.location.line) for each in found}
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:
