@@ -1,4 +1,4 @@
-"""The tests of operators, as pytest writes them down, as findings: one for each property that is broken or not decided."""
+"""The tests of operators, as pytest writes them down, as findings: one for each property that is broken or open."""
 
 from __future__ import annotations
 
