@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_WITH_OTHER_FORMATS = ("coverage", "list", "doctor")  # than those of findings
+
 # What reads and renders is imported where it is used: a run that has nothing to do never loads it.
 
 
@@ -38,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from opwright_codegen.commands.gate import run_gate
 
             return run_gate(words[1:])
-        parser = make_parser()
+        parser = make_parser(words)
         arguments = parser.parse_args(words)
         if arguments.command is None:
             parser.print_help(sys.stdout)
@@ -84,7 +86,7 @@ def _reported(arguments: Namespace) -> int:
     """Run a command. In a format that programs read, what it comes to is all that is printed, errors included."""
     outcome = Outcome(arguments.command)
     format: Format = getattr(arguments, "format", "text")
-    if format == "text" or arguments.command == "coverage":  # (whose formats are the gate's)
+    if format == "text" or arguments.command in _WITH_OTHER_FORMATS:
         return _run(arguments, outcome, sys.stdout)
     from opwright_codegen.findings.writing import write_outcome
 
@@ -100,11 +102,11 @@ def _reported(arguments: Namespace) -> int:
 def _run(arguments: Namespace, outcome: Outcome, out: TextIO) -> int:
     match arguments.command:
         case "explain":
-            from opwright_codegen.commands.explain import show_explanations
+            from opwright_codegen.about.explain import show_explanations
 
             return show_explanations(arguments.code, arguments.markdown, out)
         case "new":
-            from opwright_codegen.commands.new import new
+            from opwright_codegen.about.new import new
 
             return new(arguments.name, out)
         case "table":
@@ -117,6 +119,18 @@ def _run(arguments: Namespace, outcome: Outcome, out: TextIO) -> int:
             return show_backend(arguments.name, arguments.modules, out)
         case "import":
             return _import(arguments, out)
+        case "doctor":
+            from opwright_codegen.about.doctor import show_doctor
+
+            return show_doctor(arguments.format, out)
+        case "schema":
+            from opwright_codegen.about.schema import show_schema
+
+            return show_schema(arguments.file, out)
+        case "completion":
+            from opwright_codegen.about.completion import show_completion
+
+            return show_completion(arguments.shell, make_parser(), out)
         case _:
             return _run_in_project(_config(arguments), arguments, outcome, out)
 
@@ -144,7 +158,7 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
 
             return show_coverage(config.root, arguments)
         case "rules":
-            from opwright_codegen.commands.rules import show_rules
+            from opwright_codegen.about.rules import show_rules
             from opwright_codegen.kernels.modules import KernelModules
 
             roots = (config.root, config.root / "src")
@@ -158,12 +172,28 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
             from opwright_codegen.commands.show import show
 
             return show(job_of(config, arguments), arguments.operator, out)
+        case "list":
+            from opwright_codegen.commands.list_operators import list_operators
+
+            return list_operators(job_of(config, arguments), arguments, out)
+        case "fmt":
+            from opwright_codegen.commands.fmt import format_files
+
+            return format_files(config, arguments, out, outcome)
+        case "lint":
+            from opwright_codegen.commands.lint import lint
+
+            return lint(job_of(config, arguments), arguments, out, outcome)
         case "check":
             return check(job_of(config, arguments), arguments, out, outcome)
         case "build":
             from opwright_codegen.commands.build import build
 
             return build(job_of(config, arguments), config.native, arguments, out, outcome)
+        case "generate" if arguments.watch:
+            from opwright_codegen.commands.watch import watch
+
+            return watch(lambda: job_of(_config(arguments), arguments), arguments, out)
         case _:
             return generate(job_of(config, arguments), arguments, out, outcome)
 

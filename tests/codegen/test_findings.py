@@ -14,8 +14,8 @@ import pytest
 import sarif_schema
 
 from opwright_codegen.building.compiler import BuildError
+from opwright_codegen.building.said import findings_of_build
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.findings.compilers import findings_of_build
 from opwright_codegen.findings.finding import Finding, Outcome
 from opwright_codegen.findings.tests import add_tests
 from opwright_codegen.findings.text import text_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import opwright_codegen
+from opwright_codegen.about.explain import problems_of
 from opwright_codegen.cli import main
-from opwright_codegen.commands.explain import problems_of
 from opwright_codegen.explanations import Explanation, explanations
 from opwright_codegen.read.check import RULES
 
@@ -62,9 +62,9 @@ def test_every_code_is_explained_and_no_other() -> None:
 
 @pytest.mark.parametrize("explanation", SHOWN)
 def test_examples_hold(explanation: Explanation) -> None:
-    said = {problem.code for problem in problems_of(explanation.wrong)}
+    said = {problem.code for problem in problems_of(explanation.wrong, lints=explanation.is_lint)}
     assert said == {explanation.code, *explanation.others}
-    assert problems_of(explanation.right) == ()
+    assert problems_of(explanation.right, lints=explanation.is_lint) == ()
 
 
 def test_what_cannot_be_shown_says_why() -> None:

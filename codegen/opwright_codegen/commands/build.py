@@ -26,10 +26,10 @@ from opwright_codegen.building.cuda_sources import CUDA_SHIMS, cuda_sources
 from opwright_codegen.building.library import Library
 from opwright_codegen.building.nvcc import find_nvcc
 from opwright_codegen.building.progress import shown
+from opwright_codegen.building.said import findings_of_build
 from opwright_codegen.commands.generate import generate
 from opwright_codegen.commands.job import Job
 from opwright_codegen.errors import UsageError
-from opwright_codegen.findings.compilers import findings_of_build
 from opwright_codegen.findings.finding import Finding, Level, Outcome
 from opwright_codegen.output.freshness import fresh_folders
 from opwright_codegen.output.write import replace_file

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from opwright_codegen.findings.finding import Finding, Level
 from opwright_codegen.findings.texts import fit, one_line
@@ -52,7 +52,8 @@ def console_for(stream: TextIO) -> Console:
     """Return what draws on a stream, as wide as its terminal."""
     from rich.console import Console
 
-    console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    system: Literal["auto"] | None = "auto" if is_coloured(stream) else None  # else nothing is bold, either
+    console = Console(file=stream, color_system=system, highlight=False, markup=False, emoji=False, soft_wrap=False)
     console.width = max(console.width, _NARROWEST)  # of no width at all Rich draws nothing
     return console
 
