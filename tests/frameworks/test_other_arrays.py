@@ -193,11 +193,11 @@ def test_labels_come_back_where_the_shape_does() -> None:
             given = leaves(mapped(args, make))
             arrays = [each for each in given if hasattr(each, "to_numpy")]
             if len({each.shape for each in arrays}) > 1:
-                with pytest.raises(ArgumentError, match="its dimensions are|its labels are not"):
+                with pytest.raises(ArgumentError, match=r"its dimensions are|its labels are not"):
                     operator(name)(*mapped(args, make), **kwargs)
                 continue
             found = leaves(operator(name)(*mapped(args, make), **kwargs))
-            wanted = leaves(operator(name)(*mapped(args, lambda array: make(array).to_numpy()), **kwargs))
+            wanted = leaves(operator(name)(*mapped(args, lambda array, make=make: make(array).to_numpy()), **kwargs))
             for each, expected in zip(found, wanted, strict=True):
                 like = next((x for x in arrays if x.shape == expected.shape), None)
                 assert type(each) is (np.ndarray if like is None else type(like)), name

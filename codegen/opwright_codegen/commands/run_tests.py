@@ -18,6 +18,9 @@ from opwright_codegen.commands.generate import read_operators
 from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.errors import SchemaError, UsageError
+from opwright_codegen.findings.finding import Outcome
+from opwright_codegen.findings.tests import add_tests
+from opwright_codegen.read.model import OperatorSet
 
 __all__ = ["run_bench", "run_tests"]
 
@@ -26,7 +29,7 @@ _OF_A_JOB: Final = ("output", "only", "tags", "namespace", "kernels", "strict_ke
 _TOLD = (0, 1)
 
 
-def run_tests(job: Job | None, arguments: Namespace) -> int:
+def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
     """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
 
     0 where nothing is found but what the project's baseline knows, 1 where something is, 2 where there is nothing to
@@ -35,7 +38,8 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     """
     if find_spec("pytest") is None and not arguments.sharded:
         raise UsageError("`opwright test` runs pytest, which is not installed: pip install pytest")
-    declared = read_operators(job).namespaces if job is not None else ()
+    operators = read_operators(job) if job is not None else None
+    declared = operators.namespaces if operators is not None else ()
     namespaces = arguments.namespaces or declared
     if not namespaces:
         raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
@@ -59,9 +63,16 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     command += ["-k", arguments.keyword] if arguments.keyword else []
     known = known_findings(None, job.root if job else Path.cwd())
     with TemporaryDirectory(prefix="opwright_test_") as folder:
-        file = Path(folder) / "known.json"
+        file, written = Path(folder) / "known.json", Path(folder) / "tests.xml"
         file.write_text(json.dumps(known), encoding="utf-8")
-        status = subprocess.run([*command, "--opcheck-known", str(file)], env=environment, check=False).returncode
+        command += ["--opcheck-known", str(file)]
+        if arguments.format == "text":
+            status = subprocess.run(command, env=environment, check=False).returncode
+        else:  # what is printed is the findings alone
+            command += ["--junitxml", str(written)]
+            status = subprocess.run(command, env=environment, check=False, stdout=sys.stderr.fileno()).returncode
+            if status in _TOLD:
+                add_tests(outcome, written, _places(operators))
     return status if status in _TOLD else 2
 
 
@@ -86,6 +97,12 @@ def _modules_of(job: Job | None, declared: Sequence[str], wanted: Sequence[str])
     packages = [job.folder(namespace, declared) for namespace in declared if namespace in wanted] if job else []
     paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
     return [*map(_module, packages)], os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
+
+
+def _places(operators: OperatorSet | None) -> dict[str, tuple[str, int]]:
+    """Return the file and line that declare each operator of the project."""
+    found = operators.operators.values() if operators is not None else ()
+    return {each.name: (each.location.source.shown_path(), each.location.line) for each in found}
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from glob import has_magic
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.generate import read_job_derivatives, read_operators, render_namespace
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from opwright_codegen.kernels.used_packages import UsedPackage
     from opwright_codegen.read.model import Operator, OperatorSet
 
-__all__ = ["show", "show_used", "table"]
+__all__ = ["name_matches", "show", "show_used", "table"]
 
 
 _DUMP = """
@@ -87,8 +89,13 @@ def table(name: str, modules: Sequence[str], out: TextIO) -> int:
 
 
 def _find(operators: OperatorSet, name: str) -> list[Operator]:
-    """Return the operator of this name, with or without namespace; or all overloads of one that has this base name."""
+    """Return the operator of this name, with or without namespace; all overloads of one that has this base name; or
+    those whose names match a pattern."""
     all_operators = operators.operators.values()
+    if has_magic(name):
+        matched = [found for found in all_operators if name_matches(found.name, name)]
+        if matched:
+            return matched
     exact = [found for found in all_operators if name in (found.name, found.name.partition("::")[2])]
     overloads = [found for found in all_operators if name in _base_names(found)]
     if exact and exact[0].schema.name.overload:
@@ -99,6 +106,12 @@ def _find(operators: OperatorSet, name: str) -> list[Operator]:
     near = nearest(name, known)
     hint = f"did you mean {near!r}?" if near else None
     raise SchemaError("unknown-operator", f"no operator is called {name!r}", hint=hint)
+
+
+def name_matches(name: str, pattern: str) -> bool:
+    """Whether a pattern matches the name of an operator, with or without namespace, with or without overload."""
+    names = (name, name.partition("::")[2])
+    return any(fnmatchcase(each, pattern) for full in names for each in (full, full.partition(".")[0]))
 
 
 def _base_names(operator: Operator) -> tuple[str, str]:

@@ -29,6 +29,7 @@ SUBJECTS = {
     "cuda": "Kernels in CUDA",
     "elsewhere": "Kernels written elsewhere",
     "derivatives": "Derivatives",
+    "lint": "Lint",
 }
 
 
@@ -43,6 +44,11 @@ class Explanation:
     right: Mapping[str, str]
     others: tuple[str, ...] = ()
     elsewhere: str | None = None
+
+    @property
+    def is_lint(self) -> bool:
+        """Whether `opwright lint` finds it, and no error is meant."""
+        return self.subject == SUBJECTS["lint"]
 
 
 @cache
