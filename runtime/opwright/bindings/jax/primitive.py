@@ -18,10 +18,12 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from opwright.bindings.jax.native import is_native, native_call
-from opwright.bindings.jax.programs import Batch, Form, Program, Tangents, Transposed, linear
+from opwright.bindings.jax.private import like_block, need_devices, spread_over
+from opwright.bindings.jax.programs import Batch, Call, Form, Program, Tangents, Transposed, linear
+from opwright.bindings.jax.sharded import alike, call_on_mesh, partitioned, warn_of_gathering
 from opwright.bindings.jax.values import array_of, kept_dtype, tensor_of
 
-__all__ = ["bind"]
+__all__ = ["bind", "call"]
 
 _primitive = Primitive("opwright")
 _primitive.multiple_results = True
@@ -29,8 +31,13 @@ _primitive.multiple_results = True
 
 def bind(program: Program, operands: Sequence[Any]) -> list[Any]:
     """Return what a program gives for JAX's arrays, traced ones or not."""
-    found: list[Any] = _primitive.bind(*operands, program=program)
+    found: list[Any] = _primitive.bind(*alike(operands), program=program)
     return found
+
+
+def call(program: Call, operands: Sequence[Any]) -> list[Any]:
+    """Return what an operator gives for JAX's arrays, which may lie on several devices."""
+    return call_on_mesh(program, operands, bind)
 
 
 def _forms(values: Sequence[Any]) -> list[Form]:
@@ -43,7 +50,11 @@ def _results(program: Program, values: Sequence[Any]) -> list[Form]:
 
 
 def _abstract(*avals: Any, program: Program) -> list[Any]:
-    return [jax.core.ShapedArray(shape, dtype) for shape, dtype in _results(program, avals)]
+    mesh = jax.sharding.get_abstract_mesh()
+    found = _results(program, avals)
+    if not mesh.manual_axes:
+        return [jax.core.ShapedArray(shape, dtype) for shape, dtype in found]
+    return [like_block(avals[0], shape, dtype, mesh) for shape, dtype in found]
 
 
 def _on_host(program: Program, wanted: Sequence[Form], *arrays: Any) -> tuple[Any, ...]:
@@ -63,6 +74,30 @@ def _traced(*operands: Any, program: Program) -> list[Any]:
 def _traced_on_cpu(*operands: Any, program: Program) -> list[Any]:
     found = native_call(program, operands, _results(program, operands))
     return _traced(*operands, program=program) if found is None else found
+
+
+def _is_taken(program: Program, operands: Sequence[Any]) -> bool:
+    """Whether C takes the operands as they are."""
+    found: list[bool] = []
+    wanted = _results(program, operands)
+    jax.eval_shape(lambda *given: found.append(native_call(program, given, wanted) is not None), *operands)
+    return found[0]
+
+
+def _lowered(context: Any, *values: Any, program: Program, on_cpu: bool) -> Any:
+    """Return the operations of a program: of one device's, or of all where XLA chooses who holds what."""
+    count, has_mesh = spread_over(context)
+    trace = _traced_on_cpu if on_cpu else _traced
+    if count > 1:
+        if on_cpu and _is_taken(program, context.avals_in):
+            trace = partial(_spread, has_mesh=has_mesh)
+        else:
+            warn_of_gathering(program)
+    return mlir.lower_fun(trace, multiple_results=True)(context, *values, program=program)
+
+
+def _spread(*operands: Any, program: Program, has_mesh: bool) -> list[Any]:
+    return partitioned(program, operands, _traced_on_cpu) if has_mesh else _traced_on_cpu(*operands, program=program)
 
 
 @lru_cache(maxsize=4096)
@@ -127,8 +162,9 @@ def _batched(operands: Sequence[Any], dims: Sequence[Any], program: Program) -> 
 
 _primitive.def_impl(_computed)
 _primitive.def_abstract_eval(_abstract)
-mlir.register_lowering(_primitive, mlir.lower_fun(_traced, multiple_results=True))
-mlir.register_lowering(_primitive, mlir.lower_fun(_traced_on_cpu, multiple_results=True), platform="cpu")
+mlir.register_lowering(_primitive, partial(_lowered, on_cpu=False))
+mlir.register_lowering(_primitive, partial(_lowered, on_cpu=True), platform="cpu")
+need_devices(_primitive)
 ad.primitive_jvps[_primitive] = _tangents
 ad.primitive_transposes[_primitive] = _transposed
 batching.primitive_batchers[_primitive] = _batched
