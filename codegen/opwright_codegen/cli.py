@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from opwright_codegen.commands.gate import run_gate
 
             return run_gate(words[1:])
-        arguments = _parser().parse_args(argv)
+        arguments = _parser().parse_args(["--sharded=numpy" if word == "--sharded" else word for word in words])
         if arguments.command is None:
             _parser().print_help(sys.stdout)
             return 0
@@ -248,7 +248,9 @@ def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.A
     command.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="tests whose names match, as pytest's -k")
     command.add_argument("-v", "--verbose", action="store_true", help="a line for each test")
     command.add_argument(
-        "--sharded", action="store_true", help="a table of dimension rules, judged by operands cut into parts"
+        "--sharded",
+        choices=("numpy", "jax", "torch"),
+        help="a table of dimension rules, judged by operands cut into parts: in NumPy, or by shardings of =jax, =torch",
     )
     command.set_defaults(
         schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None

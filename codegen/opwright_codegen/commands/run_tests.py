@@ -27,7 +27,7 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
 
     0 where nothing is found but what the project's baseline knows, 1 where something is, 2 where there is nothing to
-    test. With `--sharded`, print the table of dimension rules instead.
+    test. With `--sharded`, print the table of dimension rules instead, judged in NumPy or by the named framework.
     Raises UsageError, SchemaErrors for a wrong baseline.
     """
     if find_spec("pytest") is None and not arguments.sharded:
@@ -41,7 +41,17 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
     if arguments.sharded:
-        table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *namespaces]
+        by = arguments.sharded
+        modules += [f"{_module(package)}_{by}" for package in packages] if by != "numpy" else []
+        table = [
+            sys.executable,
+            "-m",
+            "opwright.gate.sharding_table",
+            "--by",
+            by,
+            *_each("--load", modules),
+            *namespaces,
+        ]
         return subprocess.run(table, env=environment, check=False).returncode
     command = [sys.executable, "-m", "pytest", "-p", "opwright_pytest", "-p", "no:cacheprovider", "--noconftest"]
     command += [

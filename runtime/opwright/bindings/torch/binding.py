@@ -17,6 +17,7 @@ from opwright.bindings.torch.gradients import register_formulas
 from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
 from opwright.bindings.torch.opaque import register_opaque
 from opwright.bindings.torch.samples import Looping
+from opwright.bindings.torch.sharding import register_sharding
 from opwright.bindings.torch.writing import register_writing
 from opwright_core.dispatch.call.operator import find_operator
 
@@ -49,7 +50,7 @@ class Binding:
         autocast: Mapping[str, str] | None = None,
         functional: str = "",
     ) -> None:
-        """Define an operator: its kernels for CPU and CUDA, its fake, its rule for vmap, its casts under autocast.
+        """Define an operator: its kernels, its fake, its rule for vmap, its shardings, its casts under autocast.
 
         `functional` is the operator whose result an in-place one writes, by which gradients go through it.
         """
@@ -71,6 +72,7 @@ class Binding:
             batch = Looping()
         if batch is not None and arguments.may_have_rules:
             torch.library.register_vmap(ours.name, batch.rule_of(overload, arguments), lib=self.library)
+        register_sharding(overload, arguments)
         for device, policy in (autocast or {}).items():
             register_autocast(self.library, name, overload, arguments, device, policy)
 
