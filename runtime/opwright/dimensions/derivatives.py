@@ -18,10 +18,9 @@ _BATCH = "batch"
 def gradient_rule(rule: DimensionRule, wanted: Sequence[int]) -> DimensionRule:
     """Return the rule of the gradients of the operands at `wanted`, given those of the results, then the operands.
 
-    What the gradient's operand lacks is summed, and so is a factor that an operand broadcasts over; another gradient may
-    have it. What was summed has
-    one gradient for all parts: it is parallel where an operand has it. Of maxima, and of windows, whose gradients reach
-    over edges of blocks, the derivative needs the whole.
+    What the gradient's operand lacks is summed, and so is a factor that an operand broadcasts over; another gradient
+    may have it. What was summed has one gradient for all parts: it is parallel where an operand has it. Of maxima, and
+    of windows, whose gradients reach over edges of blocks, the derivative needs the whole.
     """
     operands = (*rule.results, *rule.operands)
     results = tuple([rule.operands[position] for position in wanted])

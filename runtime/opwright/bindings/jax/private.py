@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 from jax._src import dispatch
+from jax.interpreters import pxla
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 __all__ = ["like_block", "need_devices", "spread_over", "varying"]
@@ -37,5 +38,5 @@ def spread_over(context: Any) -> tuple[int, bool]:
     devices = getattr(axes, "device_assignment", None)
     if devices is None or getattr(axes, "manual_axes", None):
         return 1, False
-    around: Mesh = jax.interpreters.pxla.thread_resources.env.physical_mesh
+    around: Mesh = pxla.thread_resources.env.physical_mesh
     return len(devices), axes.abstract_mesh is not None or not around.empty

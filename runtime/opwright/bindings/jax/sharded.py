@@ -52,14 +52,11 @@ def call_on_mesh(call: Call, operands: Sequence[Any], bind: Bind) -> list[Any]:
     if kept == axes:
         return cut(operands, axes)
 
-    @jax.custom_jvp
-    def extreme(*given: Any) -> list[Any]:
-        return cut(given, axes)
-
-    @extreme.defjvp
-    def _(primals: Any, tangents: Any) -> Any:  # (of a maximum the derivative needs the whole)
+    def derived(primals: Any, tangents: Any) -> Any:  # (of a maximum the derivative needs the whole)
         return jax.jvp(lambda *given: cut(given, kept), primals, tangents)
 
+    extreme = jax.custom_jvp(lambda *given: cut(given, axes))
+    extreme.defjvp(derived)
     return list(extreme(*operands))
 
 
@@ -91,9 +88,8 @@ def partitioned(program: Program, operands: Sequence[Any], traced: Callable[...,
     def partition(mesh: Any, given: Sequence[Any], _: Any) -> Any:
         sizes = dict(mesh.shape)
         axes = assigned(rule, [getattr(each.sharding, "spec", ()) for each in given], shapes, sizes)
-        ins, outs = [
-            tuple([NamedSharding(mesh, spec) for spec in specs_of(side, axes)]) for side in (rule.operands, rule.results)
-        ]
+        sides = rule.operands, rule.results
+        ins, outs = [tuple([NamedSharding(mesh, spec) for spec in specs_of(side, axes)]) for side in sides]
         return mesh, on_blocks(rule, axes, sizes, run), outs, ins
 
     call = custom_partitioning(lambda *given: tuple(traced(*given, program=program)))
