@@ -41,7 +41,7 @@ CUTS: list[Cut] = [
     ("slope", [A], [P(None, ("x", "y"))], {"f": ("halo",)}, BOTH),
     ("peak", [A, 1], [X], {"f": (), "grad": (), "jvp": ()}, ONLY),
     ("peak", [A, 1], [Y], {"f": ("sum",), "vmap": ("sum",), "grad": ("gather",), "jvp": ("gather",)}, ONLY),
-    ("peak", [A, 1], [X], {"f": ("gather",)}, AUTO),
+    ("peak", [A, 1], [X], {"f": ("gather", "sum")}, AUTO),
     ("length", [A, 1], [Y], {"f": ("gather",)}, ONLY),
     ("moments", [A], [X], {"f": ()}, ONLY),
 ]
@@ -123,13 +123,11 @@ def own_maps() -> Iterator[str]:
 def missing() -> list[str]:
     """Return what JAX no longer has of what `private` asks for."""
     from jax._src import dispatch
-    from jax.interpreters import pxla
 
     aval = jax.typeof(np.ones(2))
     has_kind = hasattr(aval, "manual_axis_type") or hasattr(aval, "vma")
     found = {"what varies": has_kind, "update": hasattr(aval, "update")}
     found["devices"] = hasattr(dispatch, "prim_requires_devices_during_lowering")
-    found["mesh"] = hasattr(pxla, "thread_resources")
     return [name for name, is_there in found.items() if not is_there]
 
 

@@ -8,7 +8,7 @@ primitive again, with another program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding, PartitionSpec
 
 from opwright.bindings.jax.native import is_native, native_call
 from opwright.bindings.jax.private import like_block, need_devices, spread_over
@@ -86,18 +87,23 @@ def _is_taken(program: Program, operands: Sequence[Any]) -> bool:
 
 def _lowered(context: Any, *values: Any, program: Program, on_cpu: bool) -> Any:
     """Return the operations of a program: of one device's, or of all where XLA chooses who holds what."""
-    count, has_mesh = spread_over(context)
+    count, mesh = spread_over(context)
     trace = _traced_on_cpu if on_cpu else _traced
     if count > 1:
-        if on_cpu and _is_taken(program, context.avals_in):
-            trace = partial(_spread, has_mesh=has_mesh)
-        else:
+        is_taken = on_cpu and _is_taken(program, context.avals_in)
+        if not is_taken:
             warn_of_gathering(program)
+        if mesh is not None:
+            trace = partial(_spread, traced=trace, mesh=mesh, is_cut=is_taken)
     return mlir.lower_fun(trace, multiple_results=True)(context, *values, program=program)
 
 
-def _spread(*operands: Any, program: Program, has_mesh: bool) -> list[Any]:
-    return partitioned(program, operands, _traced_on_cpu) if has_mesh else _traced_on_cpu(*operands, program=program)
+def _spread(*operands: Any, program: Program, traced: Callable[..., list[Any]], mesh: Any, is_cut: bool) -> list[Any]:
+    if is_cut:
+        return partitioned(program, operands, traced)
+    # A callback has its arrays on one device, which XLA alone has a name for: all around it are on each.
+    everywhere = partial(jax.lax.with_sharding_constraint, shardings=NamedSharding(mesh, PartitionSpec()))
+    return [everywhere(each) for each in traced(*map(everywhere, operands), program=program)]
 
 
 @lru_cache(maxsize=4096)

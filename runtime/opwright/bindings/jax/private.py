@@ -6,8 +6,7 @@ from typing import Any
 
 import jax
 from jax._src import dispatch
-from jax.interpreters import pxla
-from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 __all__ = ["like_block", "need_devices", "spread_over", "varying"]
 
@@ -31,12 +30,11 @@ def need_devices(primitive: Any) -> None:
     dispatch.prim_requires_devices_during_lowering.add(primitive)
 
 
-def spread_over(context: Any) -> tuple[int, bool]:
-    """Return how many devices a program runs on that JAX lowers, of which XLA is to choose who holds what; and whether
-    they are those of a mesh. One where each device has a program of its own, as in a shard_map."""
+def spread_over(context: Any) -> tuple[int, AbstractMesh | None]:
+    """Return on how many devices a program runs that JAX lowers, where XLA is to choose who holds what, and their mesh,
+    if there is one. It is one where each device has a program of its own, as in a shard_map."""
     axes = context.module_context.axis_context
     devices = getattr(axes, "device_assignment", None)
     if devices is None or getattr(axes, "manual_axes", None):
-        return 1, False
-    around: Mesh = pxla.thread_resources.env.physical_mesh
-    return len(devices), axes.abstract_mesh is not None or not around.empty
+        return 1, None
+    return len(devices), axes.abstract_mesh
