@@ -43,6 +43,7 @@ CUTS: list[Cut] = [
     ("peak", [A, 1], [Y], {"f": ("sum",), "vmap": ("sum",), "grad": ("gather",), "jvp": ("gather",)}, ONLY),
     ("peak", [A, 1], [X], {"f": ("gather", "sum")}, AUTO),
     ("length", [A, 1], [Y], {"f": ("gather",)}, ONLY),
+    ("slope", [A], [X], {"rows": ()}, ONLY),
     ("moments", [A], [X], {"f": ()}, ONLY),
 ]
 
@@ -92,7 +93,7 @@ def transformed(what: str, call: Callable[..., Any], count: int) -> Callable[...
             return jax.grad(lambda *given: (call(*given) ** 2).sum(), tuple(range(count)))
         case "jvp":
             return lambda *given: jax.jvp(call, given, given)[1]
-        case "vmap":
+        case "vmap" | "rows":
             return jax.vmap(call)
     return call
 

@@ -162,7 +162,7 @@ def _pulled(program: Any, primals: Sequence[Any], given: Sequence[int], cotangen
 
 def _batched(operands: Sequence[Any], dims: Sequence[Any], program: Program) -> tuple[list[Any], list[int]]:
     (size, *_) = [each.shape[dim] for each, dim in zip(operands, dims, strict=True) if dim is not None]
-    found = bind(Batch(program, tuple(dims), size), operands)
+    found = call_on_mesh(Batch(program, tuple(dims), size), operands, bind)  # (over the axis of a batch, too)
     return found, [0] * len(found)
 
 

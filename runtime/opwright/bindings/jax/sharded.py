@@ -30,19 +30,19 @@ __all__ = ["alike", "call_on_mesh", "partitioned", "warn_of_gathering"]
 Bind = Callable[[Any, Sequence[Any]], list[Any]]
 
 
-def call_on_mesh(call: Call, operands: Sequence[Any], bind: Bind) -> list[Any]:
-    """Return a call's results: cut over the Explicit axes of a mesh, where there are some."""
+def call_on_mesh(program: Program, operands: Sequence[Any], bind: Bind) -> list[Any]:
+    """Return a program's results: cut over the Explicit axes of a mesh, where there are some."""
     mesh = _mesh_of(operands)
     if mesh is None:
-        return bind(call, operands)
-    rule = rule_of_program(call, _forms(operands))
+        return bind(program, operands)
+    rule = rule_of_program(program, _forms(operands))
     specs = [jax.typeof(each).sharding.spec for each in operands]
     sizes = dict(mesh.shape)
     axes = assigned(rule, specs, [each.shape for each in operands], sizes)
 
     def cut(given: Sequence[Any], axes: Axes) -> list[Any]:
         ins, outs = specs_of(rule.operands, axes), specs_of(rule.results, axes)
-        run = on_blocks(rule, axes, sizes, lambda *blocks: bind(call, blocks))
+        run = on_blocks(rule, axes, sizes, lambda *blocks: bind(resized(program, _shapes(blocks)), blocks))
         # What all devices gathered is one for all, and JAX's check cannot see it.
         is_checked = all(rule.kind(name).word != "again" for name in axes)
         placed = [jax.sharding.reshard(one, NamedSharding(mesh, spec)) for one, spec in zip(given, ins, strict=True)]
@@ -76,6 +76,10 @@ def _forms(values: Sequence[Any]) -> tuple[Form, ...]:
     return tuple([(tuple(each.shape), np.dtype(each.dtype)) for each in values])
 
 
+def _shapes(values: Sequence[Any]) -> list[tuple[int, ...]]:
+    return [tuple(each.shape) for each in values]
+
+
 def partitioned(program: Program, operands: Sequence[Any], traced: Callable[..., list[Any]]) -> list[Any]:
     """Return what C computes of operands of which XLA chooses how they lie: `traced(*operands, program=…)`, by blocks
     as the rule cuts them."""
@@ -83,7 +87,7 @@ def partitioned(program: Program, operands: Sequence[Any], traced: Callable[...,
     shapes = [each.shape for each in operands]
 
     def run(*blocks: Any) -> list[Any]:
-        return traced(*blocks, program=resized(program, [each.shape for each in blocks]))
+        return traced(*blocks, program=resized(program, _shapes(blocks)))
 
     def partition(mesh: Any, given: Sequence[Any], _: Any) -> Any:
         sizes = dict(mesh.shape)
