@@ -18,9 +18,9 @@ _BATCH = "batch"
 def gradient_rule(rule: DimensionRule, wanted: Sequence[int]) -> DimensionRule:
     """Return the rule of the gradients of the operands at `wanted`, given those of the results, then the operands.
 
-    What the gradient's operand lacks is summed, and so is a factor that an operand broadcasts over. What was summed has
-    one gradient for all parts: it is parallel where an operand has it. Of maxima, and of windows, whose gradients reach
-    over edges of blocks, the derivative needs the whole.
+    What the gradient's operand lacks is summed, and so is a factor that an operand broadcasts over; another gradient
+    may have it. What was summed has one gradient for all parts: it is parallel where an operand has it. Of maxima, and
+    of windows, whose gradients reach over edges of blocks, the derivative needs the whole.
     """
     operands = (*rule.results, *rule.operands)
     results = tuple([rule.operands[position] for position in wanted])
@@ -32,7 +32,7 @@ def gradient_rule(rule: DimensionRule, wanted: Sequence[int]) -> DimensionRule:
         elif kind.word == "whole":
             kinds[factor] = kind
         elif any(factor not in own for own in results):
-            kinds[factor] = SUM if all(factor not in own for own in results) else whole_since("some gradients sum it")
+            kinds[factor] = SUM
     return _settled(operands, results, kinds, rule.reason)
 
 
@@ -50,11 +50,13 @@ def tangent_rule(rule: DimensionRule, moved: Sequence[int]) -> DimensionRule:
 def batched_rule(rule: DimensionRule, in_dims: Sequence[int | None]) -> DimensionRule:
     """Return the rule of a batch of calls: `in_dims` say where each operand has it; results have it first. It is
     parallel, whatever the rule."""
+    name = _BATCH
+    while name in rule.factors:  # (a batch of batches)
+        name += "_"
     operands = tuple(
-        own if dim is None else (*own[:dim], _BATCH, *own[dim:])
-        for own, dim in zip(rule.operands, in_dims, strict=True)
+        own if dim is None else (*own[:dim], name, *own[dim:]) for own, dim in zip(rule.operands, in_dims, strict=True)
     )
-    return DimensionRule(operands, tuple([(_BATCH, *own) for own in rule.results]), rule.kinds, "", rule.linear)
+    return DimensionRule(operands, tuple([(name, *own) for own in rule.results]), rule.kinds, "", rule.linear)
 
 
 def writing_rule(rule: DimensionRule, operands: Sequence[int | None], written: Sequence[int | None]) -> DimensionRule:

@@ -79,7 +79,9 @@ def _bounds(
         if not unsafe:
             aten._assert_async(aten.all(lengths >= 0), "lengths contains negative value!")
             is_whole = aten.all(aten.sum(lengths, [-1]) == data.shape[axis])
-            said = f"segment_reduce(): Expected all rows of lengths along axis to sum to {data.shape[axis]} when !unsafe."
+            said = (
+                f"segment_reduce(): Expected all rows of lengths along axis to sum to {data.shape[axis]} when !unsafe."
+            )
             aten._assert_async(is_whole, said)
         return ends - lengths, ends
     count = given.shape[-1] - 1

@@ -176,7 +176,9 @@ def test_gradients_tangents_and_batches() -> None:
     biased = rule("add.Tensor", t(4, 3), t(3))
     assert str(gradient_rule(biased, [1])) == "a b, a b, b -> b; a sum"
     both = gradient_rule(biased, [0, 1])
-    assert both.kind("a").word == "whole" and both.results == (("1", "b"), ("b",))
+    assert both.kind("a").word == "sum" and both.results == (("a", "b"), ("b",))
+    twice = batched_rule(batched_rule(mm, [0, None]), [None, 0])
+    assert str(twice) == "batch a c, batch_ c b -> batch_ batch a b; c sum"
     largest = rule("max", t(2, 3))
     assert {gradient_rule(largest, [0]).kind(name).word for name in "ab"} == {"whole"}
     assert {tangent_rule(largest, [0]).kind(name).word for name in "ab"} == {"whole"}

@@ -13,7 +13,7 @@ import numpy as np
 
 from opwright.bindings.fakes import check_arrays, fake
 from opwright.bindings.jax.native import Kernel, Library, Loop, offer
-from opwright.bindings.jax.primitive import bind
+from opwright.bindings.jax.primitive import call as call_primitive
 from opwright.bindings.jax.programs import Call, Slot, refuse_derivatives, tensors_of
 from opwright.bindings.jax.values import is_operand, kept_dtype, operand_of
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
@@ -93,7 +93,7 @@ class Function:
             if len(self._known) < _MOST:
                 self._known[key] = found
         call, rebuilt = found
-        return rebuilt(bind(call, operands))
+        return rebuilt(call_primitive(call, operands))
 
     def __repr__(self) -> str:
         return f"<{self._packet.name} for JAX: {', '.join(self.overloads)}>"

@@ -8,7 +8,7 @@ primitive again, with another program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -16,12 +16,15 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding, PartitionSpec
 
 from opwright.bindings.jax.native import is_native, native_call
-from opwright.bindings.jax.programs import Batch, Form, Program, Tangents, Transposed, linear
+from opwright.bindings.jax.private import like_block, need_devices, spread_over
+from opwright.bindings.jax.programs import Batch, Call, Form, Program, Tangents, Transposed, linear
+from opwright.bindings.jax.sharded import alike, call_on_mesh, partitioned, warn_of_gathering
 from opwright.bindings.jax.values import array_of, kept_dtype, tensor_of
 
-__all__ = ["PRIMITIVE", "bind"]
+__all__ = ["PRIMITIVE", "bind", "call"]
 
 PRIMITIVE: Final = Primitive("opwright")
 PRIMITIVE.multiple_results = True
@@ -29,8 +32,13 @@ PRIMITIVE.multiple_results = True
 
 def bind(program: Program, operands: Sequence[Any]) -> list[Any]:
     """Return what a program gives for JAX's arrays, traced ones or not."""
-    found: list[Any] = PRIMITIVE.bind(*operands, program=program)
+    found: list[Any] = PRIMITIVE.bind(*alike(operands), program=program)
     return found
+
+
+def call(program: Call, operands: Sequence[Any]) -> list[Any]:
+    """Return what an operator gives for JAX's arrays, which may lie on several devices."""
+    return call_on_mesh(program, operands, bind)
 
 
 def _forms(values: Sequence[Any]) -> list[Form]:
@@ -43,7 +51,11 @@ def _results(program: Program, values: Sequence[Any]) -> list[Form]:
 
 
 def _abstract(*avals: Any, program: Program) -> list[Any]:
-    return [jax.core.ShapedArray(shape, dtype) for shape, dtype in _results(program, avals)]
+    mesh = jax.sharding.get_abstract_mesh()
+    found = _results(program, avals)
+    if not mesh.manual_axes:
+        return [jax.core.ShapedArray(shape, dtype) for shape, dtype in found]
+    return [like_block(avals[0], shape, dtype, mesh) for shape, dtype in found]
 
 
 def _on_host(program: Program, wanted: Sequence[Form], *arrays: Any) -> tuple[Any, ...]:
@@ -63,6 +75,35 @@ def _traced(*operands: Any, program: Program) -> list[Any]:
 def _traced_on_cpu(*operands: Any, program: Program) -> list[Any]:
     found = native_call(program, operands, _results(program, operands))
     return _traced(*operands, program=program) if found is None else found
+
+
+def _is_taken(program: Program, operands: Sequence[Any]) -> bool:
+    """Whether C takes the operands as they are."""
+    found: list[bool] = []
+    wanted = _results(program, operands)
+    jax.eval_shape(lambda *given: found.append(native_call(program, given, wanted) is not None), *operands)
+    return found[0]
+
+
+def _lowered(context: Any, *values: Any, program: Program, on_cpu: bool) -> Any:
+    """Return the operations of a program: of one device's, or of all where XLA chooses who holds what."""
+    count, mesh = spread_over(context)
+    trace = _traced_on_cpu if on_cpu else _traced
+    if count > 1:
+        is_taken = on_cpu and _is_taken(program, context.avals_in)
+        if not is_taken:
+            warn_of_gathering(program)
+        if mesh is not None:
+            trace = partial(_spread, traced=trace, mesh=mesh, is_cut=is_taken)
+    return mlir.lower_fun(trace, multiple_results=True)(context, *values, program=program)
+
+
+def _spread(*operands: Any, program: Program, traced: Callable[..., list[Any]], mesh: Any, is_cut: bool) -> list[Any]:
+    if is_cut:
+        return partitioned(program, operands, traced)
+    # A callback has its arrays on one device, which XLA alone has a name for: all around it are on each.
+    everywhere = partial(jax.lax.with_sharding_constraint, shardings=NamedSharding(mesh, PartitionSpec()))
+    return [everywhere(each) for each in traced(*map(everywhere, operands), program=program)]
 
 
 @lru_cache(maxsize=4096)
@@ -121,14 +162,15 @@ def _pulled(program: Any, primals: Sequence[Any], given: Sequence[int], cotangen
 
 def _batched(operands: Sequence[Any], dims: Sequence[Any], program: Program) -> tuple[list[Any], list[int]]:
     (size, *_) = [each.shape[dim] for each, dim in zip(operands, dims, strict=True) if dim is not None]
-    found = bind(Batch(program, tuple(dims), size), operands)
+    found = call_on_mesh(Batch(program, tuple(dims), size), operands, bind)  # (over the axis of a batch, too)
     return found, [0] * len(found)
 
 
 PRIMITIVE.def_impl(_computed)
 PRIMITIVE.def_abstract_eval(_abstract)
-mlir.register_lowering(PRIMITIVE, mlir.lower_fun(_traced, multiple_results=True))
-mlir.register_lowering(PRIMITIVE, mlir.lower_fun(_traced_on_cpu, multiple_results=True), platform="cpu")
+mlir.register_lowering(PRIMITIVE, partial(_lowered, on_cpu=False))
+mlir.register_lowering(PRIMITIVE, partial(_lowered, on_cpu=True), platform="cpu")
+need_devices(PRIMITIVE)
 ad.primitive_jvps[PRIMITIVE] = _tangents
 ad.primitive_transposes[PRIMITIVE] = _transposed
 batching.primitive_batchers[PRIMITIVE] = _batched

@@ -1,6 +1,6 @@
-"""Gradients made of operators that C handles: XLA calls what a formula calls, which is found out without data.
+"""Gradients made of operators that C handles, and of sums and transposes: XLA calls what a formula calls.
 
-A backward kernel that a project declares is such a formula: one call.
+What that is is found out without data. A backward kernel that a project declares is such a formula: one call.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import jax
 import numpy as np
 
 from opwright.bindings.fakes import fake
@@ -20,8 +21,6 @@ from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["recorded_call"]
-
-_SUM = "aten::sum.dim_IntList"  # over what was broadcast
 
 # Calls C for one operator: JAX's arrays of the results, None where C does not take the operands.
 _Emit = Callable[[Call, Sequence[Any], Sequence[Form]], Any]
@@ -112,7 +111,8 @@ def recorded_call(program: Transposed, operands: Sequence[Any], emit: _Emit) -> 
     values = dict(enumerate(operands))
     for step in steps:
         given = [values[number] for number in step.operands]
-        made = _sum(step.call, given) if step.call.operator == _SUM else emit(step.call, given, step.forms)
+        own = _OWN.get(step.call.operator)
+        made = emit(step.call, given, step.forms) if own is None else own(step.call, given)
         if made is None:
             return None
         values.update(zip(step.results, made, strict=True))
@@ -122,3 +122,21 @@ def recorded_call(program: Transposed, operands: Sequence[Any], emit: _Emit) -> 
 def _sum(call: Call, given: Sequence[Any]) -> list[Any] | None:
     _, dims, keeps_dims, dtype = call.values
     return None if dtype is not None or dims is None else [given[0].sum(tuple(dims), keepdims=keeps_dims)]
+
+
+def _view(move: Callable[..., Any]) -> Callable[[Call, Sequence[Any]], list[Any]]:
+    return lambda call, given: [move(given[0], *call.values[1:])]
+
+
+def _swapped(array: Any, one: int = -2, other: int = -1) -> Any:
+    return jax.numpy.swapaxes(array, one, other)
+
+
+# What XLA does itself: sums over what was broadcast, and dimensions in another order.
+_OWN: dict[str, Callable[[Call, Sequence[Any]], list[Any] | None]] = {
+    "aten::sum.dim_IntList": _sum,
+    "aten::transpose.int": _view(_swapped),
+    "aten::mT": _view(_swapped),
+    "aten::unsqueeze": _view(lambda array, dim: jax.numpy.expand_dims(array, dim)),
+    "aten::permute": _view(lambda array, dims: jax.numpy.transpose(array, dims)),
+}

@@ -1,0 +1,127 @@
+"""JAX's arrays on several devices: calls are cut as the dimension rule says, with Explicit and with Auto axes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright_codegen.cli import main
+
+pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
+pytestmark = [pytest.mark.once, pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")]
+PROGRAM = Path(__file__).parent / "sharded_jax.py"
+SCHEMAS = """
+- func: in_parts::softclip(Tensor self, Tensor limit) -> Tensor
+  kernel: limit * tanh(self / limit)
+  dtypes: float32
+
+- func: in_parts::mix(Tensor a, Tensor b) -> Tensor
+  meta: gufunc("(m,k),(k,n)->(m,n)", a, b)
+  sharding: m k, k n -> m n; k sum
+  dispatch: {CPU: native:mix}
+  convention: contiguous
+  dtypes: float32
+
+- func: in_parts::slope(Tensor self) -> Tensor
+  meta: scan(self, -1, accepts="floating")
+  batch: leading((self, 1))
+  blocks: windows(self, dim=-1, before=1, after=2)
+  dispatch: {CPU: native:slope}
+  convention: contiguous
+  dtypes: float32
+
+- func: in_parts::peak(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", nonempty=True, combines="max")
+  dispatch: {CPU: xp.abs(self).max(dim)}
+
+- func: in_parts::length(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", combines=True)
+  dispatch: {CPU: (self * self).sum(dim) ** 0.5}
+
+- func: in_parts::moments(Tensor self) -> (Tensor mean, Tensor shifted)
+  meta: reduce(self, 1, accepts="floating"), pointwise(self)
+  sharding: r c -> r, r c; c whole
+  dispatch: {CPU: "(self.mean(1), self + 1)"}
+"""
+DERIVATIVES = """
+- name: in_parts::mix(Tensor a, Tensor b) -> Tensor
+  a: mix(grad, b.mT)
+  b: mix(a.mT, grad)
+
+- name: in_parts::peak(Tensor self, int dim) -> Tensor
+  self: grad.unsqueeze(dim) * self.sign() * (self.abs() == result.unsqueeze(dim))
+
+- name: in_parts::length(Tensor self, int dim) -> Tensor
+  self: grad.unsqueeze(dim) * self / result.unsqueeze(dim)
+"""
+KERNELS = """
+#include "in_parts_kernels.h"
+int mix_f32(const float *a, int a_ndim, const int64_t *as, const float *b, int b_ndim, const int64_t *bs, float *out,
+            int out_ndim, const int64_t *os)
+{
+    if (a_ndim != 2 || b_ndim != 2 || out_ndim != 2)
+        return in_parts_fail("mix takes matrices");
+    for (int64_t i = 0; i < os[0]; i++)
+        for (int64_t j = 0; j < os[1]; j++) {
+            float sum = 0;
+            for (int64_t k = 0; k < as[1]; k++)
+                sum += a[i * as[1] + k] * b[k * bs[1] + j];
+            out[i * os[1] + j] = sum;
+        }
+    return 0;
+}
+int slope_f32(const float *x, int ndim, const int64_t *shape, float *out, int out_ndim, const int64_t *out_shape)
+{
+    int64_t rows = 1, n = shape[ndim - 1];
+    for (int d = 0; d < ndim - 1; d++)
+        rows *= shape[d];
+    for (int64_t row = 0; row < rows; row++, x += n, out += n)
+        for (int64_t i = 0; i < n; i++) /* the edges are their own neighbours: zeros beyond would be wrong */
+            out[i] = x[i + 2 < n ? i + 2 : n - 1] - x[i ? i - 1 : 0];
+    return (void)out_ndim, (void)out_shape, 0;
+}
+"""
+SETTINGS = """
+[tool.opwright]
+schemas = ["ops.yaml"]
+derivatives = "derivatives.yaml"
+output = "in_parts"
+native = ["csrc"]
+bindings = ["jax"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("sharded")
+    (found / "csrc").mkdir()
+    for name, text in {
+        "ops.yaml": SCHEMAS,
+        "derivatives.yaml": DERIVATIVES,
+        "csrc/kernels.c": KERNELS,
+        "pyproject.toml": SETTINGS,
+    }.items():
+        (found / name).write_text(text)
+    assert main(["build", "--config", str(found / "pyproject.toml")]) == 0
+    return found
+
+
+def test_all_cuts_on_four_devices(folder: Path) -> None:
+    """Values, gradients, tangents and batches are those of one device; results lie as the rule says, and nothing is
+    gathered but what the rule has whole, or XLA leaves to Python."""
+    words = [sys.executable, str(PROGRAM)]
+    done = subprocess.run(words, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["faults"] == [] and found["count"] > 40
+    assert found["missing"] == [], "JAX has no longer what opwright.bindings.jax.private asks for"
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path]), "JAX_PLATFORMS": "cpu"}
