@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from opwright_codegen import VERSION
-from opwright_codegen.commands.config import find_config, is_name, read_config
+from opwright_codegen.commands.config import Config, find_config, is_name, read_config
 from opwright_codegen.commands.generate import check, generate
-from opwright_codegen.commands.job import job_of
+from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.report_options import add_report_options
 from opwright_codegen.errors import SchemaError, SchemaErrors, UsageError, nearest
 
@@ -108,6 +108,10 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.commands.run_tests import run_tests
 
         return run_tests(job_of(config, arguments) if config.schemas else None, arguments)
+    if arguments.command == "breaking":
+        from opwright_codegen.commands.breaking import breaking
+
+        return breaking(config, arguments, sys.stdout)
     if arguments.command == "coverage":
         from opwright_codegen.commands.coverage import show_coverage
 
@@ -123,12 +127,20 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.kernels.used_packages import UsedPackage
 
         return show_used([UsedPackage(name, (config.root,)) for name in config.uses], arguments.operator, sys.stdout)
-    job = job_of(config, arguments)
+    return _run_job(job_of(config, arguments), config, arguments)
+
+
+def _run_job(job: Job, config: Config, arguments: argparse.Namespace) -> int:
+    """Run a command on the schemas that settings or the command line name."""
     match arguments.command:
         case "generate":
             return generate(job, arguments, sys.stdout)
         case "check":
             return check(job, arguments, sys.stdout)
+        case "freeze":
+            from opwright_codegen.commands.freeze import freeze
+
+            return freeze(job, sys.stdout)
         case "build":
             from opwright_codegen.commands.build import build
 
@@ -203,6 +215,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("operator", metavar="OPERATOR", help="add.Tensor, or add for all overloads")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
 
+    _add_promises(commands, inputs)
+
     command = commands.add_parser("rules", help="show the rules that meta: formulas may call")
     command.add_argument("rule", nargs="?", metavar="NAME", help="one rule; else all")
     command.add_argument("--markdown", action="store_true", help="as a page")
@@ -217,6 +231,24 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_commands_of_the_runtime(commands)
     return parser
+
+
+def _add_promises(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], inputs: argparse.ArgumentParser
+) -> None:
+    """Add those about what callers rely on."""
+    command = commands.add_parser("freeze", parents=[inputs], help="write what operators promise: api.lock.yaml")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
+
+    command = commands.add_parser("breaking", help="compare two states: which calls and saved graphs would break")
+    states = "a folder, a schema file, a wheel, api.lock.yaml, or git:REF"
+    command.add_argument("old", nargs="?", metavar="OLD", help=f"{states}; else the last tag")
+    command.add_argument("new", nargs="?", metavar="NEW", help="the same; else the project's folder")
+    command.add_argument("--categories", metavar="LIST", help="of CALL, GRAPH, FAKE, VALUE, ALIAS: CALL,GRAPH")
+    command.add_argument("--format", choices=("text", "json"), default="text", help="how findings are printed")
+    command.add_argument("--seed", type=int, default=0, metavar="S", help="what is drawn for FAKE and VALUE")
+    command.add_argument("--namespace", type=_namespace, metavar="NAME", help="that of operators declared without one")
+    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
 
 
 def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

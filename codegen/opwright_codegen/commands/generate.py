@@ -87,6 +87,7 @@ def check(job: Job, arguments: Namespace, out: TextIO) -> int:
     """Read the schemas and render what they give, for the errors alone, and the advice that is asked for."""
     start = time.perf_counter()
     operators = read_operators(job)
+    _hold_to_lock(job, operators)
     derivatives = read_job_derivatives(job, operators)
     for namespace in operators.namespaces:
         folder = job.folder(namespace, operators.namespaces) if job.output else None
@@ -100,6 +101,17 @@ def check(job: Job, arguments: Namespace, out: TextIO) -> int:
     _report_advice(operators.advice, arguments.advice, out)
     print(f"ok: {_count(declared, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
     return 0
+
+
+def _hold_to_lock(job: Job, operators: OperatorSet) -> None:
+    """Raise SchemaErrors for what breaks the promises of the lock, where the project has one."""
+    from opwright_codegen.promises.lock import LOCK
+
+    path = job.root / LOCK
+    if job.project is not None and path.is_file():
+        from opwright_codegen.promises.held import broken_promises
+
+        broken_promises(operators, path).raise_if_any()
 
 
 def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from opwright_codegen.commands.generate import read_operators
-from opwright_codegen.commands.job import Job
+from opwright_codegen.commands.job import Job, module_of, root_of
 from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.errors import UsageError
 
@@ -37,8 +37,8 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     if not namespaces:
         raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
     packages = [job.folder(namespace, declared) for namespace in declared if namespace in namespaces] if job else []
-    modules = [*map(_module, packages), *arguments.modules]
-    paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
+    modules = [*map(module_of, packages), *arguments.modules]
+    paths = [*map(root_of, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
     if arguments.sharded:
         table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *namespaces]
@@ -63,17 +63,3 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
 
 def _each(option: str, values: Sequence[str]) -> list[str]:
     return [word for value in values for word in (option, value)]
-
-
-def _root(package: Path) -> Path:
-    """Return the folder that a package is imported from."""
-    folder = package.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
-
-
-def _module(package: Path) -> str:
-    if not (package / "__init__.py").is_file():
-        raise UsageError(f"{package} is no package yet: run `opwright generate` first")
-    return ".".join(package.relative_to(_root(package)).parts)

@@ -264,6 +264,8 @@ class Operator(Entries):
                 if unloaded is None:
                     changes = self.changes
                     kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
+                    if "deprecated" in self.tags:
+                        kernel = import_late("opwright.inspection.versions").warning_first(self, kernel)
                     if changes == self.changes:
                         self.table[keys] = kernel
                         return kernel
