@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pipeline import generate, imported
 
 import opwright
 from opwright.fx import GraphModule, from_json, to_json
@@ -15,7 +16,6 @@ from opwright.fx.experimental.proxy_tensor import make_fx
 from opwright.fx.json_values import JSONFormatError
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.read.files import read_text
-from pipeline import generate, imported
 
 ENTRY = """
 - func: former::soft(Tensor self, Scalar {0}) -> Tensor
@@ -68,9 +68,9 @@ def test_a_graph_runs_after_two_renames_and_a_changed_default(tmp_path: Path) ->
             assert part in str(raised.value)
         with pytest.raises(JSONFormatError, match=r"(?s)of version 4.*here it is version 1.*Install the release"):
             from_json(again.replace("(Tensor self, Scalar limit=1.0)", "(Tensor self, Scalar limit=1.0, int x=1)"))
-    with imported(generate(tmp_path, ENTRY.format("lambd=1.0", "lambd", ""))):
-        with pytest.raises(JSONFormatError, match=r"'lambd' was left out, whose default was 0\.5 and is 1\.0 now"):
-            from_json(text)
+    said = r"'lambd' was left out, whose default was 0\.5 and is 1\.0 now"
+    with imported(generate(tmp_path, ENTRY.format("lambd=1.0", "lambd", ""))), pytest.raises(ValueError, match=said):
+        from_json(text)
     with pytest.raises(JSONFormatError, match="saved with version 1 of former::soft, calls an op"):
         from_json(text)
 
@@ -89,9 +89,11 @@ def test_saved_operators_of_strangers() -> None:
 
 def test_former_calls_are_served_with_a_warning(tmp_path: Path) -> None:
     """By every way to call, each time, at the caller's line; the present form warns of nothing."""
-    with imported(generate(tmp_path, ENTRY.format("limit=1.0", "limit", THIRD) + DEPRECATED)):
+    with imported(
+        generate(tmp_path, (ENTRY.format("limit=1.0", "limit", THIRD) + DEPRECATED).replace("former", "served"))
+    ):
         x = opwright.tensor([1.0, 2.0], requires_grad=True)
-        former = opwright.ops.former
+        former = opwright.ops.served
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for _ in range(3):
@@ -105,14 +107,16 @@ def test_former_calls_are_served_with_a_warning(tmp_path: Path) -> None:
             assert {warning.filename for warning in caught} == {__file__}
             assert {warning.category for warning in caught} == {DeprecationWarning}
             told = [str(warning.message) for warning in caught]
-            assert "version 1 of former::soft, which is written soft(self, limit=lambd) now" in told[0]
-            assert told[-1] == "former::gone is deprecated: since 1.1: use soft: it was slow"
+            assert "version 1 of served::soft, which is written soft(self, limit=lambd) now" in told[0]
+            assert "Deprecated since 1.1: use soft: it was slow." in former.gone.default.doc
+            assert told[-1] == "served::gone is deprecated: since 1.1: use soft: it was slow"
             del caught[:]
             former.soft(x)
             former.soft(x, limit=0.5)
             assert caught == []
-        graph = make_fx(lambda x: former.soft(x, lambd=0.25))(x)
-        assert "former.soft.default(x_1, limit = 0.25)" in graph.code
+        with pytest.warns(DeprecationWarning):
+            graph = make_fx(lambda x: former.soft(x, lambd=0.25))(x)
+        assert "served.soft.default(x_1, 0.25)" in graph.code
 
 
 WRONG = [
@@ -123,7 +127,7 @@ WRONG = [
     ("2: self.soft(1, 2, 3)", "upgrade-call", "takes 2 arguments by position, and 4 are given"),
     ("3: self.soft(limit=lambd)", "upgrade-version", "version 2 is expected here"),
     ("2: self.soft(limit=2 * lambd)", "upgrade-from", "does not follow from '2 * lambd'"),
-    ("2: {from: 'hard(Tensor self) -> Tensor', call: self.soft()}", "upgrade-from", "demo::hard is not demo::soft"),
+    ("2: {from: 'hard(Tensor self) -> Tensor', call: self.soft()}", "upgrade-from", "hard is not demo::soft"),
     ("2: {from: 'soft(Tensor self) -> Tensor', call: self.soft(limit=a)}", "upgrade-call", "'a' is no argument of it"),
     ("2: {from: 'soft(Tensor self) -> Tensor'}", "missing-key", "the upgrade has no 'call'"),
 ]

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import seeds
 import yaml
+from compatible_pairs import compared, mutated, parsed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.compatibility import compared, mutated, parsed
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.schema.compat import forward_incompatibilities, incompatibilities
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
@@ -469,8 +469,8 @@ def test_what_is_written_is_read_as_the_runtime_reads_it(text: str) -> None:
 
 
 def test_the_runtime_agrees_on_changed_schemas_of_its_own() -> None:
-    """A sample of PyTorch's schemas, each changed in one place as people change them. `benchmarks.compatibility` does so
-    for all schemas of a file."""
+    """A sample of PyTorch's schemas, each changed in one place as people change them; `compatible_pairs.py FILE` does
+    so for all schemas of a file."""
     rng = seeds.generator(9)
     known = sorted(str(schema) for schema in torch._C._jit_get_all_schemas() if str(schema).startswith("aten::"))
     answers = []

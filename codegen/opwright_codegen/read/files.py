@@ -11,7 +11,7 @@ from pathlib import Path
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.autogen import add_variants, inherit_kernels
 from opwright_codegen.read.check import check_operators
-from opwright_codegen.read.docs import inherit_docs
+from opwright_codegen.read.docs import inherit_docs, tell_deprecations
 from opwright_codegen.read.entries import read_operators, read_tags
 from opwright_codegen.read.groups import check_group, group_operators
 from opwright_codegen.read.model import PYTORCHS, Operator, OperatorGroup, OperatorSet
@@ -110,7 +110,7 @@ def _read_sources(sources: list[Source], tags: dict[str, str], errors: Errors, n
     operators = add_old_forms(operators, errors)
     groups = group_operators(operators.values(), errors)
     errors.raise_if_any()
-    operators = inherit_docs(inherit_kernels(operators))
+    operators = tell_deprecations(inherit_docs(inherit_kernels(operators)))
     return _complete(operators, groups, sources, errors, namespace or PYTORCHS)
 
 

@@ -1,6 +1,6 @@
 """`opwright breaking` beside PyTorch: is each schema of a corpus, changed in one place, still compatible with itself?
 
-    python -m benchmarks.compatibility FILE [FILE …]
+    python tests/codegen/compatible_pairs.py FILE [FILE …]
 
 A FILE has a schema a line, or a JSON object with `schema`; one that ends in `.xz` is unpacked. Each schema that both
 parsers take makes two pairs: itself with itself, and with one mutation. PyTorch's `is_backward_compatible_with` is the
@@ -104,7 +104,10 @@ def _schemas(path: Path) -> Iterator[str]:
 
 def main(paths: list[str]) -> int:
     """Compare all pairs; the status: 1 where an answer differs without a known reason."""
-    rng = random.Random(0)
+    sys.path.append(str(Path(__file__).parents[1]))
+    import seeds
+
+    rng = seeds.generator(0)
     pairs, unread = [], Counter[str]()
     for text in (text for path in paths for text in _schemas(Path(path))):
         own = parsed(text)
