@@ -22,7 +22,7 @@ from .measure import ENVIRONMENT, Figure
 
 PARTS = (
     "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
-    "expressions", "threads", "torch_binding", "jax_binding", "other_arrays",
+    "expressions", "threads", "torch_binding", "jax_binding", "other_arrays", "cuda",
 )  # fmt: skip
 # Those whose calls the compiled core serves.
 SERVED = ("breadth", "dispatch", "autograd", "transforms", "custom_ops")

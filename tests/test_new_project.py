@@ -17,9 +17,9 @@ import pytest
 from installing import environment
 from type_checking import mypy_cache
 
+from opwright_codegen.about.new import _FILES
+from opwright_codegen.about.origin import origin
 from opwright_codegen.cli import main
-from opwright_codegen.commands.new import _FILES
-from opwright_codegen.commands.origin import origin
 from opwright_codegen.output.templates import environment as templates
 
 ROOT = Path(__file__).parents[1]
@@ -191,7 +191,7 @@ def test_where_opwright_came_from(told: str | None, expected: str, monkeypatch: 
     def found(name: str) -> Any:
         return SimpleNamespace(read_text=lambda _: told, version="1.5")
 
-    monkeypatch.setattr("opwright_codegen.commands.origin.distribution", found)
+    monkeypatch.setattr("opwright_codegen.about.origin.distribution", found)
     assert origin() == expected
 
 
@@ -199,7 +199,7 @@ def test_where_opwright_came_from_if_it_was_never_installed(monkeypatch: pytest.
     def missing(name: str) -> Any:
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("opwright_codegen.commands.origin.distribution", missing)
+    monkeypatch.setattr("opwright_codegen.about.origin.distribution", missing)
     assert origin() == str(ROOT)
 
 

@@ -47,7 +47,7 @@ ALLOWED = {
         "opwright_kernels",
     },
     "opwright_core": {"numpy", "ml_dtypes", "cupy", "opwright", "opwright_aten", "opwright_core", "opwright_kernels"},
-    "opwright_codegen": {"lark", "jinja2", "yaml", "setuptools", "hatchling", "opwright_codegen"},
+    "opwright_codegen": {"lark", "jinja2", "yaml", "rich", "watchfiles", "setuptools", "hatchling", "opwright_codegen"},
     "opwright_aten": {"numpy", "cupy", "opwright_aten", "opwright_core", "opwright_kernels"},
     "opwright_kernels": {"numpy", "ml_dtypes", "cupy", "opwright", "opwright_core", "opwright_kernels"},
     "opwright_pytest": {"pytest", "opwright", "opwright_core", "opwright_pytest"},
@@ -65,7 +65,7 @@ BINDINGS = {
 LAZY = {
     "opwright": {"cupy", "dask", "jax", "torch", "triton", "rich", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_core": {"cupy", "opwright", "opwright_aten", "opwright_kernels"},
-    "opwright_codegen": set(),
+    "opwright_codegen": {"rich", "watchfiles"},
     "opwright_aten": set(),
     "opwright_kernels": {"cupy"},
     "opwright_pytest": {"opwright", "opwright_core", "opwright_pytest.judged"},

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
+import io
 import os
-import re
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen import VERSION
-from opwright_codegen.commands.config import Config, find_config, is_name, read_config
+from opwright_codegen.arguments import make_parser
+from opwright_codegen.commands.config import Config, find_config, read_config
 from opwright_codegen.commands.generate import check, generate
-from opwright_codegen.commands.job import Job, job_of
-from opwright_codegen.commands.report_options import add_report_options
-from opwright_codegen.errors import SchemaError, SchemaErrors, UsageError, nearest
+from opwright_codegen.commands.job import job_of
+from opwright_codegen.errors import SchemaError, UsageError
+from opwright_codegen.findings.finding import Outcome
+
+if TYPE_CHECKING:
+    from opwright_codegen.findings.writing import Format
 
 __all__ = ["main"]
 
-_SCHEMAS: Final = "schema files (YAML); else those of [tool.opwright]"
+_WITH_OTHER_FORMATS = ("breaking", "coverage", "list", "doctor")  # than those of findings
 
 # What reads and renders is imported where it is used: a run that has nothing to do never loads it.
 
@@ -37,17 +40,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             from opwright_codegen.commands.gate import run_gate
 
             return run_gate(words[1:])
-        arguments = _parser().parse_args(argv)
+        if words[:1] == ["bench"]:
+            from opwright_codegen.commands.run_tests import run_bench
+
+            return run_bench(words[1:])
+        parser = make_parser(words)
+        arguments = parser.parse_args(["--sharded=numpy" if word == "--sharded" else word for word in words])
         if arguments.command is None:
-            _parser().print_help(sys.stdout)
+            parser.print_help(sys.stdout)
             return 0
         with _without_collection():
-            status = _run(arguments)
+            status = _reported(arguments)
         sys.stdout.flush()
         return status
     except SchemaError as error:
-        print(error, file=sys.stderr)
-        print(f"opwright explain {_code(error)} says more", file=sys.stderr)
+        _show(error)
         return 1
     except UsageError as error:
         print(f"opwright: {error}", file=sys.stderr)
@@ -79,84 +86,136 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    if arguments.command == "explain":
-        from opwright_codegen.commands.explain import show_explanations
+def _reported(arguments: Namespace) -> int:
+    """Run a command. In a format that programs read, what it comes to is all that is printed, errors included."""
+    outcome = Outcome(arguments.command)
+    format: Format = getattr(arguments, "format", "text")
+    if format == "text" or arguments.command in _WITH_OTHER_FORMATS:
+        return _run(arguments, outcome, sys.stdout)
+    from opwright_codegen.findings.writing import write_outcome
 
-        return show_explanations(arguments.code, arguments.markdown, sys.stdout)
-    if arguments.command == "new":
-        from opwright_codegen.commands.new import new
+    try:
+        outcome.status = _run(arguments, outcome, io.StringIO())
+    except SchemaError as error:
+        outcome.add(error)
+        outcome.status = 1
+    write_outcome(outcome, format, sys.stdout)
+    return outcome.status
 
-        return new(arguments.name, sys.stdout)
-    if arguments.command == "table":
-        from opwright_codegen.commands.show import table
 
-        return table(arguments.operator, arguments.modules, sys.stdout)
-    if arguments.command == "backend":
-        from opwright_codegen.commands.backend import show_backend
+def _run(arguments: Namespace, outcome: Outcome, out: TextIO) -> int:
+    match arguments.command:
+        case "explain":
+            from opwright_codegen.about.explain import show_explanations
 
-        return show_backend(arguments.name, arguments.modules, sys.stdout)
-    if arguments.command == "import":
-        return _import(arguments)
+            return show_explanations(arguments.code, arguments.markdown, out)
+        case "new":
+            from opwright_codegen.about.new import new
+
+            return new(arguments.name, out)
+        case "table":
+            from opwright_codegen.commands.show import table
+
+            return table(arguments.operator, arguments.modules, out)
+        case "backend":
+            from opwright_codegen.commands.backend import show_backend
+
+            return show_backend(arguments.name, arguments.modules, out)
+        case "import":
+            return _import(arguments, out)
+        case "doctor":
+            from opwright_codegen.about.doctor import show_doctor
+
+            return show_doctor(arguments.format, out)
+        case "schema":
+            from opwright_codegen.about.schema import show_schema
+
+            return show_schema(arguments.file, out)
+        case "completion":
+            from opwright_codegen.about.completion import show_completion
+
+            return show_completion(arguments.shell, make_parser(), out)
+        case _:
+            return _run_in_project(_config(arguments), arguments, outcome, out)
+
+
+def _config(arguments: Namespace) -> Config:
+    """Return the settings of the project. Raises UsageError where they cannot be read."""
     try:
         config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
     except SchemaError as error:
         raise UsageError(str(error)) from None
     if config is None:
         raise UsageError(f"{arguments.config} has no table [tool.opwright]")
-    if arguments.command == "test":
-        from opwright_codegen.commands.run_tests import run_tests
-
-        return run_tests(job_of(config, arguments) if config.schemas else None, arguments)
-    if arguments.command == "breaking":
-        from opwright_codegen.commands.breaking import breaking
-
-        return breaking(config, arguments, sys.stdout)
-    if arguments.command == "coverage":
-        from opwright_codegen.commands.coverage import show_coverage
-
-        return show_coverage(config.root, arguments)
-    if arguments.command == "rules":
-        from opwright_codegen.commands.rules import show_rules
-        from opwright_codegen.kernels.modules import KernelModules
-
-        roots = (config.root, config.root / "src")
-        return show_rules(KernelModules(config.rules, roots, of="rule"), arguments.rule, arguments.markdown, sys.stdout)
-    if arguments.command == "show" and not config.schemas and not arguments.schemas:
-        from opwright_codegen.commands.show import show_used
-        from opwright_codegen.kernels.used_packages import UsedPackage
-
-        return show_used([UsedPackage(name, (config.root,)) for name in config.uses], arguments.operator, sys.stdout)
-    return _run_job(job_of(config, arguments), config, arguments)
+    return config
 
 
-def _run_job(job: Job, config: Config, arguments: argparse.Namespace) -> int:
-    """Run a command on the schemas that settings or the command line name."""
+def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out: TextIO) -> int:
+    """Run a command that reads the settings of a project."""
     match arguments.command:
-        case "generate":
-            return generate(job, arguments, sys.stdout)
-        case "check":
-            return check(job, arguments, sys.stdout)
+        case "test":
+            from opwright_codegen.commands.run_tests import run_tests
+
+            return run_tests(job_of(config, arguments) if config.schemas else None, arguments, outcome)
+        case "breaking":
+            from opwright_codegen.commands.breaking import breaking
+
+            return breaking(config, arguments, out)
         case "freeze":
             from opwright_codegen.commands.freeze import freeze
 
-            return freeze(job, sys.stdout)
+            return freeze(job_of(config, arguments), out)
+        case "coverage":
+            from opwright_codegen.commands.coverage import show_coverage
+
+            return show_coverage(config.root, arguments)
+        case "rules":
+            from opwright_codegen.about.rules import show_rules
+            from opwright_codegen.kernels.modules import KernelModules
+
+            roots = (config.root, config.root / "src")
+            return show_rules(KernelModules(config.rules, roots, of="rule"), arguments.rule, arguments.markdown, out)
+        case "show" if not config.schemas and not arguments.schemas:
+            from opwright_codegen.commands.show import show_used
+            from opwright_codegen.kernels.used_packages import UsedPackage
+
+            return show_used([UsedPackage(name, (config.root,)) for name in config.uses], arguments.operator, out)
+        case "show":
+            from opwright_codegen.commands.show import show
+
+            return show(job_of(config, arguments), arguments.operator, out)
+        case "list":
+            from opwright_codegen.commands.list_operators import list_operators
+
+            return list_operators(job_of(config, arguments), arguments, out)
+        case "fmt":
+            from opwright_codegen.commands.fmt import format_files
+
+            return format_files(config, arguments, out, outcome)
+        case "lint":
+            from opwright_codegen.commands.lint import lint
+
+            return lint(job_of(config, arguments), arguments, out, outcome)
+        case "check":
+            return check(job_of(config, arguments), arguments, out, outcome)
         case "build":
             from opwright_codegen.commands.build import build
 
-            return build(job, config.native, arguments, sys.stdout)
+            return build(job_of(config, arguments), config.native, arguments, out, outcome)
+        case "generate" if arguments.watch:
+            from opwright_codegen.commands.watch import watch
+
+            return watch(lambda: job_of(_config(arguments), arguments), arguments, out)
         case _:
-            from opwright_codegen.commands.show import show
-
-            return show(job, arguments.operator, sys.stdout)
+            return generate(job_of(config, arguments), arguments, out, outcome)
 
 
-def _import(arguments: argparse.Namespace) -> int:
+def _import(arguments: Namespace, out: TextIO) -> int:
     from opwright_codegen.commands.import_ import import_files, import_torch
 
     match arguments.source:
         case "torch":
-            return import_torch(arguments, sys.stdout)
+            return import_torch(arguments, out)
         case "cpp":
             from opwright_codegen.importing.cpp import read_cpp
 
@@ -165,202 +224,19 @@ def _import(arguments: argparse.Namespace) -> int:
             from opwright_codegen.importing.backends import read_backend
 
             found = read_backend(Path(arguments.file), arguments.source_namespace)
-    return import_files(arguments, found, sys.stdout)
+    return import_files(arguments, found, out)
 
 
-class _Parser(argparse.ArgumentParser):
-    """The parser of the whole line, which knows what a misspelt command was to be."""
+def _show(error: SchemaError) -> None:
+    """Print errors, and where more is said of the first."""
+    from opwright_codegen.findings.text import write_findings
 
-    def error(self, message: str) -> NoReturn:
-        """Print what is wrong, and exit with 2."""
-        found = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
-        if found:
-            commands = re.findall(r"[a-z]+", found[2])
-            near = nearest(found[1], commands)
-            said = f"did you mean {near!r}?" if near else f"there are {', '.join(commands)}"
-            message = f"there is no command {found[1]!r}: {said}"
-        super().error(message)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="opwright", description="Generate operators from schema files.")
-    parser.add_argument("--version", action="version", version=f"opwright {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    inputs = _inputs()
-
-    command = commands.add_parser("new", help="write the folder of a project that works at once")
-    command.add_argument("name", metavar="NAME", help="of the folder, the package and the namespace: demo_ops")
-
-    command = commands.add_parser("generate", parents=[inputs], help="write the package that schema files declare")
-    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
-    command.add_argument("-o", "--output", metavar="FOLDER", help="the package to write")
-    command.add_argument("--only", nargs="+", metavar="TARGET", help="write the files of these targets alone")
-    command.add_argument("--check", action="store_true", help="write nothing; exit 1 if the output is out of date")
-    command.add_argument("--diff", action="store_true", help="write nothing; print what would change")
-    command.add_argument("--dry-run", action="store_true", help="write nothing; list files that would change")
-    command.add_argument("--depfile", metavar="FILE", help="write the dependencies as a rule for make and ninja")
-    command.add_argument("--force", action="store_true", help="generate even if nothing changed; replace foreign files")
-
-    command = commands.add_parser("check", parents=[inputs], help="report what is wrong in schema files")
-    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
-    command.add_argument("--advice", action="store_true", help="show what PyTorch's own operators are held to, too")
-
-    command = commands.add_parser("build", parents=[inputs], help="generate a project, and compile its C kernels")
-    command.add_argument("--force", action="store_true", help="compile every file, also what did not change")
-    command.add_argument("-j", "--jobs", type=_count, metavar="N", help="files at a time; else one for each core")
-    command.add_argument("--optional", action="store_true", help="exit 0 where there is no compiler: say so alone")
-    command.set_defaults(schemas=(), check=False, diff=False, dry_run=False, depfile=None)
-
-    command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
-    command.add_argument("operator", metavar="OPERATOR", help="add.Tensor, or add for all overloads")
-    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
-
-    _add_promises(commands, inputs)
-
-    command = commands.add_parser("rules", help="show the rules that meta: formulas may call")
-    command.add_argument("rule", nargs="?", metavar="NAME", help="one rule; else all")
-    command.add_argument("--markdown", action="store_true", help="as a page")
-    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
-
-    command = commands.add_parser("explain", help="explain an error by its code, with an example and its mend")
-    command.add_argument("code", nargs="?", metavar="CODE", help="what stands in brackets behind a message; else all")
-    command.add_argument("--markdown", action="store_true", help="as a page")
-
-    command = commands.add_parser("import", help="write schema files of operators that exist already")
-    _add_sources(command.add_subparsers(dest="source", metavar="SOURCE", required=True))
-
-    _add_commands_of_the_runtime(commands)
-    return parser
-
-
-def _add_promises(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], inputs: argparse.ArgumentParser
-) -> None:
-    """Add those about what callers rely on."""
-    command = commands.add_parser("freeze", parents=[inputs], help="write what operators promise: api.lock.yaml")
-    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
-
-    command = commands.add_parser("breaking", help="compare two states: which calls and saved graphs would break")
-    states = "a folder, a schema file, a wheel, api.lock.yaml, or git:REF"
-    command.add_argument("old", nargs="?", metavar="OLD", help=f"{states}; else the last tag")
-    command.add_argument("new", nargs="?", metavar="NEW", help="the same; else the project's folder")
-    command.add_argument("--categories", metavar="LIST", help="of CALL, GRAPH, FAKE, VALUE, ALIAS: CALL,GRAPH")
-    command.add_argument("--format", choices=("text", "json"), default="text", help="how findings are printed")
-    command.add_argument("--seed", type=int, default=0, metavar="S", help="what is drawn for FAKE and VALUE")
-    command.add_argument("--namespace", type=_namespace, metavar="NAME", help="that of operators declared without one")
-    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
-
-
-def _add_commands_of_the_runtime(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add those that ask the installed runtime."""
-    importing = argparse.ArgumentParser(add_help=False)
-    importing.add_argument(
-        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
-    )
-
-    command = commands.add_parser(
-        "table", parents=[importing], help="show the dispatch table of an operator of the installed runtime"
-    )
-    command.add_argument("operator", metavar="OPERATOR")
-
-    commands.add_parser("gate", help="judge operators by their declarations", add_help=False)
-
-    command = commands.add_parser(
-        "backend", parents=[importing], help="show what a backend has kernels for, and what is missing"
-    )
-    command.add_argument("name", metavar="NAME", help="of its device")
-
-    command = commands.add_parser(
-        "test", parents=[importing], help="test operators with arguments drawn from their schemas"
-    )
-    command.add_argument(
-        "namespaces", nargs="*", metavar="NAMESPACE", help="whose operators; else those of [tool.opwright]"
-    )
-    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
-    command.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="tests whose names match, as pytest's -k")
-    command.add_argument("-v", "--verbose", action="store_true", help="a line for each test")
-    command.add_argument(
-        "--sharded", action="store_true", help="a table of dimension rules, judged by operands cut into parts"
-    )
-    command.set_defaults(
-        schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
-    )  # all from the configuration
-
-    command = commands.add_parser("coverage", help="show the last report of the gate, and hold it to a threshold")
-    command.add_argument(
-        "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first, or FILE.py"
-    )
-    command.add_argument("report", nargs="?", metavar="REPORT", help="a report in JSON; else the last that was kept")
-    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
-    add_report_options(command)
-
-
-def _add_sources(sources: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add what `import` reads."""
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where the files go")
-    shared.add_argument("--as", type=_namespace, dest="namespace", metavar="NAME", help="the namespace to declare in")
-    shared.add_argument("--force", action="store_true", help="replace the files of an earlier import")
-
-    source = sources.add_parser("torch", parents=[shared], help="a namespace of PyTorch's registry")
-    source.add_argument("source_namespace", type=_namespace, metavar="NAMESPACE", help="aten, torchvision")
-    source.add_argument(
-        "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first; it is run"
-    )
-
-    source = sources.add_parser("cpp", parents=[shared], help="what sources in C++ and Python register with PyTorch")
-    source.add_argument("files", nargs="+", metavar="FILE", help="read as text: nothing is compiled or run")
-    _add_source_namespace(source, "what TORCH_EXTENSION_NAME stands for")
-
-    source = sources.add_parser("backend", parents=[shared], help="the operators that a backend's file lists")
-    source.add_argument("file", metavar="FILE", help="of torch-npu, XLA, op-plugin, Gaudi's bridge or ExecuTorch")
-    _add_source_namespace(source, "the namespace of the backend's own operators")
-
-
-def _add_source_namespace(source: argparse.ArgumentParser, help: str) -> None:
-    source.add_argument("--namespace", type=_namespace, dest="source_namespace", metavar="NAME", help=help)
-
-
-def _count(text: str) -> int:
-    """Return a number of at least 1. Raises ArgumentTypeError."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 10_000):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 1")
-    return int(text)
-
-
-def _namespace(text: str) -> str:
-    """Return the name of a namespace. Raises ArgumentTypeError."""
-    if not is_name(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of letters, digits and underscores")
-    return text
-
-
-def _inputs() -> argparse.ArgumentParser:
-    """Return the options that say what is read."""
-    inputs = argparse.ArgumentParser(add_help=False)
-    inputs.add_argument("--tags", metavar="FILE", help="the file that declares tags")
-    inputs.add_argument(
-        "--namespace",
-        type=_namespace,
-        metavar="NAME",
-        help="that of operators declared without one: aten for PyTorch's own file",
-    )
-    inputs.add_argument(
-        "--kernels", action="append", metavar="MODULE", help="a module or package of kernels; repeatable"
-    )
-    inputs.add_argument(
-        "--strict-kernels",
-        action=argparse.BooleanOptionalAction,
-        help="refuse kernel names that no module has; the default for configured schemas",
-    )
-    inputs.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
-    inputs.set_defaults(output=None, only=None)
-    return inputs
-
-
-def _code(error: SchemaError) -> str:
-    """Return the code of an error, the first one's of several."""
-    return error.errors[0].code if isinstance(error, SchemaErrors) else error.code
+    outcome = Outcome("")
+    outcome.add(error)
+    write_findings(outcome.findings, sys.stderr)
+    if len(outcome.findings) > 1 or error.code == "errors":
+        print(f"\n{error.message}", file=sys.stderr)
+    print(f"opwright explain {outcome.findings[0].code} says more", file=sys.stderr)
 
 
 def _shown_error(error: OSError) -> str:

@@ -42,6 +42,12 @@ class Source:
                     break
         return starts
 
+    def place(self, offset: int) -> tuple[int, int]:
+        """Return line and column of an offset, counted from 1."""
+        starts = self.line_starts(offset)
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
     def shown_path(self) -> str:
         """Return the path as a message shows it: relative to the working directory when below it, else as given."""
         here = os.getcwd() + os.sep
@@ -61,11 +67,11 @@ class Span(NamedTuple):
 
     @property
     def line(self) -> int:
-        return bisect_right(self.source.line_starts(self.start), self.start)
+        return self.source.place(self.start)[0]
 
     @property
     def column(self) -> int:
-        return self.start - self.source.line_starts(self.start)[self.line - 1] + 1
+        return self.source.place(self.start)[1]
 
     @property
     def text(self) -> str:

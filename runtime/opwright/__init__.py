@@ -58,6 +58,7 @@ _HOMES = {
     ),
     "opwright.generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "opwright_core.keys": "DispatchKey",
+    "opwright.inspection.call_trees": "trace_calls",
     "opwright.limits": "can_cast finfo iinfo is_complex is_floating_point promote_types",
     "opwright.methods.distances": "cdist",
     "opwright.methods.functional": (  # in place of the operators' stubs, whose signatures are others

@@ -136,6 +136,7 @@ from opwright.generators.generator import (
     seed as seed,
 )
 from opwright_core.keys import DispatchKey as DispatchKey
+from opwright.inspection.call_trees import trace_calls as trace_calls
 from opwright.limits import (
     can_cast as can_cast,
     finfo as finfo,
@@ -398,6 +399,7 @@ __all__ = [
     "tensordot",
     "testing",
     "threads",
+    "trace_calls",
     "uint16",
     "uint32",
     "uint64",

@@ -111,8 +111,8 @@ def logspace(
 def _between(xp: ModuleType, start: Number, end: Number, steps: int, dtype: Any) -> Array:
     if dtype not in INEXACT:
         start, end = int(start.real), int(end.real)
-    if steps == 1:
-        return xp.full((1,), start)
+    if steps < 2:
+        return xp.full((steps,), start)
     step = (end - start) / max(steps - 1, 1)
     counted = xp.arange(steps, dtype="float64")
     return xp.where(counted < steps // 2, start + step * counted, end - step * (steps - 1 - counted))

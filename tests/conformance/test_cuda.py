@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 
 pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
+from cupy_stand_in import HAS_GPU
 from declared import functional_of, of_kind
 from on_cuda import (
     MARKS,
     UNINITIALISED,
     Convert,
+    assert_close,
     assert_same,
+    determined,
     on_device,
     on_host,
     operator,
@@ -26,6 +30,7 @@ from on_cuda import (
     placed,
     run,
     samples_of,
+    writes_twice,
 )
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
@@ -46,7 +51,8 @@ def test_cuda_equals_cpu(name: str) -> None:
         host = run(function, one, on_host)
         there, kind = placed(function, one)
         device = run(function, there, on_device)
-        assert_same(device, host, f"{name}{one}", kind, name.partition(".")[0] not in UNINITIALISED)
+        values = name.partition(".")[0] not in UNINITIALISED and not (HAS_GPU and writes_twice(name, one))
+        assert_same(determined(name, device), determined(name, host), f"{name}{one}", kind, values)
 
 
 VARIANTS = [
@@ -66,7 +72,8 @@ def test_variants_that_write(name: str) -> None:
             continue
         host = outcome(function, partial(_written, function, one, plain, on_host, "cpu"))
         device = outcome(function, partial(_written, function, one, plain, on_device, "cuda"))
-        assert_same(device, host, f"{name}{one}", values=function.base not in UNINITIALISED)
+        values = function.base not in UNINITIALISED and not (HAS_GPU and writes_twice(name, one))
+        assert_same(determined(name, device), determined(name, host), f"{name}{one}", values=values)
 
 
 def _written(function: Any, one: Sample, plain: Any, convert: Convert, device: str) -> Any:
@@ -90,6 +97,19 @@ def _new(like: Any, device: str) -> Any:
     if like is None:  # a gradient that the mask leaves out
         return opwright.empty(0, device=device)
     return opwright.empty(like.shape, dtype=like.dtype, device=device)
+
+
+def test_vectors_of_decompositions() -> None:
+    """Their phases are free: what they decompose is put together again."""
+    rng = seeds.numpy_generator(5)
+    x = on_device(rng.standard_normal((2, 3, 4)).astype(np.float32))
+    u, values, vh = opwright.linalg.svd(x, full_matrices=False)
+    assert_close(u * values.unsqueeze(-2) @ vh, x.cpu(), "svd")
+    symmetric = x @ x.mT
+    values, vectors = opwright.linalg.eigh(symmetric)
+    assert_close(vectors * values.unsqueeze(-2) @ vectors.mT, symmetric.cpu(), "eigh")
+    values, vectors = opwright.linalg.eig(symmetric + x[..., :3])
+    assert_close(vectors * values.unsqueeze(-2), ((symmetric + x[..., :3]).to(values.dtype) @ vectors).cpu(), "eig")
 
 
 def test_autocast_on_a_device() -> None:

@@ -12,7 +12,18 @@ pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
 from declared import of_kind
 from differentiating import leaves
-from on_cuda import MARKS, UNINITIALISED, Convert, assert_same, on_device, on_host, operator, outcome, placed
+from on_cuda import (
+    MARKS,
+    UNINITIALISED,
+    Convert,
+    assert_same,
+    determined,
+    on_device,
+    on_host,
+    operator,
+    outcome,
+    placed,
+)
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample, bfloat16
 from sweeps import spread
@@ -43,7 +54,7 @@ def gradients(function: Any, one: Sample, convert: Convert) -> list[Tensor | Non
     args, kwargs = [convert(each) for each in one.args], {name: convert(each) for name, each in one.kwargs.items()}
     inputs = [each for each in leaves([*args, *kwargs.values()]) if isinstance(each, Tensor)]
     inputs = [each.requires_grad_() for each in inputs if each.is_floating_point() or each.is_complex()]
-    found = function(*args, **kwargs)
+    found = determined(function.base, function(*args, **kwargs))
     results = [
         each for each in leaves(list(found) if isinstance(found, tuple) else [found]) if isinstance(each, Tensor)
     ]

@@ -165,6 +165,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 def lexsort(keys: Any) -> Any:
     """`cupy.lexsort`: of one array of keys, of at most two dimensions."""
+    _check_sortable(keys, TypeError)
     if keys.ndim > 2:
         raise NotImplementedError("Keys with the rank of three or more is not supported in lexsort")
     return to_device(np.lexsort(host_of(keys)))
@@ -182,18 +183,32 @@ def bincount(x: Any, weights: Any = None, minlength: Any = None) -> Any:
 def sort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
     """`cupy.sort`: always stable."""
     _check_kind(kind)
+    _check_sortable(a, NotImplementedError)
     return to_device(np.sort(host_of(a), axis, kind="stable"))
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
     """`cupy.argsort`: always stable."""
     _check_kind(kind)
+    _check_sortable(a, NotImplementedError)
     return to_device(np.argsort(host_of(a), axis, kind="stable"))
 
 
 def _check_kind(kind: Any) -> None:
     if kind is not None and kind != "stable":
         raise ValueError("kind can only be None or 'stable'")
+
+
+def _check_sortable(keys: Any, error: type[Exception]) -> None:
+    if keys.dtype.name == "bfloat16":
+        raise error(f"Sorting arrays with dtype {keys.dtype.name!r} is not supported")
+
+
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """`cupy.isin`: of two arrays of CuPy's, the others in order."""
+    refuse_numpy((element.ravel(), test_elements.ravel()))
+    _check_sortable(test_elements, NotImplementedError)
+    return to_device(np.isin(host_of(element), host_of(test_elements), invert=invert))
 
 
 def from_dlpack(source: Any) -> Any:
@@ -246,7 +261,7 @@ MODELS: dict[str, Any] = {
     function.__name__: function
     for function in (
         asarray, array, ascontiguousarray, asnumpy, copyto, diagonal, take, take_along_axis, put_along_axis,
-        lexsort, bincount, sort, argsort, from_dlpack,
+        lexsort, bincount, sort, argsort, isin, from_dlpack,
     )
 } | {"asanyarray": asarray, "ndarray": ndarray, "cuda.Device": Device, "cuda.is_available": lambda: True,
      "RawModule": RawModule, "cuda.runtime.getDevice": lambda: 0, "cuda.get_current_stream": Stream}  # fmt: skip

@@ -16,6 +16,11 @@ _KINDS = "biufcV"
 # What `atomicAdd` and its kin take: CuPy's `ufunc.at` refuses the rest.
 _ATOMIC = frozenset(map(np.dtype, ("int32", "uint32", "uint64", "float32", "float64")))
 _SCATTERED = {"add": _ATOMIC | {np.dtype("float16")}, "subtract": _ATOMIC, "maximum": _ATOMIC, "minimum": _ATOMIC}
+# How CuPy divides floats: where NumPy and PyTorch take `fmod`, it rounds the quotient, whatever that is.
+_OF_FLOATS: dict[str, Callable[..., Any]] = {
+    "remainder": lambda x, y: x - np.floor(x / y) * y,
+    "floor_divide": lambda x, y: np.floor(x / y),
+}
 
 
 class UFunc:
@@ -50,7 +55,8 @@ class UFunc:
     def _results(self, given: Sequence[Any], loop: Loop) -> list[Host]:
         operands = [cast(to_host(each), to) for each, to in zip(given, loop.in_types, strict=True)]
         with np.errstate(all="ignore"):
-            found = self._compute(*operands)
+            compute = _OF_FLOATS.get(self.name, self._compute) if loop.in_types[0].kind == "f" else self._compute
+            found = compute(*operands)
             each = found if isinstance(found, tuple) else (found,)
             # CuPy's results are row-major, whatever the operands are.
             return [

@@ -126,6 +126,7 @@ def with_operators(folder: Path) -> Path:
 # The folder in which the commands of a page are run, and what they print.
 SHELL = {
     "README.md": (beside_an_environment("quickstart"), ["[ 5. 13.]", "[0.6 0.8]"]),
+    "docs/command-line.md": (with_operators, ["0"]),
     "docs/gate-reports.md": (with_operators, [" operator"]),
     "docs/opcheck.md": (with_operators, ["passed"]),
     "examples/derivatives/README.md": (example("derivatives"), ["loss"]),

@@ -167,3 +167,18 @@ def test_thirty_two_bits(f: Any) -> None:
 def test_errors_are_raised_while_jax_traces(f: Any, call: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         call(f)
+
+
+def test_costs_are_those_of_the_program_that_jax_traces(f: Any) -> None:
+    from opwright.bindings.jax import cost
+
+    once = cost(f.soft_threshold, jnp.ones((3, 4)))
+    assert (once.flops, once.read, once.written) == (60, 96, 96)
+    assert cost(jax.jit(lambda x: f.soft_threshold(x).sum()), jnp.ones((3, 4))) == once
+    assert cost(jax.grad(lambda x: f.soft_threshold(x).sum()), jnp.ones((3, 4))).flops > 2 * once.flops
+    assert cost(jax.vmap(f.squared_distances), jnp.ones((6, 3, 4)), jnp.ones((6, 7, 4))).flops == 6 * 3 * 3 * 7 * 4
+
+    def steps(x: Any) -> Any:
+        return jax.lax.scan(lambda carry, _: (f.soft_threshold(carry), None), x, None, length=10)
+
+    assert cost(steps, jnp.ones((3, 4))).flops == 10 * once.flops

@@ -169,6 +169,74 @@ def test_arrays_that_speak_dlpack_come_back_by_their_namespace(name: str, args: 
     check(name, args, kwargs, Exchanged, Exchanged)
 
 
+def labelled(array: np.ndarray) -> Any:
+    """Return an array with names of dimensions and labels."""
+    xarray = pytest.importorskip("xarray")
+    dims = "xyz"[: array.ndim]
+    return xarray.DataArray(
+        array, dims=tuple(dims), coords={dim: np.arange(array.shape[i]) for i, dim in enumerate(dims)}
+    )
+
+
+def tabular(array: np.ndarray) -> Any:
+    """Return an array of one or two dimensions as pandas has it, a larger one's first row."""
+    pandas = pytest.importorskip("pandas")
+    return pandas.Series(array) if array.ndim < 2 else pandas.DataFrame(array if array.ndim == 2 else array[0])
+
+
+def test_labels_come_back_where_the_shape_does() -> None:
+    """All operators of the table: xarray's arrays and pandas'; results of another shape are arrays of NumPy."""
+    for make, left_out in ((labelled, ()), (tabular, ("aten.permute", "aten.matmul", "everywhere.squared_distances"))):
+        for name, args, kwargs in CALLS:
+            if name in left_out:
+                continue
+            given = leaves(mapped(args, make))
+            arrays = [each for each in given if hasattr(each, "to_numpy")]
+            if len({each.shape for each in arrays}) > 1:
+                with pytest.raises(ArgumentError, match=r"its dimensions are|its labels are not"):
+                    operator(name)(*mapped(args, make), **kwargs)
+                continue
+            found = leaves(operator(name)(*mapped(args, make), **kwargs))
+            wanted = leaves(operator(name)(*mapped(args, lambda array, make=make: make(array).to_numpy()), **kwargs))
+            for each, expected in zip(found, wanted, strict=True):
+                like = next((x for x in arrays if x.shape == expected.shape), None)
+                assert type(each) is (np.ndarray if like is None else type(like)), name
+                assert np.array_equal(np.asarray(each), expected) and np.asarray(each).dtype == expected.dtype, name
+                assert like is None or all(map(np.array_equal, axes(each), axes(like))), name
+
+
+def axes(array: Any) -> list[Any]:
+    """Return the labels of each dimension."""
+    return array.axes if hasattr(array, "axes") else [array[dim] for dim in array.dims]
+
+
+def test_tensors_give_tensors() -> None:
+    for name, args, kwargs in CALLS:
+        check(name, args, kwargs, opwright.from_numpy, opwright.Tensor)
+
+
+def test_two_kinds_are_an_error_that_names_both() -> None:
+    """Every pair of kinds that are no arrays of NumPy, whichever comes first."""
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    kinds = {
+        r"torch\.Tensor": torch.from_numpy,
+        r"jaxlib.*ArrayImpl": jax.numpy.asarray,
+        r"(opwright\S*\.)?Tensor": opwright.from_numpy,
+        r"xarray\S*DataArray": labelled,
+        r"pandas\S*Series": tabular,
+        r"\S*Exchanged": Exchanged,
+    }
+    single = np.ones(3, np.float32)
+    for first, of_first in kinds.items():
+        for second, of_second in kinds.items():
+            if first == second:
+                continue
+            with pytest.raises(ArgumentError, match=rf"got an? ({first} and an? {second}|{second} and an? {first})"):
+                weighed(of_first(single), of_second(single))
+            for other in (single, [1.0, 1.0, 1.0], 1.0):  # which go with any
+                assert type(weighed(of_first(single), other)) is type(of_first(single))
+
+
 USERS = [call for call in CALLS if call[0].startswith("everywhere.")]
 
 

@@ -185,3 +185,17 @@ def test_results_share_no_memory_with_arguments() -> None:
 def test_errors_are_ours() -> None:
     with pytest.raises(RuntimeError, match="size of tensor"):
         torch.ops.everywhere.haversine(torch.ones(2), torch.ones(3), torch.ones(2), torch.ones(2))
+
+
+def test_flop_counters_of_pytorch_count_them() -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    x, w = torch.ones(3, 4, requires_grad=True), torch.ones(4, 5)
+    with FlopCounterMode(display=False) as counter:
+        (torch.ops.everywhere.soft_threshold(x, limit=0.3) @ w).sum().backward()
+    found = counter.get_flop_counts()["Global"]
+    assert found[torch.ops.everywhere.soft_threshold] == 5 * 12  # sign, abs, minus, maximum, times
+    assert found[torch.ops.aten.mm] == 2 * (2 * 3 * 4 * 5)  # and its gradient
+    with torch._subclasses.FakeTensorMode() as mode, FlopCounterMode(display=False) as counter:
+        torch.ops.everywhere.squared_distances(*[mode.from_tensor(torch.ones(n, 4)) for n in (300, 500)])
+    assert counter.get_total_flops() == 3 * 300 * 500 * 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.bindings.blocks import blocks
@@ -11,7 +12,7 @@ from opwright_codegen.bindings.family_calls import Family, Value
 from opwright_codegen.bindings.shardings import Sharding, linear_groups, sharding_of
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.model import OperatorSet
+from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView
 
@@ -51,15 +52,17 @@ def cuts_of(
     for operator in operators.operators.values():
         if operator.sharding is None and operator.linear is None:
             continue
-        if operator.kind is not SchemaKind.FUNCTIONAL:
+        about = _functional(operator, operators)
+        if about is None:
             text = operator.sharding or operator.linear
             message = f"{operator.name} writes to its arguments: its parts could not be put together"
             assert text is not None
             errors.add(SchemaError("sharding-form", message, text.span, "write it for the operator that returns"))
             continue
         try:
-            shardings[operator.name] = sharding_of(operator, kernels)
-            linear[operator.name] = linear_groups(operator)
+            said = replace(about, sharding=operator.sharding, linear=operator.linear)
+            shardings[about.name] = sharding_of(said, kernels)
+            linear[about.name] = linear_groups(said.schema, said.linear)
         except SchemaError as error:
             errors.add(error)
     errors.raise_if_any()
@@ -69,6 +72,14 @@ def cuts_of(
         if (row := _row(families.get(name), cut.get(name), shardings.get(name), linear.get(name, ()))) is not None
     }
     return Cuts(composed, cut, shardings, rows)
+
+
+def _functional(operator: Operator, operators: OperatorSet) -> Operator | None:
+    """Return the operator whose dimensions an entry says: its own, or that which returns what it writes, by
+    `autogen`."""
+    names = [operator.name, *[f"{operator.namespace}::{name}" for name in operator.autogen]]
+    found = [operators.operators[name] for name in names if name in operators.operators]
+    return next((each for each in found if each.kind is SchemaKind.FUNCTIONAL), None)
 
 
 def _row(

@@ -16,12 +16,12 @@ from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Span, Text
 
-__all__ = ["Sharding", "linear_groups", "sharding_of"]
+__all__ = ["Sharding", "linear_groups", "sharding_of", "written_sharding"]
 
 _PATH: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _WHOLE: Final = re.compile(r"whole\b\s*,?\s*(.*)", re.DOTALL)
 _NAME: Final = re.compile(r"\.\.\.|\*|\(\)|\w+|[^\s\w]")
-_KIND: Final = re.compile(r"\s*(\w+)\s+(\w+)(?:\(\s*(\w+)\s*,\s*(\w+)\s*\))?\s*")
+_KIND: Final = re.compile(r"\s*(\w+|\.\.\.)\s+(\w+)(?:\(\s*(\w+)\s*,\s*(\w+)\s*\))?\s*")
 _WORDS: Final = ("sum", "max", "min", "again", "window", "whole")
 _FREE: Final = ("...", "*", "1", "()")
 _EXAMPLE: Final = "as in: m k, k n -> m n; k sum"
@@ -44,13 +44,20 @@ def sharding_of(operator: Operator, kernels: KernelModules) -> Sharding:
         module, _, name = text.text.strip().partition(":")
         function = kernels.find_path(module, name, text.span)
         return Sharding(f"{function.module}:{function.name}")
+    return written_sharding(operator.schema, text)
+
+
+def written_sharding(schema: FunctionSchema, text: Text) -> Sharding:
+    """Return what a text says of an operator of this schema. Raises SchemaErrors for a wrong one."""
+    if _PATH.fullmatch(text.text.strip()):
+        return Sharding(text.text.strip())
     if found := _WHOLE.fullmatch(text.text.strip()):
         if not found[1]:
             message = "'whole' is said with a reason"
             raise SchemaError("sharding-form", message, text.span, "as in: whole, since positions may be anywhere")
         return Sharding("", " ".join(found[1].split()))
     errors = Errors()
-    for error in _Reader(operator.schema, text).problems():
+    for error in _Reader(schema, text).problems():
         errors.add(error)
     errors.raise_if_any()
     return Sharding(" ".join(text.text.split()))
@@ -83,7 +90,7 @@ class _Reader:
         kinds = yield from self._kinds(said, len(dims) + 1, names)
         for name, at in [each for group in operands for each in group]:
             is_missing = any(name not in [each for each, _ in group] for group in results)
-            if is_missing and name not in _FREE and name not in kinds and name.isidentifier():
+            if is_missing and name not in kinds and (name.isidentifier() or name == "..."):
                 message = f"{name!r} is not in each result, and nothing says how parts are put together"
                 kinds.add(name)
                 yield self._error("sharding-kind", message, at, at + len(name), f"say: {name} sum, or whole")
@@ -150,13 +157,12 @@ class _Reader:
         return SchemaError(code, message, span, hint)
 
 
-def linear_groups(operator: Operator) -> tuple[tuple[int, ...], ...]:
+def linear_groups(schema: FunctionSchema, text: Text | None) -> tuple[tuple[int, ...], ...]:
     """Return the positions of tensors in which `linear` says that an operator is linear: `a, b` in each by itself,
     `a + b` in both together. Raises SchemaError for what is no tensor."""
-    text = operator.linear
     if text is None:
         return ()
-    places = {each.name: n for n, each in enumerate(operator.schema.arguments) if each.type.is_tensor_like}
+    places = {each.name: n for n, each in enumerate(schema.arguments) if each.type.is_tensor_like}
     found = []
     for group in text.text.split(","):
         names = [name.strip() for name in group.split("+")]

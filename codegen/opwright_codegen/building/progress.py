@@ -1,11 +1,16 @@
-"""The progress of a build: a line that changes on a terminal, a line for each file elsewhere."""
+"""The progress of a build: a bar on a terminal, by Rich; a line for each file elsewhere."""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from opwright_codegen.findings.text import console_for
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 __all__ = ["Progress", "shown"]
 
@@ -19,6 +24,7 @@ class Progress:
         self._done = 0
         self._start = time.perf_counter()
         self._is_live = out.isatty()
+        self._bar: Bar | None = None
 
     @property
     def seconds(self) -> float:
@@ -28,8 +34,13 @@ class Progress:
     def show(self, path: Path) -> None:
         """Say on a terminal what runs now."""
         if self._is_live:
-            text = f"[{self._done + 1}/{self._count}] {shown(path)}, {self.seconds:.1f} s"
-            print(f"\r\x1b[K{text}\r", end="", file=self._out, flush=True)
+            if self._bar is None:
+                self._bar = _make_bar(self._out)
+                self._bar.add_task("", total=self._count)
+                self._bar.start()
+            what = f"{shown(path)}, {self.seconds:.1f} s"
+            self._bar.update(self._bar.task_ids[0], description=what, completed=self._done)
+            self._bar.refresh()
 
     def done(self, path: Path) -> None:
         """Count a step; say so where there is no terminal."""
@@ -38,9 +49,19 @@ class Progress:
             print(f"[{self._done}/{self._count}] {shown(path)}", file=self._out, flush=True)
 
     def clear(self) -> None:
-        """Remove the line from the terminal."""
-        if self._is_live:
-            print("\r\x1b[K", end="", file=self._out, flush=True)
+        """Remove the bar from the terminal: something is going to be printed."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _make_bar(out: TextIO) -> Bar:
+    """Return a bar that is drawn when it is told to, by the caller's thread, and leaves nothing behind."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    return Bar(*columns, console=console_for(out), transient=True, auto_refresh=False)
 
 
 def shown(path: Path) -> str:

@@ -26,9 +26,11 @@ from opwright_codegen.building.cuda_sources import CUDA_SHIMS, cuda_sources
 from opwright_codegen.building.library import Library
 from opwright_codegen.building.nvcc import find_nvcc
 from opwright_codegen.building.progress import shown
+from opwright_codegen.building.said import findings_of_build
 from opwright_codegen.commands.generate import generate
 from opwright_codegen.commands.job import Job
 from opwright_codegen.errors import UsageError
+from opwright_codegen.findings.finding import Finding, Level, Outcome
 from opwright_codegen.output.freshness import fresh_folders
 from opwright_codegen.output.write import replace_file
 
@@ -44,10 +46,11 @@ _LOG: Final = "build.log"
 _LINES: Final = 40  # of what a compiler says, on a terminal
 
 
-def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, out: TextIO) -> int:
+def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, out: TextIO, outcome: Outcome) -> int:
     """Bring output and libraries up to date. The exit status: 1 where something fails."""
     job.recall()
-    if fresh_folders(job.base, job.options(), job.inputs()) is None and (status := generate(job, arguments, out)):
+    is_fresh = fresh_folders(job.base, job.options(), job.inputs()) is not None
+    if not is_fresh and (status := generate(job, arguments, out, outcome)):
         return status
     folders = generated_folders(job)
     try:
@@ -62,10 +65,14 @@ def build(job: Job, native: Mapping[str, Sequence[Path]], arguments: Namespace, 
             print("no operator has a kernel in C, or one for nvcc: nothing to build", file=out)
         for library in found:
             library.build(force=arguments.force, jobs=arguments.jobs or cores(), out=out)
+        outcome.facts["libraries"] = len(found)
     except ToolsMissing as error:
         print(f"opwright: {error}", file=sys.stderr)
+        level: Level = "note" if arguments.optional else "error"
+        outcome.findings.append(Finding("tools-missing", str(error), level))
         return 0 if arguments.optional else 1
     except BuildError as error:
+        outcome.findings += findings_of_build(error)
         print(_shortened(error.output, folders), end="", file=sys.stderr)
         print(f"opwright: {error}", file=sys.stderr)
         return 1

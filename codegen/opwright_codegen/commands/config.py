@@ -16,7 +16,7 @@ from opwright_codegen.output.frameworks import BINDINGS
 from opwright_codegen.promises.findings import CATEGORIES
 from opwright_codegen.source import Source, Span
 
-__all__ = ["Config", "find_config", "is_name", "read_config"]
+__all__ = ["Config", "find_config", "is_name", "matching_files", "read_config"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,7 @@ class _Reader:
         """Return files by their names, and by patterns as `schemas/*.yaml`: what one matches in the order of names."""
         found: list[Path] = []
         for text in self._texts(key, value):
-            if not has_magic(text) or (root / text).exists():
-                found.append(root / text)
-                continue
-            matched = sorted(Path(path) for path in glob(str(Path(escape(str(root))) / text), recursive=True))
+            matched = matching_files(root, text)
             if not matched:
                 message = f"no file matches {shorten(text)!r} of {key!r}"
                 hint = "** stands for folders at any depth, * for a part of a name"
@@ -239,6 +236,13 @@ class _Reader:
         start = span.start if span else 0
         found = re.compile(rf"""["']{re.escape(item)}["']""").search(self._source.text, start)
         return Span(self._source, found.start(), found.end()) if found else span
+
+
+def matching_files(root: Path, text: str) -> list[Path]:
+    """Return the file of a name; or those that a pattern matches, such as `schemas/*.yaml`, in the order of names."""
+    if not has_magic(text) or (root / text).exists():
+        return [root / text]
+    return sorted(Path(path) for path in glob(str(Path(escape(str(root))) / text), recursive=True))
 
 
 def _is_text(value: object) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.job import Job
 from opwright_codegen.errors import SchemaError, UsageError, nearest
+from opwright_codegen.findings.finding import Finding, Level, Outcome
 from opwright_codegen.output.editor_schema import editor_schema, stale_editor_schemas
 from opwright_codegen.output.folders import check_folder
 from opwright_codegen.output.freshness import fresh_folders, generator_files, keep_stamp
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
 __all__ = ["check", "generate", "read_job_derivatives", "read_operators", "render_namespace"]
 
 
-def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
+def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None = None) -> int:
     """Bring the output up to date, or say what that would change. The exit status: 1 if `--check` finds a change."""
     start = time.perf_counter()
+    outcome = outcome or Outcome("generate")
+    outcome.files += map(_shown, job.data)
     job.recall()
     inputs = job.inputs()
     folders = None if job.only or arguments.force else fresh_folders(job.base, job.options(), inputs)
@@ -48,12 +51,14 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
         for folder in folders:
             count = len(manifest_names(folder))
             print(f"{_shown(folder)}: up to date, {_count(count, 'file')}", file=out)
+        outcome.facts["unchanged"] = sum(len(manifest_names(folder)) for folder in folders)
         return 0
     job.named.clear()
     job.files.clear()
     found, times = _changes(job, arguments.force)
     stale = stale_editor_schemas(job.schemas)
     looks_only = arguments.check or arguments.diff or arguments.dry_run
+    _add_changes(outcome, found, stale, looks_only, is_error=arguments.check)
     if arguments.diff:
         for changes in found:
             out.writelines(f"{line}\n" for line in changes.diff())
@@ -75,6 +80,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     if arguments.diff:
         return 1 if arguments.check and is_stale else 0
     times["write"] = time.perf_counter() - start - sum(times.values())
+    outcome.facts["seconds"] = round(sum(times.values()), 3)
     _report(found, stale, times, looks_only, out)
     _report_left_out(job.left_out, out)
     if job.derivatives_left_out:
@@ -83,9 +89,11 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     return 1 if arguments.check and is_stale else 0
 
 
-def check(job: Job, arguments: Namespace, out: TextIO) -> int:
+def check(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None = None) -> int:
     """Read the schemas and render what they give, for the errors alone, and the advice that is asked for."""
     start = time.perf_counter()
+    outcome = outcome or Outcome("check")
+    outcome.files += map(_shown, job.data)
     operators = read_operators(job)
     _hold_to_lock(job, operators)
     derivatives = read_job_derivatives(job, operators)
@@ -100,6 +108,9 @@ def check(job: Job, arguments: Namespace, out: TextIO) -> int:
         print(f"{each.span}: left out: {each.message}", file=out)
     _report_advice(operators.advice, arguments.advice, out)
     print(f"ok: {_count(declared, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
+    outcome.facts |= {"declared": declared, "made": made, "advice": len(operators.advice), "seconds": round(seconds, 3)}
+    for each in (*job.derivatives_left_out, *(operators.advice if arguments.advice else ())):
+        outcome.add(each, "note")
     return 0
 
 
@@ -246,6 +257,20 @@ def _write_depfile(path: str | None, folders: Sequence[Path], inputs: Sequence[P
         text = depfile(targets, [*inputs, *generator_files()])
         if Path(path).is_symlink() or not Path(path).is_file() or Path(path).read_bytes() != text.encode():
             replace_file(Path(path), text)
+
+
+def _add_changes(
+    outcome: Outcome, found: Sequence[Changes], stale: Sequence[Path], looks_only: bool, *, is_error: bool
+) -> None:
+    """Add what a run changes: its figures; and where it only looks, each file that is out of date."""
+    for name in ("created", "changed", "removed", "unchanged"):
+        outcome.facts[name] = sum(len(getattr(changes, name)) for changes in found)
+    if looks_only:
+        listed = [(verb, changes.folder / name) for changes in found for verb, name in _listed(changes)]
+        for verb, path in (*listed, *(("change", path) for path in stale)):
+            message, hint = f"the file is out of date: opwright generate would {verb} it", "run opwright generate"
+            level: Level = "error" if is_error else "note"
+            outcome.findings.append(Finding("out-of-date", message, level, _shown(path), hint=hint))
 
 
 def _listed(changes: Changes) -> Iterator[tuple[str, str]]:

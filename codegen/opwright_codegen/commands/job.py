@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright_codegen.commands.config import Config
+from opwright_codegen.commands.config import Config, matching_files
 from opwright_codegen.errors import UsageError
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.output.editor_schema import editor_schemas
@@ -124,7 +124,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
     The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
     of `--kernels`: a name in a schema of C++ kernels that happens to be one of ours does not mean it.
     """
-    schemas = tuple(Path(schema) for schema in arguments.schemas) or config.schemas
+    schemas = _named(arguments.schemas) or config.schemas
     if not schemas:
         raise UsageError('no schema file: name one, or set schemas = ["…"] in [tool.opwright] of pyproject.toml')
     own = {schema.resolve() for schema in config.schemas}
@@ -149,6 +149,17 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         config.bindings if chosen == own else (),
         config.trusted and is_configured,
     )
+
+
+def _named(texts: Sequence[str]) -> tuple[Path, ...]:
+    """Return the files of names and patterns. Raises UsageError for a pattern that matches none."""
+    found: dict[Path, None] = {}
+    for text in texts:
+        matched = matching_files(Path(), text)
+        if not matched:
+            raise UsageError(f"no file matches {text!r}")
+        found |= dict.fromkeys(matched)
+    return tuple(found)
 
 
 def _output(given: str | None, configured: Path | dict[str, Path] | None) -> Path | dict[str, Path] | None:

@@ -1,4 +1,4 @@
-"""The command `test`: the operators of a project, or of namespaces, judged by the gate as tests of pytest."""
+"""The commands `test`, operators judged by the gate as tests of pytest, and `bench`, operators timed."""
 
 from __future__ import annotations
 
@@ -11,37 +11,45 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
+from opwright_codegen.commands.config import find_config
 from opwright_codegen.commands.generate import read_operators
-from opwright_codegen.commands.job import Job, module_of, root_of
+from opwright_codegen.commands.job import Job, job_of, module_of, root_of
 from opwright_codegen.commands.report_options import known_findings
-from opwright_codegen.errors import UsageError
+from opwright_codegen.errors import SchemaError, UsageError
+from opwright_codegen.findings.finding import Outcome
+from opwright_codegen.findings.tests import add_tests
+from opwright_codegen.read.model import OperatorSet
 
-__all__ = ["run_tests"]
+__all__ = ["run_bench", "run_tests"]
 
+_OF_A_JOB: Final = ("output", "only", "tags", "namespace", "kernels", "strict_kernels")
 # pytest's exit status: all passed, some failed. The rest (interrupted, wrong usage, no tests) is not about operators.
 _TOLD = (0, 1)
 
 
-def run_tests(job: Job | None, arguments: Namespace) -> int:
+def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
     """Run pytest with the operators of the namespaces, by default those of the project's schemas, and nothing else.
 
     0 where nothing is found but what the project's baseline knows, 1 where something is, 2 where there is nothing to
-    test. With `--sharded`, print the table of dimension rules instead.
+    test. With `--sharded`, print the table of dimension rules instead, judged in NumPy or by the named framework.
     Raises UsageError, SchemaErrors for a wrong baseline.
     """
     if find_spec("pytest") is None and not arguments.sharded:
         raise UsageError("`opwright test` runs pytest, which is not installed: pip install pytest")
-    declared = read_operators(job).namespaces if job is not None else ()
+    operators = read_operators(job) if job is not None else None
+    declared = operators.namespaces if operators is not None else ()
     namespaces = arguments.namespaces or declared
     if not namespaces:
         raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
-    packages = [job.folder(namespace, declared) for namespace in declared if namespace in namespaces] if job else []
-    modules = [*map(module_of, packages), *arguments.modules]
-    paths = [*map(root_of, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
+    found, environment = _modules_of(job, declared, namespaces)
+    modules = [*found, *arguments.modules]
     if arguments.sharded:
-        table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *namespaces]
+        by = arguments.sharded
+        modules += [f"{each}_{by}" for each in found] if by != "numpy" else []
+        options = ["--by", by, *["--table-only"] * arguments.table_only, *["--markdown"] * arguments.markdown]
+        table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *options, *namespaces]
         return subprocess.run(table, env=environment, check=False).returncode
     command = [sys.executable, "-m", "pytest", "-p", "opwright_pytest", "-p", "no:cacheprovider", "--noconftest"]
     command += [
@@ -55,10 +63,46 @@ def run_tests(job: Job | None, arguments: Namespace) -> int:
     command += ["-k", arguments.keyword] if arguments.keyword else []
     known = known_findings(None, job.root if job else Path.cwd())
     with TemporaryDirectory(prefix="opwright_test_") as folder:
-        file = Path(folder) / "known.json"
+        file, written = Path(folder) / "known.json", Path(folder) / "tests.xml"
         file.write_text(json.dumps(known), encoding="utf-8")
-        status = subprocess.run([*command, "--opcheck-known", str(file)], env=environment, check=False).returncode
+        command += ["--opcheck-known", str(file)]
+        if arguments.format == "text":
+            status = subprocess.run(command, env=environment, check=False).returncode
+        else:  # what is printed is the findings alone
+            command += ["--junitxml", str(written)]
+            status = subprocess.run(command, env=environment, check=False, stdout=sys.stderr.fileno()).returncode
+            if status in _TOLD:
+                add_tests(outcome, written, _places(operators))
     return status if status in _TOLD else 2
+
+
+def run_bench(words: Sequence[str]) -> int:
+    """Run `bench` in the process of the runtime, which has its options; return the exit status. Without targets it is
+    told the project's. Raises UsageError, SchemaErrors."""
+    try:
+        config = find_config(Path.cwd())
+    except SchemaError as error:
+        raise UsageError(str(error)) from None
+    job = job_of(config, Namespace(**dict.fromkeys(_OF_A_JOB), schemas=())) if config.schemas else None
+    namespaces = read_operators(job).namespaces if job is not None else ()
+    modules, environment = _modules_of(job, namespaces, namespaces)
+    told = [*_each("--load", modules), *_each("--project", namespaces)]
+    command = [sys.executable, "-m", "opwright.gate.bench.command", *told, *words]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def _modules_of(job: Job | None, declared: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the modules of a project that have the operators of namespaces, and the environment of who imports
+    these."""
+    packages = [job.folder(namespace, declared) for namespace in declared if namespace in wanted] if job else []
+    paths = [*map(root_of, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
+    return [*map(module_of, packages)], os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
+
+
+def _places(operators: OperatorSet | None) -> dict[str, tuple[str, int]]:
+    """Return the file and line that declare each operator of the project."""
+    found = operators.operators.values() if operators is not None else ()
+    return {each.name: (each.location.source.shown_path(), each.location.line) for each in found}
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from glob import has_magic
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.generate import read_job_derivatives, read_operators, render_namespace
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
+from opwright_codegen.commands.shown_rules import cost_shown, rule_shown
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.declared import text_about
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from opwright_codegen.kernels.used_packages import UsedPackage
     from opwright_codegen.read.model import Operator, OperatorSet
 
-__all__ = ["show", "show_used", "table"]
+__all__ = ["name_matches", "show", "show_used", "table"]
 
 
 _DUMP = """
@@ -45,7 +48,7 @@ def show(job: Job, name: str, out: TextIO) -> int:
     for index, operator in enumerate(found):
         if index:
             print(file=out)
-        _print_facts(operators, operator, out)
+        _print_facts(operators, operator, texts[operator.namespace], out)
         schema = str(operator.schema).removeprefix(f"{operator.namespace}::")
         _print_blocks(texts[operator.namespace], schema, out)
     return 0
@@ -86,8 +89,13 @@ def table(name: str, modules: Sequence[str], out: TextIO) -> int:
 
 
 def _find(operators: OperatorSet, name: str) -> list[Operator]:
-    """Return the operator of this name, with or without namespace; or all overloads of one that has this base name."""
+    """Return the operator of this name, with or without namespace; all overloads of one that has this base name; or
+    those whose names match a pattern."""
     all_operators = operators.operators.values()
+    if has_magic(name):
+        matched = [found for found in all_operators if name_matches(found.name, name)]
+        if matched:
+            return matched
     exact = [found for found in all_operators if name in (found.name, found.name.partition("::")[2])]
     overloads = [found for found in all_operators if name in _base_names(found)]
     if exact and exact[0].schema.name.overload:
@@ -100,12 +108,18 @@ def _find(operators: OperatorSet, name: str) -> list[Operator]:
     raise SchemaError("unknown-operator", f"no operator is called {name!r}", hint=hint)
 
 
+def name_matches(name: str, pattern: str) -> bool:
+    """Whether a pattern matches the name of an operator, with or without namespace, with or without overload."""
+    names = (name, name.partition("::")[2])
+    return any(fnmatchcase(each, pattern) for full in names for each in (full, full.partition(".")[0]))
+
+
 def _base_names(operator: Operator) -> tuple[str, str]:
     qualified = operator.name.partition(".")[0]
     return qualified, qualified.partition("::")[2]
 
 
-def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> None:
+def _print_facts(operators: OperatorSet, operator: Operator, texts: Mapping[str, str], out: TextIO) -> None:
     group = next((group for group in operators.groups if operator in group.members), None)
     others = [member.name for member in group.members if member is not operator] if group else []
     made = "made from" if operator.generated else "declared"
@@ -122,6 +136,8 @@ def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> Non
         ("blocks", str(operator.blocks or "")),
         ("sharding", str(operator.sharding or "")),
         ("linear", str(operator.linear or "")),
+        ("rule", rule_shown(texts, operator)),
+        ("cost", cost_shown(texts, operator)),
         ("served by", operator.base_name or ""),
         ("autocast", ", ".join(f"{device} {policy}".strip() for device, policy in operator.autocast)),
         *(("kernels" if not index else "", line) for index, line in enumerate(_kernels(operator))),

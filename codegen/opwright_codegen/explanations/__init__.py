@@ -30,6 +30,7 @@ SUBJECTS = {
     "elsewhere": "Kernels written elsewhere",
     "derivatives": "Derivatives",
     "promises": "Promises and former versions",
+    "lint": "Lint",
 }
 
 
@@ -44,6 +45,11 @@ class Explanation:
     right: Mapping[str, str]
     others: tuple[str, ...] = ()
     elsewhere: str | None = None
+
+    @property
+    def is_lint(self) -> bool:
+        """Whether `opwright lint` finds it, and no error is meant."""
+        return self.subject == SUBJECTS["lint"]
 
 
 @cache

@@ -22,7 +22,7 @@ __all__ = ["choose", "mutants_of"]
 # Keys that make other operators or names of an entry, or say nothing of what it does.
 _LEFT_OUT: Final = (
     "autogen", "variants", "variant_tags", "doc", "structured_delegate", "python_module", "blocks", "sharding",
-    "linear",
+    "linear", "cost",
 )  # fmt: skip
 # Entries that need what a mutant does not have: a compiled library, a pair of variants, a place in PyTorch's own file.
 _UNFIT: Final = ("convention", "structured", "structured_delegate", "ufunc_inner_loop", "precomputed", "launch")

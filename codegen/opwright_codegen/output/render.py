@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from opwright_codegen.bindings.batches import families
 from opwright_codegen.bindings.bind import Binding, bind
+from opwright_codegen.bindings.costs import costs_of
 from opwright_codegen.bindings.dimensions import cuts_of
 from opwright_codegen.bindings.references import references as said_references
 from opwright_codegen.derivatives.model import DerivativeSet
@@ -38,6 +39,7 @@ from opwright_codegen.targets.native import tvm as native_tvm
 from opwright_codegen.targets.ops import (
     batching,
     calls,
+    costs,
     custom_op,
     docs,
     methods,
@@ -97,6 +99,7 @@ def render(
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     for name, template, shown, context in (
         *_of_package(view, modules, skipped, call_types, said_references(operators, namespace, kernels, used)),
+        *_of_costs(view, costs_of(operators, bindings, cuts.blocks)),
         *_of_modules(modules, gradients or KernelModules(()), call_types),
         *_of_c(view, bindings, namespace),
         *_of_cuda(view, bindings, namespace),
@@ -190,6 +193,10 @@ def _of_package(
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
     yield "register.py", register.TEMPLATE, view, lambda: register.context(modules, skipped)
     yield references.FILE, references.TEMPLATE, view, lambda: references.context(said)
+
+
+def _of_costs(view: NamespaceView, said: Mapping[str, str]) -> Iterator[_File]:
+    yield costs.FILE, costs.TEMPLATE, view, lambda: costs.context(said)
 
 
 def _of_modules(

@@ -45,6 +45,7 @@ KEYS: Mapping[str, values.Reader] = {
     "blocks": values.read_text,
     "sharding": values.read_text,
     "linear": values.read_text,
+    "cost": values.read_text,
     "kernel": values.read_text,
     "doc": values.read_doc,
     "reference": values.read_text,

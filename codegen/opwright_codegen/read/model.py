@@ -150,6 +150,7 @@ class Operator:
     blocks: Text | None = None
     sharding: Text | None = None
     linear: Text | None = None
+    cost: Text | None = None
     doc: str = ""
     reference: Text | None = None
     since: str = ""

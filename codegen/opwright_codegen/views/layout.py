@@ -35,6 +35,7 @@ __all__ = [
     "quoted",
     "returned",
     "statement",
+    "string_row",
 ]
 
 LINE = 120
@@ -159,6 +160,14 @@ def fill_string(text: str, indent: int) -> str:
         return literal
     pieces = fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
     return f"\n{' ' * indent}".join(quoted(piece) for piece in pieces)
+
+
+def string_row(name: str, text: str) -> str:
+    """Return the row of a table of texts by name, in several lines where it is long."""
+    head, literal = f"    {quoted(name)}: ", quoted(text)
+    if len(head) + len(literal) + 1 <= LINE:
+        return f"{head}{literal},"
+    return f"{head}(\n        {literal if len(literal) + 8 <= LINE else fill_string(text, 8)}\n    ),"
 
 
 def docstring(text: str, indent: int) -> str:

@@ -10,21 +10,29 @@ RULES: dict[str, Family | Dimensions] = {
     "convolution": Dimensions(
         ByHand("opwright_kernels.batching.nn", "convolution"), sharding="opwright_kernels.dimensions.nn:convolved"
     ),
-    "conv1d": Dimensions(blocks=Windows(0, dim=-1, size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-2)),
+    "conv1d": Dimensions(
+        blocks=Windows(0, dim=-1, size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-2),
+        sharding="opwright_kernels.dimensions.nn:convolved_simply",
+    ),
     "conv2d": Dimensions(
-        blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-3)
+        blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-3),
+        sharding="opwright_kernels.dimensions.nn:convolved_simply",
     ),
     "conv3d": Dimensions(
-        blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-4)
+        blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-4),
+        sharding="opwright_kernels.dimensions.nn:convolved_simply",
     ),
     "conv1d.padding": Dimensions(
-        blocks=Windows(0, dim=-1, size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-2)
+        blocks=Windows(0, dim=-1, size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-2),
+        sharding="opwright_kernels.dimensions.nn:convolved_simply",
     ),
     "conv2d.padding": Dimensions(
-        blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-3)
+        blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-3),
+        sharding="opwright_kernels.dimensions.nn:convolved_simply",
     ),
     "conv3d.padding": Dimensions(
-        blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-4)
+        blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-4),
+        sharding="opwright_kernels.dimensions.nn:convolved_simply",
     ),
     "conv_transpose1d": Dimensions(blocks=Folded(0, core=2)),
     "conv_transpose2d.input": Dimensions(blocks=Folded(0, core=3)),

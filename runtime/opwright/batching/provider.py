@@ -14,11 +14,9 @@ from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
 from opwright.dimensions.declared import Dimensions
-from opwright.inspection.kernel_handles import KernelHandle
+from opwright.inspection.kernel_handles import COMPOSITES, KernelHandle, handle_of
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Handler
-from opwright_core.dispatch.registry.kernel_kinds import Composite, Lazy
-from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
 from opwright_core.state import Modes, active_modes, set_modes
 
@@ -26,12 +24,6 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["handler_of", "kind_of_rule"]
-
-_COMPOSITES = (
-    DispatchKey.CompositeImplicitAutograd,
-    DispatchKey.CompositeExplicitAutograd,
-    DispatchKey.CompositeExplicitAutogradNonFunctional,
-)
 
 
 def handler_of(operator: Operator) -> Handler:
@@ -41,7 +33,7 @@ def handler_of(operator: Operator) -> Handler:
     variants; for random operators what `randomness` says; that of the family that the generated package names; an error
     for operators whose results differ from sample to sample; what the operator is composed of; a loop.
     """
-    kernel = _handle(operator, DispatchKey.Batched)
+    kernel = handle_of(operator, DispatchKey.Batched)
     if kernel is not None:
         return lambda level, modes, *args: kernel(*args)
     load = GENERATED.find_unloaded(operator.name)
@@ -60,8 +52,8 @@ def handler_of(operator: Operator) -> Handler:
         return quick or _by_rule(operator, family.rule_of(operator))
     if (refused := refusal(operator)) is not None:
         return _by_rule(operator, refused)
-    for key in _COMPOSITES:
-        if (decomposition := _handle(operator, key)) is not None:
+    for key in COMPOSITES:
+        if (decomposition := handle_of(operator, key)) is not None:
             return _by_rule(operator, _by_parts(decomposition), is_always=is_drawing(operator))
     return _by_rule(operator, looping(operator))
 
@@ -82,7 +74,7 @@ def kind_of_rule(operator: Operator) -> str:
     `refused`, `decomposed`, `loop`."""
     if (load := GENERATED.find_unloaded(operator.name)) is not None:
         load()
-    if _handle(operator, DispatchKey.Batched) is not None or REGISTERED.find(operator.name) is not None:
+    if handle_of(operator, DispatchKey.Batched) is not None or REGISTERED.find(operator.name) is not None:
         return "registered"
     if refusal_of_out(operator) is not None:
         return "refused"
@@ -94,21 +86,7 @@ def kind_of_rule(operator: Operator) -> str:
         return type(family).__name__
     if refusal(operator) is not None:
         return "refused"
-    return "decomposed" if any(_handle(operator, key) is not None for key in _COMPOSITES) else "loop"
-
-
-def _handle(operator: Operator, key: DispatchKey) -> KernelHandle | None:
-    with registry.lock:
-        known = operator.registrations.get(key)
-    if not known or (key is DispatchKey.CompositeExplicitAutograd and not _is_composite(known[-1].kernel)):
-        return None
-    runtime = DispatchKey.AutogradCPU if key is DispatchKey.CompositeImplicitAutograd else DispatchKey.CPU
-    return KernelHandle(operator, key if key.bit else runtime, known[-1])
-
-
-def _is_composite(kernel: Any) -> bool:
-    """Whether a kernel surely is one over other operators: one of a user's may read the data."""
-    return isinstance(kernel, Composite) or (isinstance(kernel, Lazy) and kernel.is_composite)
+    return "decomposed" if any(handle_of(operator, key) is not None for key in COMPOSITES) else "loop"
 
 
 def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) -> Handler:

@@ -1,15 +1,17 @@
-"""Rules of derivatives, tangents and batches, which follow from the rule of the operator."""
+"""Rules of derivatives, tangents, batches and writing variants, which follow from the rule of the operator."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from opwright.dimensions.kinds import PARALLEL, SUM, Kind, whole_since
 from opwright.dimensions.rule import ONE, DimensionRule, Names
 
-__all__ = ["batched_rule", "gradient_rule", "tangent_rule"]
+__all__ = ["batched_rule", "gradient_rule", "tangent_rule", "writing_rule"]
 
 _NOT_LINEAR = "the derivative of a part needs the result of the whole"
+_WRITTEN = "what is written is a part of the whole"
 _BATCH = "batch"
 
 
@@ -53,6 +55,33 @@ def batched_rule(rule: DimensionRule, in_dims: Sequence[int | None]) -> Dimensio
         for own, dim in zip(rule.operands, in_dims, strict=True)
     )
     return DimensionRule(operands, tuple([(_BATCH, *own) for own in rule.results]), rule.kinds, "", rule.linear)
+
+
+def writing_rule(rule: DimensionRule, operands: Sequence[int | None], written: Sequence[int | None]) -> DimensionRule:
+    """Return the rule of the variant that writes results: `operands` say which of the rule's each of its own is, None
+    of one that is only written, and `written` which operand each result is a new value of.
+
+    A part writes its part alone: what is put together, or is not cut as what it is written to, is whole.
+    """
+    into = {place: number for number, place in enumerate(written) if place is not None}
+    own = [rule.results[into[place]] if each is None else rule.operands[each] for place, each in enumerate(operands)]
+    kinds = dict(rule.kinds)
+    for factor in dict.fromkeys(name for names in own for name in names):
+        is_same = all(_place(own[place], factor) == _place(rule.results[n], factor) for place, n in into.items())
+        if (
+            factor != ONE
+            and rule.kind(factor).word != "whole"
+            and (rule.kind(factor).word != "parallel" or not is_same)
+        ):
+            kinds[factor] = whole_since(_WRITTEN)
+    found = _settled(tuple(own), rule.results, kinds, rule.reason)
+    groups = [{place for place, each in enumerate(operands) if each in group} for group in rule.linear]
+    is_whole = [group for group in groups if {*into} <= group]
+    return replace(found, linear=tuple([tuple(sorted(group)) for group in is_whole]))
+
+
+def _place(own: Names, factor: str) -> int | None:
+    return own.index(factor) if factor in own else None
 
 
 def _settled(

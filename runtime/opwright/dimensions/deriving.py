@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from opwright.dimensions.declared import Declared, declared_of
+from opwright.dimensions.derivatives import writing_rule
 from opwright.dimensions.families import Kinds, Labels, Shapes, Whole, whole
 from opwright.dimensions.kinds import Kind, whole_since
 from opwright.dimensions.layouts import Result, results
@@ -13,19 +15,23 @@ from opwright.dimensions.rule import ONE, DimensionRule, Letters
 from opwright.dimensions.windows import Windows
 from opwright.dimensions.written import ByText
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
+from opwright.functionalize.variants import Variant, functional_variant
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["cut_of", "rule_of", "tensors_in"]
 
+_UNKNOWN = "what it writes is not known before"
 Tensors = dict[Any, tuple[tuple[int, ...], Any]]  # by Key: shape and dtype
 
 
 def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
     """Return the rule of a call with these arguments, all of them in order. Of tensors shapes and dtypes are asked.
 
-    Raises what the operator raises for fakes of these.
+    One that writes has the rule of its functional variant. Raises what the operator raises for fakes of these.
     """
+    if operator.signature.written and (variant := functional_variant(operator)) is not None:
+        return _of_variant(operator, variant, values)
     tensors = tensors_in(values)
     shapes = {key: shape for key, (shape, _) in tensors.items()}
     declared = declared_of(operator)
@@ -37,13 +43,34 @@ def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
     else:
         found = _derived(operator, declared, values, tensors)
     keys = list(shapes)
-    linear = tuple([tuple([keys.index(each) for each in group if each in shapes]) for group in declared.linear])
+    places = [each[0] if isinstance(each, tuple) else each for each in keys]
+    linear = tuple([tuple([n for n, place in enumerate(places) if place in group]) for group in declared.linear])
     return DimensionRule(found.operands, found.results, found.kinds, found.reason, tuple(filter(None, linear)))
 
 
+def _of_variant(operator: Operator, variant: Variant, values: Sequence[Any]) -> DimensionRule:
+    """Return the rule of an operator that writes what its functional variant returns."""
+    keys, places = list(tensors_in(values)), {}
+    given = variant.arguments(tuple(values), min(operator.signature.written))
+    theirs = list(tensors_in(given))
+    for place, source in enumerate(variant.sources):
+        places[source] = place
+    at = [(places.get(key[0]), key[1]) if isinstance(key, tuple) else places.get(key) for key in keys]
+    operands = [theirs.index(each) if each in theirs else None for each in at]
+    written = [keys.index(each) if each in keys else None for each in variant.results]
+    rule = rule_of(variant.operator, given)
+    if len(rule.results) != len(written) or not {*variant.results} <= {None, *keys}:
+        return _uncut({key: shape for key, (shape, _) in tensors_in(values).items()}, [], _UNKNOWN)
+    found = writing_rule(rule, operands, written)
+    return replace(found, results=found.results[: len(operator.signature.returns)])
+
+
 def cut_of(operator: Operator) -> Any:
-    """Return what labels an operator's dimensions: its family, or one that reads what `sharding` says."""
+    """Return what labels an operator's dimensions: its family, or one that reads what `sharding` says, which does not
+    know of windows that are apart."""
     declared = declared_of(operator)
+    if isinstance(declared.family, Windows):
+        return declared.family
     return ByText(operator, declared) if declared.sharding else declared.family or Whole()
 
 

@@ -90,7 +90,7 @@ def parse(text: str, numbers: Mapping[str, Any] = MappingProxyType({})) -> Dimen
     dims, _, said = text.partition(";")
     operands, results = sides_of(dims)
     kinds = {}
-    for name, word, before, after in re.findall(r"(\w+)\s+(\w+)(?:\(\s*(\w+)\s*,\s*(\w+)\s*\))?", said):
+    for name, word, before, after in re.findall(r"(\w+|\.\.\.)\s+(\w+)(?:\(\s*(\w+)\s*,\s*(\w+)\s*\))?", said):
         reach = [int(each) if each.isdigit() else int(numbers[each]) for each in (before, after) if each]
         kinds[name] = window(*reach) if reach else Kind(word)
     return DimensionRule(operands, results, kinds)

@@ -113,7 +113,7 @@ class Windows:
             return found * len(dims) if len(found) == 1 else found
 
         if self.reach is not None:
-            before, after = (each(value) for value in self.reach)
+            before, after = ([max(0, reach) for reach in each(value)] for value in self.reach)
             made = [Span(left + right + 1, 1, left) for left, right in zip(before, after, strict=True)]
             return dict(zip(dims, made, strict=True))
         size, stride, padding, dilation = (each(value) for value in self.windows)

@@ -88,6 +88,9 @@ class ByText:
         given = [(key, groups[key[0] if isinstance(key, tuple) else key], shape) for key, shape in shapes.items()]
         batches = [_free(own, len(shape)) for _, own, shape in given if _BATCHES in own and _OTHERS not in own]
         most = max(batches, default=0)
+        if _BATCHES in rule.kinds:
+            kinds = dict(rule.kinds) | {f"_b{number}": rule.kinds[_BATCHES] for number in range(most)}
+            rule = DimensionRule(rule.operands, rule.results, kinds)
         found: dict[Any, Names] = {}
         count = 0
         for key, own, shape in given:
@@ -118,7 +121,7 @@ def _lettered(rule: DimensionRule) -> DimensionRule:
 
 def _is_whole(name: str, kinds: Mapping[str, Kind]) -> bool:
     """Whether a result has no factor there."""
-    return name.startswith("_w") or (name in kinds and kinds[name].word != "window") or name == ONE
+    return name.startswith("_w") or (name in kinds and kinds[name].word in ("whole", "again")) or name == ONE
 
 
 def _before(side: tuple[Names, ...]) -> tuple[Names, ...]:

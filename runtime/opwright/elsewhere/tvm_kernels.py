@@ -64,12 +64,13 @@ class TvmFunction(Source):
         return made
 
     def _addresses(self) -> tuple[int, int, int]:
-        """Return where the compiled core finds the function; zeros for one of Python."""
-        if not hasattr(self._function, "__chandle__"):
+        """Return where the compiled core finds the function; zeros for one of Python, registered or not: to that a
+        tensor has to be an object, since tvm-ffi's Python reads through views as if they were."""
+        address = _address(self._function)
+        if address in (0, _address_of_python()):
             return 0, 0, 0
-        handle = self._function.__chandle__()
         release = ctypes.cast(_library().TVMFFIObjectDecRef, ctypes.c_void_p).value or 0
-        return ctypes.c_void_p.from_address(handle + _HEADER).value or 0, handle, release
+        return address, self._function.__chandle__(), release
 
     def _find(self) -> str:
         if find_spec("tvm_ffi") is None:
@@ -113,6 +114,21 @@ class _ErrorCell(ctypes.Structure):
     """The kind and the message of an error."""
 
     _fields_ = (("parts", _Bytes * 2),)
+
+
+def _address(function: Any) -> int:
+    """Return the address that a function of tvm-ffi is called at, 0 for another function."""
+    if not hasattr(function, "__chandle__"):
+        return 0
+    return ctypes.c_void_p.from_address(function.__chandle__() + _HEADER).value or 0
+
+
+@cache
+def _address_of_python() -> int:
+    """Return the address that all functions written in Python are called at."""
+    import tvm_ffi
+
+    return _address(tvm_ffi.convert(_address))
 
 
 @cache

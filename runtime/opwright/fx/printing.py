@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from opwright_core.arrays.dtypes import dtype_name
+from opwright.inspection.short_texts import short_text
 from opwright_core.arrays.sizes import is_symbolic
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
@@ -16,18 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["annotation_of", "format_graph", "format_node", "shown_target", "table"]
 
-_SHORT: Final = {
-    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int16": "i16",
-    "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "bool": "b8",
-    "complex64": "c64", "complex128": "c128",
-}  # fmt: skip
-
 
 def annotation_of(value: Any) -> str:
     """Return what `meta["val"]` looks like, `f32[4, s0]`; empty for what has no short name."""
     if isinstance(value, Tensor):
-        name = dtype_name(value.dtype).rpartition(".")[2]
-        return f"{_SHORT.get(name, name)}[{', '.join(map(str, value.shape))}]"
+        return short_text(value)
     return f"Sym({value})" if is_symbolic(value) else ""
 
 

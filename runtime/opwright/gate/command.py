@@ -20,7 +20,7 @@ from opwright.gate.reports.finish import Wanted, finish, keep
 from opwright.gate.reports.progress import ProgressLine
 from opwright.gate.run import Progress, gate
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
 _REFERENCE: Final = "PyTorch's operator of the same name says what is meant; of a candidate: this function of NumPy"
 _STEP: Final = 25  # operators, between lines of progress that nobody sees move
@@ -28,7 +28,7 @@ _STEP: Final = 25  # operators, between lines of progress that nobody sees move
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; return the exit status."""
-    parser = _parser()
+    parser = make_parser()
     arguments = parser.parse_args(words)
     if arguments.properties_known:
         _list_properties(sys.stdout)
@@ -89,7 +89,8 @@ def _handed(file: str | None) -> dict[str, Any]:
     return found
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
     parser = argparse.ArgumentParser(prog="opwright gate", description="Judge operators by their declarations.")
     add = parser.add_argument
     add("targets", nargs="*", metavar="TARGET", help="NAMESPACE, NAMESPACE::NAME, torch:NAMESPACE")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from opwright.gate.cases import Case
+from opwright.gate.clocks import Clock
 from opwright.gate.programs import program
 from opwright.gate.properties import Property
 from opwright.gate.shrinking import shrink
@@ -18,6 +19,7 @@ from opwright.gate.verdicts import Verdict
 __all__ = ["death", "in_fork"]
 
 _LIMIT: Final = 1.0  # seconds, for a call that is made again
+_LONGER: Final = 5.0  # for one that may hang: it may compile its kernel once more
 _TOTAL: Final = 0.5  # seconds, for all
 _TIMES: Final = 3  # that a call which hangs is made again: it may wait for what an earlier one holds
 
@@ -25,7 +27,7 @@ _TIMES: Final = 3  # that a call which hangs is made again: it may wait for what
 def death(subject: Subject, each: Property, case: Case | None, status: int, *, hangs: bool) -> Verdict:
     """Return the verdict on a process that ended with this status of `waitpid`, at this call if it is known."""
     if hangs:
-        if case is not None and not _ends(subject, case, _TIMES):
+        if case is not None and not _ends(subject, case, _TIMES, _LONGER):
             why = "asking took longer than the time limit, and the last call by itself returns"
             return each.undecided(subject, why, "timed-out")
         cause, why = "hangs", "the call does not return within the time limit"
@@ -68,9 +70,9 @@ def _signal_cause(case: Case | None) -> str:
     return "crash"
 
 
-def _ends(subject: Subject, case: Case, times: int = 1) -> int:
+def _ends(subject: Subject, case: Case, times: int = 1, limit: float = _LIMIT) -> int:
     """Return with what status a process ends that makes the call, 0 where it comes back, -1 where it hangs."""
-    return in_fork(lambda: [subject.run(case) for _ in range(times)])
+    return in_fork(lambda: [subject.run(case) for _ in range(times)], limit)
 
 
 def in_fork(run: Callable[[], object], limit: float = _LIMIT) -> int:
@@ -86,8 +88,8 @@ def in_fork(run: Callable[[], object], limit: float = _LIMIT) -> int:
             status = 0
         finally:
             os._exit(status)
-    until = time.monotonic() + limit
-    while time.monotonic() < until:
+    clock = Clock(pid)
+    while clock.seconds() < limit:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             return status

@@ -1,25 +1,33 @@
 """The table of dimension rules, `opwright test --sharded`: what each says, whether it holds, what is missing.
 
+By a framework (`--sharded=torch`) calls that are sharded there are judged, by `judge` of `judged_shardings` of its
+binding.
+
 Exit status: 0 where all hold, 1 where a rule is wrong, 2 for wrong usage.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from opwright.dimensions.declared import declared_of
 from opwright.gate.loading import load_modules
 from opwright.gate.properties import Sharded, missing_kinds, rule_for
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject, subjects_of
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Row", "main", "rows_of"]
 
+_FEW: Final = 2  # calls that a framework judges, which takes it long
+Judge = Callable[[Operator, Sequence[Any]], str]  # what is wrong with a call that is sharded, of all its arguments
 _GROUPS: Final = {
     "parallel": ("parallel",),
     "reduced": ("sum", "max", "min", "again"),
@@ -47,20 +55,21 @@ class Row:
         return any(self.counts[:3]) or bool(self.reason) or self.family == "sharding"
 
 
-def rows_of(subjects: Sequence[Subject], *, checks: bool = True) -> Iterator[Row]:
-    """Yield the row of each functional operator; with `checks`, judged by drawn calls."""
+def rows_of(subjects: Sequence[Subject], *, checks: bool = True, by: Judge | None = None) -> Iterator[Row]:
+    """Yield the row of each functional operator; with `checks`, judged by drawn calls: in NumPy, or by a framework's
+    judge."""
     asked = Sharded()
     for subject in subjects:
         if not subject.operator.signature.written:
-            yield _row(subject, asked, checks)
+            yield _row(subject, asked, checks, by)
 
 
-def _row(subject: Subject, asked: Sharded, checks: bool) -> Row:
+def _row(subject: Subject, asked: Sharded, checks: bool, by: Judge | None) -> Row:
     declared = declared_of(subject.operator)
     family = "sharding" if declared.sharding else type(declared.family).__name__ if declared.family else "-"
     samples = Samples(subject)
     cases = [each for each in [samples.first] if each is not None]
-    cases = [*asked.cases(subject, samples)] if checks and cases else cases
+    cases = [*asked.cases(subject, samples)][: None if by is None else _FEW] if checks and cases else cases
     rules = [rule for case in cases if (rule := rule_for(subject, case)) is not None]
     # The call that says most: others may be of sizes, or dtypes, that are not cut.
     rule = max(rules, key=lambda each: len(each.factors) - len(each.of_kind("whole")), default=None)
@@ -73,9 +82,14 @@ def _row(subject: Subject, asked: Sharded, checks: bool) -> Row:
     if not checks or not subject.operator.signature.tensors or samples.why_unstable:
         return row
     start = time.perf_counter()
-    wrong = next((problem.why for case in cases if (problem := asked.problem(subject, case)) is not None), "")
+    if by is not None:
+        wrong = next(
+            (why for case in cases if (why := by(subject.operator, case.call(subject.operator).arguments))), ""
+        )
+    else:
+        wrong = next((problem.why for case in cases if (problem := asked.problem(subject, case)) is not None), "")
     spent = 1e3 * (time.perf_counter() - start)
-    missing = () if declared.reason else tuple(missing_kinds(subject, cases))
+    missing = () if declared.reason or by is not None else tuple(missing_kinds(subject, cases))
     return Row(row.operator, family, row.rule, row.counts, row.reason, wrong, missing, spent)
 
 
@@ -84,7 +98,9 @@ def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
     parser = argparse.ArgumentParser(prog="opwright test --sharded", description="Judge dimension rules.")
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     parser.add_argument("--load", action="append", default=[], dest="modules", metavar="MODULE")
+    parser.add_argument("--by", choices=("numpy", "jax", "torch"), default="numpy", help="what calls are made by")
     parser.add_argument("--table-only", action="store_true", help="no calls beside the first")
+    parser.add_argument("--markdown", action="store_true", help="as the table of a page")
     arguments = parser.parse_args(words)
     try:
         load_modules(arguments.modules)
@@ -93,11 +109,23 @@ def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
         print(f"opwright test: {error}", file=sys.stderr)
         return 2
     found = []
-    for row in rows_of(subjects, checks=not arguments.table_only):
-        _print(row, out)
-        found.append(row)
+    with _judge(arguments.by) as judge:
+        for row in rows_of(subjects, checks=not arguments.table_only, by=judge):
+            if not arguments.markdown:
+                _print(row, out)
+            found.append(row)
+    if arguments.markdown:
+        _print_page(found, out)
     _print_sums(found, out)
     return 1 if any(row.wrong for row in found) else 0
+
+
+def _judge(by: str) -> AbstractContextManager[Judge | None]:
+    """Return what judges calls by a framework; None for NumPy."""
+    if by == "numpy":
+        return nullcontext()
+    found: AbstractContextManager[Judge] = importlib.import_module(f"opwright.bindings.{by}.judged_shardings").judge()
+    return found
 
 
 def _print(row: Row, out: TextIO) -> None:
@@ -107,6 +135,17 @@ def _print(row: Row, out: TextIO) -> None:
         print(f"  wrong    {row.wrong} [sharding-wrong]", file=out)
     for text in row.missing:
         print(f"  advice   {text} [sharding-missing]", file=out)
+
+
+def _print_page(rows: Sequence[Row], out: TextIO) -> None:
+    """Print the table of a page, a line for each operator."""
+    print(f"| operator | family | {' | '.join(_GROUPS)} | rule of a drawn call |", file=out)
+    print(f"| --- | --- |{' --- |' * len(_GROUPS)} --- |", file=out)
+    for row in rows:
+        counts = " | ".join(str(count or "") for count in row.counts)
+        said = f"`{row.rule}`" if any(row.counts[:3]) else row.reason
+        print(f"| `{row.operator}` | {row.family} | {counts} | {said} |", file=out)
+    print(file=out)
 
 
 def _print_sums(rows: Sequence[Row], out: TextIO) -> None:

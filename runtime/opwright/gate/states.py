@@ -46,7 +46,8 @@ class Snapshot:
                 now = _hashed(generator_of(as_device("cpu")).get_state())
             else:
                 now = _FACTS[name]()
-            if now != before and not (name in _GROWING and now <= before):
+            is_loaded_now = before is None  # (a module that the call imported has settings; it had none to change)
+            if now != before and not is_loaded_now and not (name in _GROWING and now <= before):
                 return name
         now_judges = _judges() if self._judges else {}
         for key, value in self._judges.items():

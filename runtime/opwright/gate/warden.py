@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
+from opwright.gate.clocks import Clock
 from opwright.gate.deaths import death
 from opwright.gate.judging import chosen, judge
 from opwright.gate.loading import load_modules
@@ -61,7 +62,7 @@ class _Child:
         self.subject, self.task, self.deaths = subject, task, deaths
         self.board = Board()
         self.text = b""
-        self.counted, self.since = 0, time.monotonic()
+        self.counted = 0
         receiving, sending = os.pipe()
         self.pid = os.fork()
         if not self.pid:
@@ -69,6 +70,7 @@ class _Child:
             _be_child(lambda: _judge(subject, task, start, self.board, sending))
         os.close(sending)
         self.receiving = receiving
+        self.clock = Clock(self.pid)
 
     def messages(self) -> list[Any]:
         """Return what arrived, whole messages alone."""
@@ -81,10 +83,9 @@ class _Child:
     @property
     def hangs(self) -> bool:
         """Whether the call that was noted last lasts longer than the limit."""
-        count, now = self.board.count, time.monotonic()
-        if count != self.counted:
-            self.counted, self.since = count, now
-        return now - self.since > self.task.timeout
+        if self.board.count != self.counted:
+            self.counted, self.clock = self.board.count, Clock(self.pid)
+        return self.clock.seconds() > self.task.timeout
 
 
 def _be_child(run: Any) -> None:

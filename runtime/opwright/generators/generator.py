@@ -219,7 +219,8 @@ class Generator:
         """Draw integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
         span = high - low
         words = self.raw64(count) if span >= 1 << 28 else self.raw32(count).astype(np.uint64)
-        return (words % np.uint64(span)).view(np.int64) + np.int64(low)
+        drawn = (words % np.uint64(span)).view(np.int64)
+        return drawn + np.int64(low) if low else drawn
 
     def permutation(self, count: int) -> Values:
         """Draw a random order of the numbers below `count` (int64): Fisher and Yates' shuffle from the front."""

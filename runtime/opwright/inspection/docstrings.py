@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.util import find_spec
 
 from opwright_core.dispatch.call.operator import Operator
@@ -47,8 +48,13 @@ def text_of(operator: Operator) -> str:
     has none."""
     if operator.home is None:
         return ""
-    module = f"{operator.home.module.rpartition('.ops.')[0]}.docs"
-    if find_spec(module) is None:
-        return ""
-    texts: dict[str, str] = importlib.import_module(module).DOCS
+    texts = _texts(operator.home.module.rpartition(".ops.")[0])
     return texts.get(f"{operator.base}.{operator.overload or 'default'}") or texts.get(operator.base, "")
+
+
+@cache
+def _texts(package: str) -> Mapping[str, str]:
+    """Return the texts of a package, which is looked for once."""
+    module = f"{package}.docs"
+    found: dict[str, str] = {} if find_spec(module) is None else importlib.import_module(module).DOCS
+    return found

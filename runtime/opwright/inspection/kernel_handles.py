@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from opwright.guards.keysets import KeySet
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays
 from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded
 from opwright_core.dispatch.registry.forward_rules import RULES
-from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Lazy, LazyWrapper, Registration, Wrapper
+from opwright_core.dispatch.registry.kernel_kinds import (
+    BackendSelect,
+    Composite,
+    Lazy,
+    LazyWrapper,
+    Registration,
+    Wrapper,
+)
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import NO_KEYS, PRIVATE, TANGENT, DispatchKey
 from opwright_core.names.late_imports import import_late
 
-__all__ = ["KernelHandle", "find_unloaded_below", "get_kernel"]
+__all__ = ["COMPOSITES", "KernelHandle", "find_unloaded_below", "get_kernel", "handle_of"]
+
+COMPOSITES: Final = (
+    DispatchKey.CompositeImplicitAutograd,
+    DispatchKey.CompositeExplicitAutograd,
+    DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 
 
 class KernelHandle:
@@ -108,6 +121,22 @@ def find_unloaded_below(
     if not isinstance(kernel, Wrapper | LazyWrapper):
         return None
     return find_unloaded(operator, operator.without_fallthrough(keys) & (key.bit - 1 | PRIVATE))
+
+
+def handle_of(operator: Operator, key: DispatchKey) -> KernelHandle | None:
+    """Return the newest kernel that is registered for a key itself, for a composite one that is over operators; None
+    where there is none."""
+    with registry.lock:
+        known = operator.registrations.get(key)
+    if not known or (key is DispatchKey.CompositeExplicitAutograd and not _is_composite(known[-1].kernel)):
+        return None
+    runtime = DispatchKey.AutogradCPU if key is DispatchKey.CompositeImplicitAutograd else DispatchKey.CPU
+    return KernelHandle(operator, key if key.bit else runtime, known[-1])
+
+
+def _is_composite(kernel: Any) -> bool:
+    """Whether a kernel surely is one over other operators: one of a user's may read the data."""
+    return isinstance(kernel, Composite) or (isinstance(kernel, Lazy) and kernel.is_composite)
 
 
 def _at(registration: Registration) -> str:

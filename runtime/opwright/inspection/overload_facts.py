@@ -90,6 +90,10 @@ class OverloadFacts(Operator):
         """Return NumPy's ufunc of the loops in C of an expression. Raises AttributeError for an operator without."""
         return ufunc_of(self)
 
+    def cost(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return what a call costs, an `opwright.utils.flop_counter.Cost`; of arrays, shapes and dtypes are asked."""
+        return import_late("opwright.cost.parts").cost(self, *args, **kwargs)
+
     def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
         """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
         bound = import_late("opwright.other_arrays.calls").with_tensors(self, self.signature.bind(args, kwargs))

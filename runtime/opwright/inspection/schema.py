@@ -5,7 +5,7 @@ import __future__
 
 import builtins
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.guards.fork_locks import ForkLock
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from opwright_codegen.targets.kernels.meta_formula import RuleCall as BoundCall
 
 __all__ = [
-    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "declaration_of", "incompatibilities", "located",
-    "meta_formula", "operator_functions", "parse", "parse_definition", "spell",
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "cost_formula", "declaration_of", "dimensions",
+    "incompatibilities", "located", "meta_formula", "operator_functions", "parse", "parse_definition", "spell",
 ]  # fmt: skip
 
 # For the parser and the templates, and to import them. Its holder never takes the registry's lock.
@@ -158,6 +158,46 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
     of = bound.family
     family = None if of is None else (of.name, of.arguments, of.keywords)
     return MetaFormula(text, calls, bound.operands, bound.is_list, plans, family)
+
+
+def cost_formula(name: str, declaration: str, text: str, meta: str) -> str:
+    """Return what calls of an operator cost, over its arguments. Raises RegistrationError with the position in the
+    text. `meta`, a signature of `gufunc`, may name dimensions."""
+    schema = parse(f"{name}{declaration}")
+    with _generating.lock:
+        from opwright_codegen.bindings.costs import cost_text
+        from opwright_codegen.errors import SchemaError
+        from opwright_codegen.read.model import Operator
+        from opwright_codegen.source import Source, Text
+
+        said, known = (Text(each, Source(f"<cost of {name}>", each).whole()) for each in (text, meta))
+        try:
+            return cost_text(Operator(schema, said.span, meta=known if meta else None, cost=said))
+        except SchemaError as error:
+            raise RegistrationError(f"{name}: the cost cannot be used\n{error}") from None
+
+
+def dimensions(name: str, declaration: str, sharding: str, linear: str) -> tuple[str, str, Sequence[Sequence[int]]]:
+    """Return the rule of `sharding` or the reason that it says, and the groups of `linear`, of an operator that returns
+    its results. Raises RegistrationError with the position in the text."""
+    schema = parse(f"{name}{declaration}")
+    with _generating.lock:
+        from opwright_codegen.bindings.shardings import Sharding, linear_groups, written_sharding
+        from opwright_codegen.errors import SchemaError
+        from opwright_codegen.schema.model import SchemaKind
+        from opwright_codegen.source import Source, Span, Text
+
+        if schema.kind is not SchemaKind.FUNCTIONAL:
+            raise RegistrationError(f"{name} writes to its arguments: say sharding= of the operator that returns")
+        of_sharding, of_linear = (
+            Text(text, Span(Source(f"<{key} of {name}>", text), 0, len(text)))
+            for key, text in (("sharding", sharding), ("linear", linear))
+        )
+        try:
+            found = written_sharding(schema, of_sharding) if sharding else Sharding()
+            return found.rule, found.whole, linear_groups(schema, of_linear if linear else None)
+        except SchemaError as error:
+            raise RegistrationError(f"{name}: {error}") from None
 
 
 def _call(found: BoundCall) -> RuleCall:

@@ -12,7 +12,7 @@ from opwright.backends.wrapped_numbers import takes_numbers
 from opwright.inspection.other_libraries import full_name
 from opwright.other_arrays.gradients import function_of
 from opwright.other_arrays.kinds import Kind, kind_of
-from opwright.other_arrays.plain_values import takes_values, with_tensors
+from opwright.other_arrays.plain_values import PLAIN_NUMBERS, takes_values, with_tensors
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet
@@ -48,7 +48,10 @@ def found_in(values: Iterable[Any]) -> OtherArrays | None:
     """Return the arrays of another library among arguments, and in lists of them; None where there are none."""
     found: OtherArrays | None = None
     for value in values:
-        for each in value if isinstance(value, list | tuple) else (value,):
+        is_list = isinstance(value, list | tuple)
+        if is_list and PLAIN_NUMBERS.issuperset(map(type, value)):
+            continue
+        for each in value if is_list else (value,):
             kind = kind_of(each)
             if kind is not None:
                 if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,9 +17,10 @@ from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error, element
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["takes_values", "with_tensors"]
+__all__ = ["PLAIN_NUMBERS", "takes_values", "with_tensors"]
 
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
+PLAIN_NUMBERS: Final = frozenset((bool, int, float, complex))
 
 
 def takes_values(operator: Operator) -> bool:
@@ -76,15 +77,15 @@ def _take(
 
 def _is_of_numbers(value: Any) -> bool:
     if isinstance(value, list | tuple):
-        return all(map(_is_of_numbers, value))
+        return PLAIN_NUMBERS.issuperset(map(type, value)) or all(map(_is_of_numbers, value))
     return isinstance(value, _NUMBERS) or type(value) is np.ndarray
 
 
 def _make_arrays(operator: Operator, checked: list[Any], late: list[tuple[list[Any], int, int]]) -> None:
     """Replace values by arrays of the dtypes that NumPy has for them; floats by that of floating tensors beside."""
-    tensors = [each for value in checked for each in (value if isinstance(value, list) else (value,))]
-    beside = [each for each in tensors if isinstance(each, Tensor) or is_array(each)]
-    inexact = [each for each in beside if each.dtype in FLOATING or each.dtype.kind == "c"]
+    if not late:
+        return
+    inexact = [each for each in _tensors(operator, checked) if each.dtype in FLOATING or each.dtype.kind == "c"]
     for values, place, position in late:
         try:
             made = np.asarray(values[place])
@@ -95,3 +96,11 @@ def _make_arrays(operator: Operator, checked: list[Any], late: list[tuple[list[A
         if inexact and made.dtype.kind in "fc":
             made = made.astype(result_type(*inexact, made.dtype.type(0).item()))
         values[place] = made
+
+
+def _tensors(operator: Operator, checked: Sequence[Any]) -> Iterator[Any]:
+    """Yield the tensors and arrays among arguments that are declared as tensors."""
+    for position, is_list, *_ in operator.signature.tensors:
+        for each in checked[position] if is_list and checked[position] is not None else (checked[position],):
+            if isinstance(each, Tensor) or is_array(each):
+                yield each

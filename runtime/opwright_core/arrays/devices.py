@@ -231,13 +231,11 @@ def find_backend(kind: type) -> Backend | None:
 
 
 def _find_by_base(kind: type) -> Backend | None:
+    if _by_type.keys().isdisjoint(kind.__mro__):
+        return None
     with backends_lock:
-        for base in kind.__mro__:
-            known = _by_type.get(base)
-            if known is not None:
-                _by_type[kind] = known
-                return known
-    return None
+        known = next((_by_type[base] for base in kind.__mro__ if base in _by_type), None)
+        return known and _by_type.setdefault(kind, known)
 
 
 def backend_of(array: Array) -> Backend:

@@ -42,7 +42,7 @@ static int is_given(const KernelCall *call, const PyObject *result) {
     return 0;
 }
 
-/* Run the Python function for its floating-point warning or error, as `np.errstate` says, and drop its values, so that
+/* Run the Python function for its floating-point error, as `np.errstate` says, and drop its values, so that
  * an element does not depend on the others. Returns the kernel's result, which it steals; NULL with an exception if the
  * function raises. */
 static PyObject *report_errors(const Compiled *compiled, PyObject *result, PyObject *const *args, size_t flagged) {
@@ -63,9 +63,9 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
     if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
         forget_errors();
         PyObject *result = compiled->kernel->handler(compiled->kernel, &call);
-        int errors = has_errors();
+        const int errors = (compiled->kernel->traits & QUIET) != 0 ? 0 : fetestexcept(REPORTED_ERRORS);
         forget_errors();
-        if (result != NULL && errors && (compiled->kernel->traits & QUIET) == 0 && !is_given(&call, result)) {
+        if (result != NULL && errors != 0 && told_errors(errors) != 0 && !is_given(&call, result)) {
             return report_errors(compiled, result, args, flagged);
         }
         if (result != NULL || PyErr_Occurred()) {

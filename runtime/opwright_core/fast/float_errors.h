@@ -21,4 +21,8 @@ static inline int has_errors(void) {
     return fetestexcept(REPORTED_ERRORS) != 0;
 }
 
+/* float_errors.c */
+int told_errors(int errors);
+void float_errors_ready(void);
+
 #endif

@@ -4,6 +4,7 @@
 #include "backward.h"
 #include "callable.h"
 #include "configure.h"
+#include "float_errors.h"
 #include "exchange.h"
 #include "history.h"
 #include "interned.h"
@@ -56,6 +57,7 @@ static int execute(PyObject *module) {
         return -1;
     }
     threads_ready();
+    float_errors_ready();
     if (interned_ready() < 0 || compiled_ready() < 0) {
         return -1;
     }

@@ -312,6 +312,13 @@ static int run(const Loops *loops, Call *call, npy_intp count) {
     return errors == 0;
 }
 
+/* Clear the flags. Returns those of its errors of which more than a warning is to be made. */
+static int take_errors(void) {
+    const int errors = fetestexcept(FP_ERRORS);
+    forget_errors();
+    return told_errors(errors);
+}
+
 /* Compute by a loop. `result` is the new array; it stays NULL if the ufunc has to be called. Returns -1 with an
  * exception. */
 int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
@@ -332,12 +339,12 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
     call.data[loops->operands] = PyArray_BYTES((PyArrayObject *)made);
     call.steps[loops->operands] = PyArray_ITEMSIZE((PyArrayObject *)made);
     call.row_steps[loops->operands] = call.steps[loops->operands] * (count / call.rows);
-    if (!run(loops, &call, count)) {
-        feclearexcept(FP_ERRORS);
+    forget_errors();
+    if (!run(loops, &call, count) && take_errors() != 0) {
         Py_CLEAR(made);
     }
     *result = made;
-    return PyErr_Occurred() ? -1 : 0;
+    return 0;
 }
 
 /* Compute by a loop over dense arrays alike, into the first, which nobody else has. Returns 1; 0 where nothing was
@@ -358,13 +365,6 @@ int loops_run_into(const Loops *loops, const Operand *operands) {
         feclearexcept(FP_ERRORS);
     }
     return 1;
-}
-
-/* Return the floating-point errors that the flags tell of, as NumPy numbers them. */
-static int numpy_errors(void) {
-    const int errors = fetestexcept(FP_ERRORS);
-    return (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
-           (errors & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (errors & FE_INVALID ? NPY_FPE_INVALID : 0);
 }
 
 /* Compute by a loop into the first operand. The others are numbers, that array, or arrays alike that lie apart from it.
@@ -389,9 +389,11 @@ int loops_run_over(const Loops *loops, const Operand *operands) {
     if (run(loops, &call, PyArray_MultiplyList(call.shape, call.ndim))) {
         return 1;
     }
-    const int errors = numpy_errors();
-    forget_errors();
-    return PyUFunc_GiveFloatingpointErrors(((const PyUFuncObject *)loops->ufunc)->name, errors) < 0 ? -1 : 1;
+    const int errors = take_errors();
+    const int told = (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
+                     (errors & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (errors & FE_INVALID ? NPY_FPE_INVALID : 0);
+    const char *name = ((const PyUFuncObject *)loops->ufunc)->name;
+    return told != 0 && PyUFunc_GiveFloatingpointErrors(name, told) < 0 ? -1 : 1;
 }
 
 /* What is computed in float32 for half or bfloat16, a block at a time that stays in the cache. */
@@ -497,7 +499,7 @@ int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **re
     for (int i = 0; i < loops->operands; i++) {
         Py_DECREF(job.call.arrays[i]);
     }
-    if (atomic_load(&job.errors) != 0) {
+    if (told_errors(atomic_load(&job.errors)) != 0) {
         Py_CLEAR(made);
     }
     *result = made;

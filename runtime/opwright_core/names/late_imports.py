@@ -17,6 +17,9 @@ __all__ = ["explained", "import_late"]
 
 def import_late(name: str) -> Any:
     """Import a module. Raises ImportError, which says what to do where Python shuts down."""
+    module = sys.modules.get(name)
+    if module is not None and not getattr(module.__spec__, "_initializing", True):
+        return module  # (another thread may be importing it: that is waited for)
     with explained(name):
         return importlib.import_module(name)
 

@@ -337,10 +337,10 @@ def copy_to(
     """Return a copy with another dtype, device or memory format."""
     if (
         layout is None
-        and device is None
         and memory_format is None
         and not pin_memory
         and _is_plainly_laid_out(self.array)
+        and (device is None or _is_on(self.array, as_device(device)))
     ):
         array = self.array
         return wrap(array.copy() if dtype is None or dtype == array.dtype else cast_array(array, dtype))

@@ -107,6 +107,12 @@ def instance_norm(
     if len(input.shape) < 2:
         raise IndexError(f"instance_norm expects a batch and channels, but got an input of size {list(input.shape)}")
     batch, channels, *sizes = input.shape
+    for each in (weight, bias, running_mean, running_var):
+        if each is not None and (each.ndim > 1 or not layouts.same_shape((layouts.count(each.shape),), (channels,))):
+            raise RuntimeError(
+                f"instance_norm expects {channels} elements in weight, bias and running statistics, one for each "
+                f"channel, but got a size of {list(each.shape)}"
+            )
     parameters = [
         None if each is None else aten.reshape(aten.expand(each, [batch, channels]), [batch * channels])
         for each in (weight, bias, running_mean, running_var)

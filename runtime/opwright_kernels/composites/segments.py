@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import opwright
 from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
+from opwright_core.tensors.tensor import wrap
+from opwright_kernels.plain import arrays_of
 
 Operand = Any  # a Tensor
 
@@ -14,6 +18,7 @@ _REDUCTIONS = {"sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0)}
     "max": ("amax", float("-inf")),
     "min": ("amin", float("inf")),
 }
+_UFUNCS: dict[str, Any] = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 
 def segment_reduce(
@@ -34,15 +39,35 @@ def segment_reduce(
     if (lengths is None) == (offsets is None):
         raise RuntimeError("segment_reduce: exactly one of lengths and offsets must be given")
     axis = layouts.wrap_dim(axis, data.ndim)
-    starts, ends = _bounds(lengths, offsets, data, axis)
     name, neutral = _REDUCTIONS[reduce]
     first = neutral if initial is None else initial
+    whole = None if lengths is None or axis else arrays_of(data, indices=lengths)
+    if whole and whole[1].ndim == 1 and whole[1].sum() == len(whole[0]) and (whole[1] >= 0).all():
+        return wrap(_reduced_whole(*whole, _UFUNCS[name], first, mean=reduce == "mean", initial=initial))
+    starts, ends = _bounds(lengths, offsets, data, axis, unsafe)
     return _reduced(data, axis, starts, ends, name, first, mean=reduce == "mean", initial=initial)
 
 
-def _bounds(lengths: Operand | None, offsets: Operand | None, data: Operand, axis: int) -> tuple[Operand, Operand]:
-    """Return where segments begin and end."""
-    aten = opwright.ops.aten
+def _reduced_whole(data: Any, lengths: Any, ufunc: Any, first: complex, *, mean: bool, initial: complex | None) -> Any:
+    """Return reductions of segments that follow on each other, and are all of an array."""
+    is_some = lengths > 0
+    starts = (np.cumsum(lengths) - lengths)[is_some]
+    result = np.full((len(lengths), *data.shape[1:]), first, data.dtype)
+    if len(starts):
+        result[is_some] = ufunc(ufunc.reduceat(data, starts), data.dtype.type(first))
+    if mean:
+        sizes = np.maximum(lengths, 1).astype(data.dtype)
+        result /= sizes.reshape(-1, *[1] * (data.ndim - 1))
+        result[~is_some] = np.nan if initial is None else initial
+    return result
+
+
+def _bounds(
+    lengths: Operand | None, offsets: Operand | None, data: Operand, axis: int, unsafe: bool
+) -> tuple[Operand, Operand]:
+    """Return where segments begin and end. Raises RuntimeError for negative lengths, and for some that do not add up
+    unless `unsafe`."""
+    aten: Any = opwright.ops.aten
     given: Operand = lengths if lengths is not None else offsets
     if given.ndim != axis + 1 or tuple(given.shape[:axis]) != tuple(data.shape[:axis]):
         raise RuntimeError(
@@ -51,9 +76,18 @@ def _bounds(lengths: Operand | None, offsets: Operand | None, data: Operand, axi
         )
     if lengths is not None:
         ends = aten.cumsum(lengths, -1)
+        if not unsafe:
+            aten._assert_async(aten.all(lengths >= 0), "lengths contains negative value!")
+            is_whole = aten.all(aten.sum(lengths, [-1]) == data.shape[axis])
+            said = (
+                f"segment_reduce(): Expected all rows of lengths along axis to sum to {data.shape[axis]} when !unsafe."
+            )
+            aten._assert_async(is_whole, said)
         return ends - lengths, ends
     count = given.shape[-1] - 1
-    return aten.narrow(given, -1, 0, count), aten.narrow(given, -1, 1, count)
+    starts, ends = aten.narrow(given, -1, 0, count), aten.narrow(given, -1, 1, count)
+    aten._assert_async(aten.all(ends >= starts), "segment_reduce(): offsets go back: Expected segment_length >= 0")
+    return starts, ends
 
 
 def _reduced(

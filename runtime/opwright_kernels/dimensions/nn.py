@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["class_loss", "class_loss_with_weight", "convolved", "mapped_linearly", "rows_normalized"]
+__all__ = [
+    "class_loss",
+    "class_loss_with_weight",
+    "convolved",
+    "convolved_simply",
+    "mapped_linearly",
+    "rows_normalized",
+]
 
 Shapes = Mapping[Any, tuple[int, ...]]
 
@@ -14,25 +21,40 @@ def convolved(shapes: Shapes, values: Sequence[Any]) -> str:
     """Return the rule of a convolution: samples are parallel, without groups channels, too, and those of the input are
     summed if nothing is added. Images are windows where each position has a result."""
     *_, stride, padding, dilation, is_transposed, _, groups = values
+    if groups == 1 and is_transposed:
+        return f"n c *, c o *, o -> n o *; {_summed(shapes)}"
+    return _convolved(shapes, stride, padding, dilation, groups)
+
+
+def convolved_simply(shapes: Shapes, values: Sequence[Any]) -> str:
+    """Return the rule of `conv1d` and its like, which take an image without a batch, and padding in words."""
+    *_, stride, padding, dilation, groups = values
+    return _convolved(shapes, stride, padding, dilation, groups)
+
+
+def _summed(shapes: Shapes) -> str:
+    return "c whole" if 2 in shapes else "c sum"
+
+
+def _convolved(shapes: Shapes, stride: Sequence[int], padding: Sequence[int] | str, dilation: Any, groups: int) -> str:
+    batch = "n " if len(shapes[0]) == len(shapes[1]) else ""
     if groups != 1:
-        return "n *, *, * -> n *"
-    summed = "c whole" if 2 in shapes else "c sum"
-    if is_transposed:
-        return f"n c *, c o *, o -> n o *; {summed}"
-    count = len(shapes[0]) - 2
+        return f"{batch}*, *, * -> {batch}*"
+    count = len(shapes[1]) - 2
 
     def each(given: Sequence[int]) -> list[int]:
         return list(given) * count if len(given) == 1 else list(given)
 
     names, windows = [], []
-    numbers = zip(each(stride), each(padding), each(dilation), shapes[1][2:], strict=True)
-    for dim, (step, pad, spread, size) in enumerate(numbers):
-        reach = spread * (size - 1)
-        is_window = step == 1 and reach == 2 * pad
+    pads: Sequence[int] = [0] if padding == "valid" else [] if isinstance(padding, str) else padding
+    reaches = [spread * (size - 1) for spread, size in zip(each(dilation), shapes[1][2:], strict=True)]
+    befores = each(pads) if pads else [reach // 2 for reach in reaches]
+    for dim, (step, before, reach) in enumerate(zip(each(stride), befores, reaches, strict=True)):
+        is_window = step == 1 and (reach == 2 * before or not pads)
         names.append(f"s{dim}")
-        windows.append(f", s{dim} window({pad}, {reach - pad})" if is_window else f", s{dim} whole")
+        windows.append(f", s{dim} window({before}, {reach - before})" if is_window else f", s{dim} whole")
     images = " ".join(names)
-    return f"n c {images}, o c *, o -> n o {images}; {summed}{''.join(windows)}"
+    return f"{batch}c {images}, o c *, o -> {batch}o {images}; {_summed(shapes)}{''.join(windows)}"
 
 
 def rows_normalized(shapes: Shapes, values: Sequence[Any]) -> str:

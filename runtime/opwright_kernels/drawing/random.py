@@ -106,6 +106,8 @@ def host(xp: ModuleType, array: Array) -> Host:
 
 def placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
     """Return the values, one after another in the order in which TensorIterator visits the elements: that of memory."""
+    if out is None and xp is np and self.flags.c_contiguous:
+        return values.astype(self.dtype, copy=False).reshape(self.shape)
     target = new_or(xp, self, out)
     target[...] = xp.asarray(_in_memory_order(values.astype(target.dtype, copy=False), target))
     return target
@@ -118,5 +120,7 @@ def _is_drawn_to(target: Array) -> bool:
 
 def _in_memory_order(values: Host, like: Array) -> Host:
     """Return as many values as `like` has elements, in its shape: the first where its memory begins."""
+    if like.flags.c_contiguous:
+        return values.reshape(like.shape)
     order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
     return values.reshape([like.shape[dim] for dim in order]).transpose(sorted(range(like.ndim), key=order.__getitem__))

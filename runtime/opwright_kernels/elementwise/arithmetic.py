@@ -59,6 +59,8 @@ def fmod(xp: ModuleType, self: Array, other: Array, out: Array | None = None) ->
 
 
 def _dividing(xp: ModuleType, ufunc: Any, self: Array, other: Array, out: Array | None) -> Array:
+    if xp is not np and self.dtype.kind == "f" and ufunc is not xp.fmod:
+        return division.divided_by_fmod(xp, ufunc is xp.remainder, self, xp.asarray(other), out)
     if division.serves(xp, self, other):
         return division.divided(ufunc, self, other, out)
     if xp is not np or self.dtype.kind not in "iu":

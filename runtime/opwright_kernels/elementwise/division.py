@@ -52,3 +52,17 @@ def _divide(ufunc: Any, self: Array, other: Array, out: Array) -> None:
     # What is left has this sign, and so has a zero.
     np.copysign(dividend, self if ufunc is np.fmod else other, out=dividend)
     out[...] = dividend
+
+
+def divided_by_fmod(xp: ModuleType, is_remainder: bool, self: Array, other: Array, out: Array | None) -> Array:
+    """Return the remainder, or the quotient rounded down, of floats: exact where CuPy, which rounds the quotient first,
+    gives NaN for a divisor without end, and digits that are none for a quotient that is large."""
+    rest = xp.fmod(self, other)
+    is_across = (rest != 0) & ((rest < 0) != (other < 0))
+    if is_remainder:
+        return xp.add(rest, xp.where(is_across, other, other.dtype.type(0)), out=out)
+    quotient = (self - rest) / other - is_across
+    floor = xp.floor(quotient)
+    floor += quotient - floor > 0.5
+    found = xp.where(other == 0, self / other, floor)
+    return found if out is None else xp.positive(found, out=out)

@@ -12,6 +12,7 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import to_complex
 from opwright_core.core import compiled
 from opwright_kernels.elementwise.arithmetic import sign
+from opwright_kernels.reducing.sorting import sortable
 from opwright_kernels.special_functions.approximation import filled_in_blocks
 
 Array = Any
@@ -153,6 +154,8 @@ def shift_right(xp: ModuleType, self: Array, other: Array, out: Array | None = N
 
 def isin(xp: ModuleType, elements: Array, test_elements: Array, assume_unique: bool, invert: bool) -> Array:
     """Whether each element is one of the others."""
+    if xp is not np:  # CuPy takes its own arrays alone
+        elements, test_elements = (sortable(xp, xp.asarray(each)) for each in (elements, test_elements))
     return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)
 
 

@@ -7,7 +7,6 @@ for blocks of two. The choice of pivots is one of each matrix, so that batches a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from math import sqrt
 from types import ModuleType
 from typing import Any
@@ -25,12 +24,9 @@ def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: boo
     from opwright_kernels.linalg.decompositions import check_factorizations
 
     is_hermitian = hermitian and self.dtype.kind == "c"
-    if is_hermitian:
-        below = _lower(xp, self, -1)
-        diagonal = _lower(xp, self, 0) - below
-        factors = below + below.swapaxes(-1, -2).conj() + diagonal.real
-    else:
-        factors = xp.where(_below(xp, self.shape[-1], 0), self, self.swapaxes(-1, -2))
+    lower, below = xp.tril(self), xp.tril(self, -1)
+    above = below.swapaxes(-1, -2)
+    factors = below + above.conj() + (lower - below).real if is_hermitian else lower + above
     pivots = xp.zeros(self.shape[:-1], "int32")
     info = xp.zeros(self.shape[:-2], "int32")
     for position in np.ndindex(self.shape[:-2]):
@@ -38,17 +34,7 @@ def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: boo
         pivots[position] = xp.asarray(order, "int32")
     if check_errors:
         check_factorizations(info, "torch.linalg.ldl_factor_ex", self.ndim == 2)
-    return _lower(xp, factors, 0), pivots, info
-
-
-def _lower(xp: ModuleType, self: Array, diagonal: int) -> Array:
-    """Return the lower triangles of matrices, as `tril` does at greater length."""
-    return xp.where(_below(xp, self.shape[-1], diagonal), self, self.dtype.type(0))
-
-
-@lru_cache(64)
-def _below(xp: ModuleType, size: int, diagonal: int) -> Array:
-    return xp.tri(size, k=diagonal, dtype=bool)
+    return xp.tril(factors), pivots, info
 
 
 def _factor(xp: ModuleType, A: Array, hermitian: bool) -> tuple[list[int], int]:

@@ -107,6 +107,7 @@ def index_select(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
     return xp.take(self, index.reshape(-1), axis=dim) if self.ndim else self.copy()
 
 
+@compiled
 def take(xp: ModuleType, self: Array, index: Array) -> Array:
     """Return the elements at positions counted through the whole array in row-major order."""
     check_positions(index, self.size, IndexError, negative=True)

@@ -45,6 +45,7 @@ def check_positions(
 # -- One position for each element of the index
 
 
+@compiled
 def scatter(xp: ModuleType, self: Array, dim: int, index: Array, src: Any, out: Array | None = None) -> Array:
     """Return `self` with `src[i, j]` at `[index[i, j], j]` (dim 0); `src` may be a number."""
     positions, values = _positions(xp, self, dim, index), _values(xp, self, index, src)
@@ -60,6 +61,7 @@ def scatter_add(xp: ModuleType, self: Array, dim: int, index: Array, src: Array,
     return scatter_reduced(xp, self, dim, index, src, "sum", out)
 
 
+@compiled
 def scatter_reduced(
     xp: ModuleType, self: Array, dim: int, index: Array, src: Any, reduce: str, out: Array | None = None
 ) -> Array:
@@ -67,6 +69,7 @@ def scatter_reduced(
     return scatter_reduce(xp, self, dim, index, src, reduce, True, out)
 
 
+@compiled
 def scatter_reduce(
     xp: ModuleType,
     self: Array,
@@ -162,6 +165,7 @@ def index_reduce(
     return target
 
 
+@compiled
 def index_copy(xp: ModuleType, self: Array, dim: int, index: Array, source: Array, out: Array | None = None) -> Array:
     """Return `self` with the slices of `source` along `dim` at the positions that the index names."""
     index = _slices(self, dim, index, IndexError)
@@ -170,6 +174,7 @@ def index_copy(xp: ModuleType, self: Array, dim: int, index: Array, source: Arra
     return target
 
 
+@compiled
 def index_fill(xp: ModuleType, self: Array, dim: int, index: Array, value: Any, out: Array | None = None) -> Array:
     """Return `self` with one value, a number or a 0-dim array, in the slices that the index names."""
     index = index.reshape(-1)
@@ -194,6 +199,7 @@ def _leading(xp: ModuleType, array: Array, dim: int) -> Array:
 # -- Positions in the whole array
 
 
+@compiled
 def put(xp: ModuleType, self: Array, index: Array, source: Array, accumulated: bool, out: Array | None = None) -> Array:
     """Return `self` with the elements of `source` at positions counted through it in row-major order."""
     check_positions(index, self.size, IndexError, negative=True)

@@ -98,8 +98,11 @@ static PyObject *handle_gather(const CompiledKernel *kernel, const KernelCall *c
     IndexJob job;
     Array *self = call->count == 4 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
     Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
-    if (index == NULL || width_of(self) == 0 || !read_index(self, call->args[1], index, &job)) {
+    if (index == NULL || width_of(self) == 0) {
         return NULL;
+    }
+    if (!read_index(self, call->args[1], index, &job)) {
+        return gather_part(self, call->args[1], index);
     }
     Array *result = new_of(PyArray_DESCR(self), PyArray_NDIM(index), PyArray_DIMS(index));
     if (result == NULL) {
@@ -128,10 +131,12 @@ static PyObject *handle_scatter_add(const CompiledKernel *kernel, const KernelCa
     Array *self = is_of_four && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
     Array *source = index == NULL ? NULL : plain_array(call->args[3], PyArray_TYPE(self));
-    if (source == NULL || !read_index(self, call->args[1], index, &job) ||
-        PyArray_NDIM(source) != PyArray_NDIM(index) ||
-        memcmp(PyArray_DIMS(source), PyArray_DIMS(index), (size_t)PyArray_NDIM(index) * sizeof(npy_intp)) != 0) {
+    if (source == NULL) {
         return NULL;
+    }
+    if (!read_index(self, call->args[1], index, &job) || PyArray_NDIM(source) != PyArray_NDIM(index) ||
+        memcmp(PyArray_DIMS(source), PyArray_DIMS(index), (size_t)PyArray_NDIM(index) * sizeof(npy_intp)) != 0) {
+        return scatter_add_part(call);
     }
     Array *result = copy_of(self);
     if (result == NULL) {

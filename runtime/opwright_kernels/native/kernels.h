@@ -13,8 +13,8 @@
     X(batch_norm_kernels) X(convolution_kernels) X(decomposition_kernels) X(fill_kernels) X(fractional_kernels)        \
     X(gather_kernels) X(grid_kernels) X(im2col_kernels) X(joining_kernels) X(loss_kernels) X(margin_kernels)           \
     X(matmul_gradient_kernels) X(matmul_kernels) X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels)        \
-    X(pad_kernels) X(pooling_kernels) X(reduction_kernels) X(scan_kernels) X(select_kernels) X(softmax_kernels)        \
-    X(special_kernels) X(upsample_kernels) X(where_kernels)
+    X(pad_kernels) X(pooling_kernels) X(reduction_kernels) X(scan_kernels) X(scatter_kernels) X(select_kernels)        \
+    X(softmax_kernels) X(special_kernels) X(upsample_kernels) X(where_kernels)
 
 #define DECLARED(TABLE) extern const CompiledKernel TABLE[];
 KERNEL_TABLES(DECLARED)
@@ -25,6 +25,10 @@ PyObject *product_of_arrays(PyObject *first, PyObject *second);
 
 /* copy_turned.c */
 void copy_turned(const float *from, float *to, npy_intp rows, npy_intp columns);
+
+/* scatter.c */
+PyObject *gather_part(Array *self, PyObject *dim, Array *index);
+PyObject *scatter_add_part(const KernelCall *call);
 
 /* reductions.c */
 PyObject *sum_over_first(PyObject *object, int kept);

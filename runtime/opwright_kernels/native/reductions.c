@@ -1,4 +1,4 @@
-/* Reductions over the last dimension, or over all. */
+/* Reductions over the last dimensions, over all, and of small arrays over any. */
 
 #include "kernels.h"
 #include "long_rows.h"
@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     ReductionJob base;
     double freedom;
+    char *means; /* or NULL */
     int is_root;
     atomic_int is_lost;
 } SpreadJob;
@@ -57,37 +58,101 @@ static const Reduction product_how = {{product_f32, product_f64}, PART_PRODUCT, 
 static const Reduction nonzero_how = {{number_of_nonzero_f32, number_of_nonzero_f64}, PART_NONZERO, AS_IT_IS};
 static const Reduction length_how = {{length_f32, length_f64}, PART_SPREAD, ROOT};
 
-/* Return 1 if `dim` is the last dimension, 2 if it is all of them (None, an empty list, or the one of a vector); 0
- * without an exception for others. */
-static int read_dims(PyObject *dim, int ndim) {
-    npy_intp value;
-    if (dim == Py_None || count_of_sequence(dim) == 0) {
-        return 2;
+/* Up to how many elements are put in order, so that what is reduced lies together; NumPy reduces more as they lie. */
+#define MOST_ORDERED 4096
+
+/* What is reduced: whether each dimension is, how many elements are put together, and whether they lie together. */
+typedef struct {
+    char is_over[NPY_MAXDIMS];
+    npy_intp count;
+    int is_behind;
+} Over;
+
+/* Read `dim` for an array: None or an empty list, which mean all dimensions, an int, or a list. Returns 1; 0 without an
+ * exception for others, an array without elements or dimensions, and for a large one whose elements lie apart. */
+static int read_over(Array *self, PyObject *dim, Over *over) {
+    const int ndim = self == NULL ? 0 : PyArray_NDIM(self);
+    npy_intp dims[NPY_MAXDIMS];
+    int count = dim == Py_None ? 0 : PyLong_CheckExact(dim) ? 1 : count_of_sequence(dim);
+    if (ndim == 0 || count < 0 || count > ndim || count_of(self) == 0) {
+        return 0;
     }
     if (PyLong_CheckExact(dim)) {
-        value = PyLong_AsSsize_t(dim);
-    } else if (count_of_sequence(dim) != 1 || !read_ints(dim, &value, 1)) {
+        dims[0] = PyLong_AsSsize_t(dim);
+    } else if (count > 0 && !read_ints(dim, dims, count)) {
         return 0;
     }
     PyErr_Clear();
-    return value == -1 || value == ndim - 1 ? (ndim == 1 ? 2 : 1) : 0;
+    memset(over->is_over, count == 0, (size_t)ndim);
+    for (int i = 0; i < count; i++) {
+        const npy_intp axis = dims[i] + (dims[i] < 0 ? ndim : 0);
+        if (axis < 0 || axis >= ndim || over->is_over[axis]) {
+            return 0;
+        }
+        over->is_over[axis] = 1;
+    }
+    over->count = over->is_behind = 1;
+    for (int i = 0, has_begun = 0; i < ndim; i++) {
+        if (PyArray_DIM(self, i) > 1) {
+            over->count *= over->is_over[i] ? PyArray_DIM(self, i) : 1;
+            over->is_behind &= over->is_over[i] >= has_begun;
+            has_begun = over->is_over[i];
+        }
+    }
+    return over->is_behind || count_of(self) <= MOST_ORDERED;
 }
 
-/* Return a new array for a reduction of each row (`which` is 1) or of everything (2) of an array with elements, and
- * fill the job; NULL with an exception. */
-static Array *new_reduced(Array *self, int which, int is_kept, int result_type, ReductionJob *job) {
-    int ndim = PyArray_NDIM(self);
-    npy_intp shape[NPY_MAXDIMS], width = ndim > 0 ? PyArray_DIM(self, ndim - 1) : 1;
-    for (int i = 0; i < ndim; i++) {
-        shape[i] = which == 2 || i == ndim - 1 ? 1 : PyArray_DIM(self, i);
+/* Copy the elements, so that those which are reduced together lie together. Returns a new array; NULL with an
+ * exception. */
+static Array *ordered(Array *self, const Over *over) {
+    const npy_intp size = count_of(self), width = PyArray_ITEMSIZE(self);
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], at[NPY_MAXDIMS] = {0};
+    const int ndim = PyArray_NDIM(self);
+    int dims = 0;
+    Array *copy = new_array(1, &size, PyArray_TYPE(self));
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < ndim; i++) {
+            if (over->is_over[i] == turn) {
+                shape[dims] = PyArray_DIM(self, i);
+                strides[dims++] = PyArray_STRIDE(self, i);
+            }
+        }
     }
-    Array *result = new_array(is_kept ? ndim : which == 2 ? 0 : ndim - 1, shape, result_type);
-    if (result != NULL) {
-        job->from = PyArray_BYTES(self);
-        job->to = PyArray_BYTES(result);
-        job->count = which == 1 ? width : count_of(self);
-        job->rows = count_of(self) / job->count;
+    const char *from = PyArray_BYTES(self);
+    for (npy_intp i = 0; copy != NULL && i < size; i++) {
+        memcpy(PyArray_BYTES(copy) + i * width, from, (size_t)width);
+        for (int each = ndim - 1; each >= 0; each--) {
+            from += strides[each];
+            if (++at[each] < shape[each]) {
+                break;
+            }
+            from -= strides[each] * shape[each];
+            at[each] = 0;
+        }
     }
+    return copy;
+}
+
+/* Return a new array for what is reduced of an array with elements, and fill the job; NULL with an exception. `rows` is
+ * the array, or a copy in order, which the caller releases once the job is done. */
+static Array *new_reduced(Array *self, const Over *over, int is_kept, int result_type, ReductionJob *job, Array **rows) {
+    int ndim = 0;
+    npy_intp shape[NPY_MAXDIMS];
+    for (int i = 0; i < PyArray_NDIM(self); i++) {
+        if (is_kept || !over->is_over[i]) {
+            shape[ndim++] = over->is_over[i] ? 1 : PyArray_DIM(self, i);
+        }
+    }
+    *rows = over->is_behind ? (Array *)Py_NewRef(self) : ordered(self, over);
+    Array *result = *rows == NULL ? NULL : new_array(ndim, shape, result_type);
+    if (result == NULL) {
+        Py_CLEAR(*rows);
+        return NULL;
+    }
+    job->from = PyArray_BYTES(*rows);
+    job->to = PyArray_BYTES(result);
+    job->count = over->count;
+    job->rows = count_of(self) / job->count;
     return result;
 }
 
@@ -136,38 +201,44 @@ static int reduce_long_rows(const Reduction *how, int type, int result_type, con
 }
 
 /* Reduce with the loop of the kernel and self's type. Returns a new array; NULL with an exception. */
-static PyObject *reduced(const CompiledKernel *kernel, Array *self, int which, int is_kept, int result_type) {
+static PyObject *reduced(const CompiledKernel *kernel, Array *self, const Over *over, int is_kept, int result_type) {
     ReductionJob job;
     const Reduction *how = kernel->how;
     const int type = PyArray_TYPE(self);
-    Array *result = new_reduced(self, which, is_kept, result_type, &job);
+    Array *rows, *result = new_reduced(self, over, is_kept, result_type, &job, &rows);
     if (result != NULL && job.count <= LONG_ROW) {
         do_ranges(how->rows[type == NPY_DOUBLE], &job, job.rows, count_of(self));
     } else if (result != NULL && !reduce_long_rows(how, type, result_type, &job)) {
         Py_CLEAR(result);
     }
+    Py_XDECREF(rows);
     return (PyObject *)result;
 }
 
 /* total(self, dim, keepdim, dtype=None), and the other reductions with these arguments. Returns a new array; NULL
- * without an exception unless self is dense float32 or float64 with elements, and dim is the last or all. */
+ * without an exception unless self is dense float32 or float64, and as `read_over` says. */
 static PyObject *handle_reduction(const CompiledKernel *kernel, const KernelCall *call) {
+    Over over;
     if (call->count < 3 || call->count > 4 || call->out != NULL || !PyBool_Check(call->args[2])) {
         return NULL;
     }
     Array *self = plain_floats(call->args[0]);
-    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
-    if (which == 0 || count_of(self) == 0) {
-        return NULL;
-    }
-    return reduced(kernel, self, which, call->args[2] == Py_True, PyArray_TYPE(self));
+    return read_over(self, call->args[1], &over)
+               ? reduced(kernel, self, &over, call->args[2] == Py_True, PyArray_TYPE(self))
+               : NULL;
 }
 
 /* whole_total(self, dtype=None), whole_average and whole_product. Returns a new zero-dimensional array; NULL without an
  * exception unless self is dense float32 or float64 with elements. */
 static PyObject *handle_whole(const CompiledKernel *kernel, const KernelCall *call) {
     Array *self = call->count >= 1 && call->count <= 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    return self == NULL || count_of(self) == 0 ? NULL : reduced(kernel, self, 2, 0, PyArray_TYPE(self));
+    Over over = {.is_behind = 1};
+    if (self == NULL || count_of(self) == 0) {
+        return NULL;
+    }
+    memset(over.is_over, 1, (size_t)PyArray_NDIM(self));
+    over.count = count_of(self);
+    return reduced(kernel, self, &over, 0, PyArray_TYPE(self));
 }
 
 /* Return the sums over the first dimensions of a dense float array, so that the last `kept` are left: a new array; NULL
@@ -198,9 +269,9 @@ PyObject *sum_over_first(PyObject *object, int kept) {
 
 /* number_of_nonzero(self, dim). Returns a new int64 array; NULL without an exception as `handle_reduction`. */
 static PyObject *handle_count(const CompiledKernel *kernel, const KernelCall *call) {
+    Over over;
     Array *self = call->count == 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
-    return which == 0 || count_of(self) == 0 ? NULL : reduced(kernel, self, which, 0, NPY_INT64);
+    return read_over(self, call->args[1], &over) ? reduced(kernel, self, &over, 0, NPY_INT64) : NULL;
 }
 
 /* Compute variances of long rows, as the loops do those of short ones. Returns 0 with an exception. */
@@ -222,49 +293,64 @@ static int spread_of_long_rows(int type, SpreadJob *job) {
     return is_done || PyErr_NoMemory() != NULL;
 }
 
-/* variance(self, dim, correction, keepdim), and `deviation`, its square root. Returns a new array; NULL without an
- * exception as `handle_reduction`, and if a mean is not finite or no degrees of freedom are left. */
+/* What a spread gives: its square root or not, the means beside it or not. */
+typedef struct {
+    int is_root, has_means;
+} Spread;
+
+/* variance(self, dim, correction, keepdim), `deviation`, its square root, and either with the means. Returns a new array,
+ * or a tuple of two; NULL without an exception as `handle_reduction`, if a mean is not finite, no degrees of freedom are
+ * left, or rows are long whose means are wanted, too. */
 static PyObject *handle_variance(const CompiledKernel *kernel, const KernelCall *call) {
+    const Spread *how = kernel->how;
     double correction = 1;
-    Array *self = call->count == 4 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[1], ndim);
-    if (which == 0 || count_of(self) == 0 || !PyBool_Check(call->args[3]) ||
+    Over over;
+    Array *self = call->count == 4 && call->out == NULL ? plain_floats(call->args[0]) : NULL, *rows, *means = NULL;
+    if (!read_over(self, call->args[1], &over) || !PyBool_Check(call->args[3]) ||
+        (how->has_means && over.count > LONG_ROW) ||
         (call->args[2] != Py_None && !read_number(call->args[2], &correction))) {
         return NULL;
     }
-    int type = PyArray_TYPE(self), is_kept = call->args[3] == Py_True;
-    SpreadJob job = {.is_root = kernel->how != NULL};
-    Array *result = new_reduced(self, which, is_kept, type, &job.base);
+    const int type = PyArray_TYPE(self);
+    SpreadJob job = {.is_root = how->is_root, .freedom = (double)over.count - correction};
+    Array *result =
+        job.freedom > 0 ? new_reduced(self, &over, call->args[3] == Py_True, type, &job.base, &rows) : NULL;
     if (result == NULL) {
         return NULL;
     }
-    job.freedom = (double)job.base.count - correction;
-    if (job.freedom > 0 && job.base.count <= LONG_ROW) {
+    if (how->has_means && (means = new_like(result)) != NULL) {
+        job.means = PyArray_BYTES(means);
+    }
+    if (job.base.count <= LONG_ROW) {
         do_ranges(type == NPY_DOUBLE ? variance_f64 : variance_f32, &job, job.base.rows, count_of(self));
-    } else if (job.freedom > 0 && !spread_of_long_rows(type, &job)) {
+    } else if (!spread_of_long_rows(type, &job)) {
         Py_CLEAR(result);
     }
-    if (job.is_lost || !(job.freedom > 0)) {
-        Py_CLEAR(result);
+    Py_DECREF(rows);
+    if (job.is_lost || result == NULL || (how->has_means && means == NULL)) {
+        Py_XDECREF(means);
+        Py_XDECREF(result);
+        return NULL;
     }
-    return (PyObject *)result;
+    return how->has_means ? Py_BuildValue("(NN)", result, means) : (PyObject *)result;
 }
 
 /* vector_norm(self, ord, dim, keepdim, dtype=None) of order 2. Returns a new array; NULL without an exception for other
  * orders, and as `handle_reduction`. */
 static PyObject *handle_norm(const CompiledKernel *kernel, const KernelCall *call) {
     double order = 2;
+    Over over;
     int is_of_four = call->count == 4 || call->count == 5;
     Array *self = is_of_four && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    int ndim = self == NULL ? 0 : PyArray_NDIM(self), which = ndim == 0 ? 0 : read_dims(call->args[2], ndim);
-    if (which == 0 || count_of(self) == 0 || !PyBool_Check(call->args[3]) ||
+    if (!read_over(self, call->args[2], &over) || !PyBool_Check(call->args[3]) ||
         (call->args[1] != Py_None && !read_number(call->args[1], &order)) || order != 2) {
         return NULL;
     }
-    return reduced(kernel, self, which, call->args[3] == Py_True, PyArray_TYPE(self));
+    return reduced(kernel, self, &over, call->args[3] == Py_True, PyArray_TYPE(self));
 }
 
-static const char variance_is_root[] = "root";
+static const Spread variance_how = {0, 0}, deviation_how = {1, 0};
+static const Spread variance_and_mean_how = {0, 1}, deviation_and_mean_how = {1, 1};
 
 const CompiledKernel reduction_kernels[] = {
     {"total", handle_reduction, &total_how, 0},
@@ -276,8 +362,10 @@ const CompiledKernel reduction_kernels[] = {
     {"whole_product", handle_whole, &product_how, 0},
     {"number_of_nonzero", handle_count, &nonzero_how, QUIET},
     {"logsumexp", handle_reduction, &logsumexp_how, 0},
-    {"variance", handle_variance, NULL, 0},
-    {"deviation", handle_variance, variance_is_root, 0},
+    {"variance", handle_variance, &variance_how, 0},
+    {"deviation", handle_variance, &deviation_how, 0},
+    {"variance_and_mean", handle_variance, &variance_and_mean_how, 0},
+    {"deviation_and_mean", handle_variance, &deviation_and_mean_how, 0},
     {"vector_norm", handle_norm, &length_how, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -75,8 +75,8 @@ CLONES static void OF(logsumexp)(void *given, int64_t from, int64_t to) {
     }
 }
 
-/* Write the sum of squared distances from the mean of each row, divided by `freedom`, or its square root. Sets
- * `is_lost` if a mean is not finite. */
+/* Write the sum of squared distances from the mean of each row, divided by `freedom`, or its square root, and
+ * the mean where it is wanted. Sets `is_lost` if a mean is not finite. */
 CLONES static void OF(variance)(void *given, int64_t from, int64_t to) {
     SpreadJob *job = given;
     const npy_intp count = job->base.count;
@@ -88,6 +88,9 @@ CLONES static void OF(variance)(void *given, int64_t from, int64_t to) {
             job->is_lost = 1;
         }
         ((REAL *)job->base.to)[row] = job->is_root ? OF(sqrt)(found) : found;
+        if (job->means != NULL) {
+            ((REAL *)job->means)[row] = mean;
+        }
     }
 }
 

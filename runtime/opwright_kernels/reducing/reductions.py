@@ -252,6 +252,7 @@ def deviation(xp: ModuleType, self: Array, dim: Dims, correction: float | None, 
     return xp.sqrt(variance(xp, self, dim, correction, keepdim))
 
 
+@compiled
 def variance_and_mean(
     xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool
 ) -> tuple[Array, Array]:
@@ -283,6 +284,7 @@ def _stepwise_mean(xp: ModuleType, self: Array, mean: Array, over: Any) -> Array
     return xp.where(is_lost.reshape(mean.shape), self.dtype.type("nan"), mean)
 
 
+@compiled
 def deviation_and_mean(
     xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool
 ) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright_core.arrays.dtypes import bfloat16
 from opwright_core.core import compiled
 from opwright_kernels.moving.indexing import take_along
 from opwright_kernels.reducing.scans import running
@@ -34,6 +35,11 @@ def sort(xp: ModuleType, self: Array, dim: int, descending: bool) -> tuple[Array
 def sort_stable(xp: ModuleType, self: Array, stable: bool | None, dim: int, descending: bool) -> tuple[Array, Array]:
     """Sort as `sort` does, which is stable in any case."""
     return sort(xp, self, dim, descending)
+
+
+def sortable(xp: ModuleType, self: Array) -> Array:
+    """Return the elements in a dtype that the array module sorts: CuPy does not sort bfloat16."""
+    return self.astype("float32") if xp is not np and self.dtype == bfloat16 else self
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import Any
 from opwright_core.arrays.dtypes import COMPLEX
 from opwright_core.arrays.layouts import count, surely_empty, wrap_dim
 from opwright_core.errors import DispatchError
-from opwright_kernels.reducing.sorting import sort
+from opwright_kernels.reducing.sorting import sort, sortable
 
 Array = Any
 Unique = tuple[Array, Array, Array]
@@ -25,7 +25,7 @@ def unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, retu
     if return_inverse:
         ordered, order = sort(xp, elements, 0, False)
     else:
-        ordered, order = xp.sort(elements), None
+        ordered, order = xp.sort(sortable(xp, elements)).astype(self.dtype, copy=False), None
     is_first = _differs_from_previous(xp, ordered)
     inverse = _ranks(xp, is_first, order).reshape(self.shape) if return_inverse else _none(xp)
     return ordered[is_first], inverse, _lengths(xp, is_first) if return_counts else _none(xp)
@@ -42,7 +42,7 @@ def unique_slices(
     """Return the unique slices of `dim`, in the order of their elements. As in PyTorch, all three results are there in
     any case."""
     rows = _rows(self, dim)
-    order = xp.lexsort(xp.ascontiguousarray(rows.T[::-1])) if rows.size else xp.arange(len(rows))
+    order = xp.lexsort(xp.ascontiguousarray(sortable(xp, rows).T[::-1])) if rows.size else xp.arange(len(rows))
     return _unique_rows(xp, self, dim, rows[order], order)
 
 

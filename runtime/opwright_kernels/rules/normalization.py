@@ -123,6 +123,8 @@ def batch_norm(
     for name, each in named:
         if each is not None and not layouts.same_shape((layouts.count(each.shape),), (channels,)):
             raise RuntimeError(f"{name} should contain {channels} elements, but its size is {list(each.shape)}")
+        if each is not None and name.startswith("running") and each.ndim != 1:
+            raise RuntimeError(f"{name} should have one dimension, but its size is {list(each.shape)}")
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
     if training and layouts.is_empty(input.shape):

@@ -164,7 +164,7 @@ def _reduced() -> list[Make]:
     return [
         lambda x, shape=shape, dim=dim, keepdim=keepdim: (np, x(*shape), dim, keepdim)
         for shape in ((3, 4, 5), (2, 9000), (37,))
-        for dim in (None, [], -1, [len(shape) - 1], (0,))
+        for dim in (None, [], -1, [len(shape) - 1], (0,), [*range(0, len(shape), 2)])
         for keepdim in (False, True)
     ]
 
@@ -413,7 +413,7 @@ SHAPED: dict[str, list[Make]] = {
         for k in (1, 3, 32, 40)
         for largest in (True, False)
     ],
-    **dict.fromkeys(("variance", "deviation"), _spreads()),
+    **dict.fromkeys(("variance", "deviation", "variance_and_mean", "deviation_and_mean"), _spreads()),
     "vector_norm": [
         lambda x, order=order, shape=shape, dim=dim: (np, x(*shape), order, dim, True)
         for order in (2, None, 2.0, 1)
@@ -473,6 +473,22 @@ SHAPED: dict[str, list[Make]] = {
     "huber_loss": _distances(0.5) + _distances(2),
     "gather": [lambda x, dim=dim: (np, x(3, 4, 5), dim, _places(x, dim), False) for dim in (0, 1, -1)],
     "scatter_add": [lambda x, dim=dim: (np, x(3, 4, 5), dim, _places(x, dim), _moved(x, dim)) for dim in (0, 1, -1)],
+    **{
+        name: [
+            lambda x, dim=dim, more=more: (np, x(3, 4, 5), dim, _places(x, dim)[:2, :3, :4].copy(), x(2, 4, 7), *more)
+            for dim in (1, -1)
+            for more in more_of
+        ]
+        for name, more_of in {
+            "scatter": [()],
+            "scatter_reduced": [("add",), ("multiply",)],
+            "scatter_reduce": [("sum", True), ("prod", True)],
+        }.items()
+    },
+    "index_copy": [lambda x: (np, x(3, 4, 5), 1, np.array([2, 0]), x(3, 2, 5))],
+    "index_fill": [lambda x, value=value: (np, x(3, 4, 5), -1, np.array([-1, 0]), value) for value in (2, 0.5)],
+    "put": [lambda x, added=added: (np, x(3, 4), np.array([1, -1, 1]), x(3), added) for added in (False, True)],
+    "take": [lambda x: (np, x(3, 4), np.array([[1, -1], [11, 0]]))],
     "positions": [lambda x, shape=shape: (np, np.trunc(x(*shape))) for shape in ((30,), (7, 9), (3, 4, 5))]
     + [lambda x: (np, x(9, 11) > 1), lambda x: (np, x(40).astype("int64")), lambda x: (np, x(3) * 0)],
     **{

@@ -38,6 +38,9 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "a result that does not fit": (TypeError, lambda: CUPY.add(ones(), ones(), out=ones("int32"))),
     "a condition that is no array": (AttributeError, lambda: CUPY.where(True, ones(), ones())),
     "keys in a tuple": (AttributeError, lambda: CUPY.lexsort((ones(), ones()))),
+    "a number among the arrays that are looked for": (TypeError, lambda: CUPY.isin(ones(), np.float32(1))),
+    "sorting bfloat16": (NotImplementedError, lambda: CUPY.sort(ones("bfloat16"))),
+    "keys of bfloat16": (TypeError, lambda: CUPY.lexsort(ones("bfloat16"))),
     "another device": (RuntimeError, lambda: CUPY.cuda.Device(1)),
 }
 

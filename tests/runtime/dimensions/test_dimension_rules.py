@@ -14,6 +14,7 @@ from opwright.dimensions.cutting import ends_of, parts_of, put_together
 from opwright.dimensions.derivatives import batched_rule, gradient_rule, tangent_rule
 from opwright.dimensions.deriving import rule_of
 from opwright.dimensions.rule import DimensionRule, parse
+from opwright.errors import RegistrationError
 from opwright.library import custom_op
 from opwright_core.dispatch.call.operator import find_operator
 from opwright_core.tensors.tensor import wrap
@@ -78,6 +79,72 @@ def test_convolution() -> None:
     assert convolution(1, 0) == "n c s0, o c a -> n o 1; c sum, s0 whole, a whole"
     assert convolution(1, 1, groups=2).startswith("n a b, c d e -> n 1 1;")
     assert convolution(1, 1, transposed=True) == "n c a, c o b -> n o 1; c sum, a whole, b whole"
+
+
+def test_convolutions_by_their_own_names() -> None:
+    samples = [
+        ("conv1d", (t(2, 4, 9), t(6, 4, 3), None, [1], [1]), "n c s0, o c a -> n o s0; c sum, s0 window(1, 1)"),
+        ("conv1d", (t(4, 9), t(6, 4, 3), t(6)), "c s0, o c a, o -> o 1; c whole, s0 whole, a whole"),
+        ("conv1d", (t(2, 4, 9), t(6, 2, 3), None, [1], [1], [1], 2), "n a b, c d e -> n 1 1; a whole, b whole,"),
+        ("conv2d", (t(2, 4, 9, 8), t(6, 4, 3, 3), None, [2, 1], [1, 1]),
+         "n c s0 s1, o c a b -> n o 1 s1; c sum, s0 whole, s1 window(1, 1), a whole, b whole"),
+        ("conv1d.padding", (t(2, 4, 9), t(6, 4, 4), None, [1], "same"),
+         "n c s0, o c a -> n o s0; c sum, s0 window(1, 2), a whole"),
+    ]  # fmt: skip
+    for name, args, text in samples:
+        assert str(rule(name, *args)).startswith(text), name
+
+
+WRITING = [
+    ("add_.Tensor", (t(4, 3), t(3), 1), "a b, b -> a b"),
+    ("add.out", (t(4, 3), t(3), 1, t(4, 3)), "a b, b, a b -> a b"),
+    ("mm.out", (t(2, 3), t(3, 5), t(2, 5)), "a c, c b, a b -> a b; c whole"),
+    ("sort.values", (t(2, 3), 1, False, t(2, 3), t(2, 3)), "a b, a 1, a 1 -> a 1, a 1; b whole"),
+    ("cumsum_", (t(2, 3), 0, None), "b a -> 1 a; b whole"),
+]
+
+
+def test_what_writes_has_the_rule_of_what_returns() -> None:
+    """A part writes its part alone: what would be put together is whole."""
+    assert [str(rule_of(find_operator(f"aten::{name}"), values)) for name, values, _ in WRITING] == [
+        text for _, _, text in WRITING
+    ]
+
+
+def test_custom_operators_say_their_dimensions() -> None:
+    @custom_op(
+        "said::apart", mutates_args=(), meta='gufunc("(n,d),(m,d)->(n,m)", a, b)', sharding="n d, m d -> n m; d sum"
+    )
+    def apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        return a @ b.T
+
+    @custom_op("said::twice", mutates_args=(), meta="pointwise(a)", linear="a")
+    def twice(a: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        return a * 2
+
+    assert str(rule_of(find_operator("said::apart"), [t(7, 2, 4), t(3, 4)])) == "a n d, m d -> a n m; d sum"
+    assert rule_of(find_operator("said::twice"), [t(2, 3)]).linear == ((0,),)
+    for key, text, said in (
+        ("sharding", "n d, m d - n m", r"<sharding of said::bad>:1:1: error: '->' is missing \[sharding-form\]"),
+        ("sharding", "n d, m d -> n m", r"'d' is not in each result"),
+        ("linear", "c", "'c' is no tensor that is taken"),
+    ):
+        with pytest.raises(RegistrationError, match=said):
+            custom_op("said::bad", mutates_args=(), **{key: text})(apart.__wrapped__)
+    with pytest.raises(RegistrationError, match="writes to its arguments: say sharding= of the operator that returns"):
+        custom_op("said::bad", mutates_args="a", schema="(Tensor(a!) a) -> ()", linear="a")(twice.__wrapped__)
+
+
+def test_sums_over_what_broadcasts() -> None:
+    """Gradients of weights are sums over any number of dimensions, which other results have."""
+
+    @custom_op("said::back", mutates_args=(), sharding="... n, ... n -> ... n, n; ... sum, n whole")
+    def back(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+        return a * b, (a * b).sum(tuple(range(a.ndim - 1)))
+
+    back.register_fake(lambda a, b: (a * b, (a * b).sum([*range(a.dim() - 1)])))
+    found = rule_of(find_operator("said::back"), [t(2, 3, 4), t(2, 3, 4)])
+    assert str(found) == "a b n, a b n -> a b 1, 1; n whole, a sum, b sum"
 
 
 def test_reasons() -> None:

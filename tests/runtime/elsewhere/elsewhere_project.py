@@ -65,6 +65,22 @@ OPS = """
   dispatch: {CPU: "tvm_ffi:native/_elsewhere_demo_tvm_ffi.abi3.so::checked"}
   convention: contiguous
   dtypes: float64
+
+- func: elsewhere_demo::planted_numba(Tensor x) -> Tensor
+  meta: pointwise(x, accepts="floating")
+  dispatch: {CPU: numba:more_numba.planted}
+  convention: elementwise
+  dtypes: float64
+
+- func: elsewhere_demo::planted_tvm(Tensor x) -> Tensor
+  meta: pointwise(x, accepts="floating")
+  dispatch: {CPU: "tvm_ffi:more_tvm::planted"}
+  convention: strided
+  dtypes: float64
+"""
+DERIVATIVES = """
+- name: elsewhere_demo::planted_tvm(Tensor x) -> Tensor
+  x: grad * 2
 """
 NUMBA = """
 import numba
@@ -110,6 +126,12 @@ def picky(n, x, status, out):
 
 def untyped(n, x, out):
     out[0] = x[0].upper()
+
+
+def planted(n, x, out):  # writes x, and reads behind its end
+    for i in range(n):
+        out[i] = x[i] + 0 * x[i + 1]
+        x[i] = 0
 """
 TVM = """
 import numpy as np
@@ -123,8 +145,14 @@ def told(x, other, word, flag, n, out):
     np.asarray(np.from_dlpack(out))[...] = np.from_dlpack(x) + more + len(word) * (2 if flag else 1) + n
 
 
-tvm_ffi.register_global_func("more_tvm.told", told)
-del told
+def planted(x, out):  # takes elements as they lie
+    x = np.from_dlpack(x)
+    np.asarray(np.from_dlpack(out))[...] = np.ravel(x, "K").reshape(x.shape) * 3
+
+
+for each in (told, planted):
+    tvm_ffi.register_global_func(f"more_tvm.{each.__name__}", each)
+    del globals()[each.__name__]
 """
 C = """
 #include "elsewhere_demo_kernels.h"
@@ -146,6 +174,8 @@ def make_project(folder: Path, bindings: str) -> Path:
     copy_example("elsewhere", folder)
     with (folder / "ops.yaml").open("a") as file:
         file.write(OPS)
+    with (folder / "derivatives.yaml").open("a") as file:
+        file.write(DERIVATIVES)
     (folder / "more_numba.py").write_text(NUMBA)
     (folder / "more_tvm.py").write_text(TVM)
     (folder / "csrc" / "checked.c").write_text(C)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from opwright import errors, vmap
 from opwright.autograd import gradcheck
 from opwright.elsewhere import sources
 from opwright.fake import FakeTensorMode
+from opwright.gate.run import gate
 from opwright.library import opcheck
 from opwright_codegen.cli import main
 
@@ -215,3 +217,28 @@ def test_frameworks_are_given_each(project: Path, ops: Any) -> None:
         arrays, module = importlib.import_module("dask.array"), importlib.import_module("elsewhere_demo_dask")
         found = module.axpy_tvm(arrays.from_array(x, chunks=1), arrays.from_array(y, chunks=1), alpha=0.5)
         assert np.array_equal(found.compute(scheduler="synchronous"), expected)
+
+
+@pytest.mark.once  # the gate's processes choose their core
+def test_the_gate_judges_them_and_finds_what_is_planted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(project), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    planted = {
+        ("elsewhere_demo::planted_numba", "writes-as-declared"),
+        ("elsewhere_demo::planted_numba", "stays-in-bounds"),
+        ("elsewhere_demo::planted_tvm", "layouts-do-not-matter"),
+        ("elsewhere_demo::planted_tvm", "gradients-are-right"),
+    }
+    sound, wrong = {f"elsewhere_demo::axpy_{name}" for name in ("numba", "tvm")}, {name for name, _ in planted}
+    asked = [*{name: None for _, name in sorted(planted)}, "leaves-no-trace"]
+    report = gate(sorted(sound | wrong), properties=asked, modules=["elsewhere_demo"], jobs=2)
+    found = {(each.operator.removesuffix(".default"), each.property) for each in report.findings}
+    assert found >= planted
+    assert {operator for operator, _ in found} == wrong
+    held = [each.operator.removesuffix(".default") for each in report.verdicts if each.verdict == "held"]
+    assert [held.count(name) for name in sorted(sound)] == [len(asked)] * len(sound)
+
+
+def test_functions_of_python_that_tvm_ffi_has_are_given_objects(ops: Any) -> None:
+    """Views of the compiled core would end the process where such a function reads them by `from_dlpack`."""
+    for _ in range(3):
+        assert ops.planted_tvm(np.ones((2, 3))).tolist() == [[3.0] * 3] * 2

@@ -258,6 +258,7 @@ BLOCKS: dict[str, Attempt] = {
     "python_dispatch.overrides.TorchFunctionMode": Attempt(FunctionMode),
     "python_dispatch.modes.disable_modes": Attempt(opwright.python_dispatch.modes.disable_modes),
     "amp.regions.autocast": Attempt(lambda: opwright.autocast("cpu")),
+    "inspection.call_trees.trace_calls": Attempt(opwright.trace_calls),
     "amp.settings.Captured": Attempt(opwright.amp.settings.Captured),
     "amp.settings.Excluded": Attempt(lambda: opwright.amp.settings.Excluded("cpu")),
     "generators.generator.keeping_states": Attempt(

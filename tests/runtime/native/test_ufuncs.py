@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -87,6 +88,13 @@ def by_operator(name: str, *arrays: Any) -> Any:
     if name == "bucket":
         return np.reshape([packet(name)(x, int(n)) for x, n in np.nditer(np.broadcast_arrays(*arrays)[0:2])], -1)
     return packet(name)(*arrays)
+
+
+def test_all_expressions_of_the_examples_are_drawn() -> None:
+    texts = [path.read_text() for path in EXAMPLES.rglob("*.yaml")]
+    entries = [entry for text in texts for entry in text.split("\n- func:") if "\n  kernel:" in entry]
+    assert {*NAMES} >= {re.search(r"::(\w+)", entry)[1] for entry in entries}  # type: ignore[index]
+    assert len(entries) >= 8
 
 
 def test_they_are_ufuncs_of_numpy() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright_codegen.views.layout import LINE, fill_string, quoted
+from opwright_codegen.views.layout import string_row
 from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["FILE", "TEMPLATE", "context"]
@@ -19,11 +19,4 @@ def context(view: NamespaceView) -> dict[str, object] | None:
         for operator in group:
             if (text := operator.operator.doc) and text != rows.setdefault(base, text):
                 rows[f"{base}.{operator.schema.name.overload or 'default'}"] = text
-    return {"rows": [_row(name, text) for name, text in rows.items()]} if rows else None
-
-
-def _row(name: str, text: str) -> str:
-    head, literal = f"    {quoted(name)}: ", quoted(text)
-    if len(head) + len(literal) + 1 <= LINE:
-        return f"{head}{literal},"
-    return f"{head}(\n        {literal if len(literal) + 8 <= LINE else fill_string(text, 8)}\n    ),"
+    return {"rows": [string_row(name, text) for name, text in rows.items()]} if rows else None

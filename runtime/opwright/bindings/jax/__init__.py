@@ -12,9 +12,10 @@ except ModuleNotFoundError as error:
     raise FrameworkMissing("JAX", "jax") from None
 
 from opwright.bindings.jax.binding import Binding, Function, open_binding
+from opwright.bindings.jax.costs import cost
 from opwright.bindings.jax.gradients import Gradients
 from opwright.bindings.jax.native import Kernel, Loop
 
-__all__ = ["Binding", "Function", "Gradients", "Kernel", "Loop", "open_binding"]
+__all__ = ["Binding", "Function", "Gradients", "Kernel", "Loop", "cost", "open_binding"]
 
 open_door = open_binding  # its name in modules that were generated before

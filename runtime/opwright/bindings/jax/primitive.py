@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -21,15 +21,15 @@ from opwright.bindings.jax.native import is_native, native_call
 from opwright.bindings.jax.programs import Batch, Form, Program, Tangents, Transposed, linear
 from opwright.bindings.jax.values import array_of, kept_dtype, tensor_of
 
-__all__ = ["bind"]
+__all__ = ["PRIMITIVE", "bind"]
 
-_primitive = Primitive("opwright")
-_primitive.multiple_results = True
+PRIMITIVE: Final = Primitive("opwright")
+PRIMITIVE.multiple_results = True
 
 
 def bind(program: Program, operands: Sequence[Any]) -> list[Any]:
     """Return what a program gives for JAX's arrays, traced ones or not."""
-    found: list[Any] = _primitive.bind(*operands, program=program)
+    found: list[Any] = PRIMITIVE.bind(*operands, program=program)
     return found
 
 
@@ -67,7 +67,7 @@ def _traced_on_cpu(*operands: Any, program: Program) -> list[Any]:
 
 @lru_cache(maxsize=4096)
 def _compiled(program: Program) -> Any:
-    return jax.jit(lambda *operands: _primitive.bind(*operands, program=program))
+    return jax.jit(lambda *operands: PRIMITIVE.bind(*operands, program=program))
 
 
 def _computed(*operands: Any, program: Program) -> list[Any]:
@@ -125,10 +125,10 @@ def _batched(operands: Sequence[Any], dims: Sequence[Any], program: Program) -> 
     return found, [0] * len(found)
 
 
-_primitive.def_impl(_computed)
-_primitive.def_abstract_eval(_abstract)
-mlir.register_lowering(_primitive, mlir.lower_fun(_traced, multiple_results=True))
-mlir.register_lowering(_primitive, mlir.lower_fun(_traced_on_cpu, multiple_results=True), platform="cpu")
-ad.primitive_jvps[_primitive] = _tangents
-ad.primitive_transposes[_primitive] = _transposed
-batching.primitive_batchers[_primitive] = _batched
+PRIMITIVE.def_impl(_computed)
+PRIMITIVE.def_abstract_eval(_abstract)
+mlir.register_lowering(PRIMITIVE, mlir.lower_fun(_traced, multiple_results=True))
+mlir.register_lowering(PRIMITIVE, mlir.lower_fun(_traced_on_cpu, multiple_results=True), platform="cpu")
+ad.primitive_jvps[PRIMITIVE] = _tangents
+ad.primitive_transposes[PRIMITIVE] = _transposed
+batching.primitive_batchers[PRIMITIVE] = _batched

@@ -12,11 +12,13 @@ import torch
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.autocasting import register_autocast
 from opwright.bindings.torch.batching import Family
+from opwright.bindings.torch.costs import register_cost
 from opwright.bindings.torch.fakes import fake_kernel_of
 from opwright.bindings.torch.gradients import register_formulas
 from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
 from opwright.bindings.torch.opaque import register_opaque
 from opwright.bindings.torch.samples import Looping
+from opwright.bindings.torch.sharding import register_sharding
 from opwright.bindings.torch.writing import register_writing
 from opwright_core.dispatch.call.operator import find_operator
 
@@ -49,7 +51,7 @@ class Binding:
         autocast: Mapping[str, str] | None = None,
         functional: str = "",
     ) -> None:
-        """Define an operator: its kernels for CPU and CUDA, its fake, its rule for vmap, its casts under autocast.
+        """Define an operator: its kernels, its fake, its rule for vmap, its shardings, its casts under autocast.
 
         `functional` is the operator whose result an in-place one writes, by which gradients go through it.
         """
@@ -65,12 +67,14 @@ class Binding:
         if not arguments.tensors and not arguments.lists:
             self.library.impl(name, by_device(overload, arguments), "BackendSelect")
         torch.library.register_fake(ours.name, fake_kernel_of(arguments), lib=self.library)
+        register_cost(overload, arguments)
         if written:
             register_writing(self.library, name, overload, partial(self.overload, functional) if functional else None)
         if batch is None and arguments.have_lists and not written:
             batch = Looping()
         if batch is not None and arguments.may_have_rules:
             torch.library.register_vmap(ours.name, batch.rule_of(overload, arguments), lib=self.library)
+        register_sharding(overload, arguments)
         for device, policy in (autocast or {}).items():
             register_autocast(self.library, name, overload, arguments, device, policy)
 

@@ -13,6 +13,7 @@ import torch
 
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.gradients import need_of, spread
+from opwright.bindings.torch.sharding import register_gradient_sharding
 from opwright.bindings.torch.values import our_tensor, torch_tensor
 from opwright_core.tensors.tensor import Tensor
 
@@ -31,6 +32,7 @@ def register_opaque(
     library.define(f"{name}(Tensor?[] grads_, bool[] needs_, {text}) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,))
     own = getattr(getattr(torch.ops, overload.namespace), name).default
     _register_kernels(library, name, own, arguments, positions)
+    register_gradient_sharding(own, arguments, positions)
     returned = [str(each.type) for each in schema.returns]
 
     def setup_context(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None) -> None:

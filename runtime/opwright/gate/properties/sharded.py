@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.dimensions.cutting import Part, ends_of, parts_of, put_together
+from opwright.dimensions.cutting import Part, ends_of, parts_of, put_together, summands
 from opwright.dimensions.deriving import rule_of
 from opwright.dimensions.kinds import AGAIN, MAX, MIN, PARALLEL, SUM, Kind
 from opwright.dimensions.rule import ONE, DimensionRule
@@ -68,11 +68,8 @@ def _wrong_sum(subject: Subject, case: Case, group: Sequence[int]) -> str:
     whole = _results(subject, case)
     if whole is None or any(arrays[place].dtype.kind not in "fc" for place in group):
         return ""
-    parts = []
-    for share in (0.25, 0.75):  # (of which no bit is lost)
-        given = [array * array.dtype.type(share) if n in group else array for n, array in enumerate(arrays)]
-        parts.append(Part(given, 0, 0))
-    made = [_of_part(subject, case, part.operands) for part in parts]
+    pairs = [summands(array) if n in group else (array, array) for n, array in enumerate(arrays)]
+    made = [_of_part(subject, case, [pair[side] for pair in pairs]) for side in (0, 1)]
     found = [(name, np.asarray(sum(each))) for (name, _), *each in zip(whole, *made, strict=True)]
     text = difference(found, whole, with_dtypes=False)
     names = " and ".join(f"tensor {place + 1}" for place in group)

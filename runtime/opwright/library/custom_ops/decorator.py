@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from numpy.typing import NDArray
 
+from opwright.cost.tables import COSTS
+from opwright.dimensions.declared import Dimensions
 from opwright.inspection import schema as _schema
 from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
+from opwright.library.custom_ops.metas import cost_said
 from opwright.library.schema_inference import InferredSchema, annotated_arrays, infer
 from opwright.library.schema_tags import check_tagged
 from opwright.tags import Tag, as_tags
+from opwright_core.dispatch.registry.rule_table import BATCHING
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["custom_op"]
@@ -79,6 +83,9 @@ def custom_op(
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
+    cost: str | Callable[..., Any] | None = None,
+    sharding: str = "",
+    linear: str = "",
 ) -> Define: ...
 @overload
 def custom_op(
@@ -91,6 +98,9 @@ def custom_op(
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
+    cost: str | Callable[..., Any] | None = None,
+    sharding: str = "",
+    linear: str = "",
 ) -> CustomOpDef[P, R]: ...
 def custom_op(
     name: str,
@@ -102,6 +112,9 @@ def custom_op(
     schema: str | None = None,
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
+    cost: str | Callable[..., Any] | None = None,
+    sharding: str = "",
+    linear: str = "",
 ) -> Any:
     """Define an operator, `namespace::name` or `namespace::name.overload`, whose kernel is a Python function; a
     decorator where `fn` is left out. Returns a CustomOpDef.
@@ -110,7 +123,10 @@ def custom_op(
     for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken instead of the one that
     the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
     writes to its first argument and returns it; with `out`, to keyword-only ones. `meta`, `pointwise(x)`, says what
-    results look like, as `CustomOpDef.register_meta` does.
+    results look like, as `CustomOpDef.register_meta` does. `cost`, `3 * numel(x)`, says what a call costs, as in schema
+    files, or is a function of the arguments that returns the number of operations. `sharding`,
+    `n d, m d -> n m; d sum`, says which dimension is which, and what cutting it costs; `linear`, `a, b`, in which
+    tensors partial sums may pass, as in schema files.
 
     The operator lives as long as what is returned. Raises ValueError for annotations that say no schema, and where
     schema and `mutates_args` disagree; RegistrationError for a name that is taken. Semantics:
@@ -124,7 +140,15 @@ def custom_op(
             parts = infer(function, mutates_args, known)
         else:
             parts = _given(name, schema, mutates_args, known, function)
-        return CustomOpDef(name, function, parts, device_types, known, meta)
+        said = None if cost is None else cost_said(name, parts.declaration, cost, meta)
+        dimensions = _schema.dimensions(name, parts.declaration, sharding, linear) if sharding or linear else None
+        made: CustomOpDef[..., Any] = CustomOpDef(name, function, parts, device_types, known, meta)
+        if dimensions is not None:
+            rule, whole, groups = dimensions
+            made._registered.give("sharding", BATCHING, Dimensions(sharding=rule, whole=whole, linear=groups))
+        if said is not None:
+            made._registered.give("cost", COSTS, said)
+        return made
 
     return define if fn is None else define(fn)
 

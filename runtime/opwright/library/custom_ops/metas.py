@@ -1,4 +1,4 @@
-"""`meta=` and `register_meta`: what results look like, by a formula of schema files.
+"""`meta=` and `register_meta`: what results look like, by a formula of schema files; `cost=`, by a text of these.
 
 The formula is the operator's fake kernel, and so what `opcheck` holds its real results against. At calls nothing is
 checked by it: a rule takes longer than all that a call checks.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from opwright.cost.tables import Said
 from opwright.fake.arrays import Place, place_on
 from opwright.fake.results import fake, new_fake, place_of
 from opwright.inspection import schema as _schema
@@ -18,7 +19,7 @@ from opwright_core.dispatch.call.operator import Operator
 from opwright_core.plans.plan import Plan
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["fake_by", "formula_of"]
+__all__ = ["cost_said", "fake_by", "formula_of"]
 
 
 def formula_of(operator_name: str, declaration: str, text: object) -> MetaFormula:
@@ -31,6 +32,18 @@ def formula_of(operator_name: str, declaration: str, text: object) -> MetaFormul
     if not isinstance(text, str):
         raise TypeError(f"{operator_name}: a meta formula is a text such as 'pointwise(x)', got {text!r}")
     return _schema.meta_formula(operator_name, declaration, text)
+
+
+def cost_said(operator_name: str, declaration: str, cost: Said, meta: str | None) -> Said:
+    """Return what `cost` says of an operator's costs: a text over its arguments, its names checked, or a function.
+
+    `meta` may name dimensions. Raises as `formula_of` does.
+    """
+    if callable(cost):
+        return lambda *args, out_val: cost(*args)
+    if not isinstance(cost, str):
+        raise TypeError(f"{operator_name}: a cost is a text such as '2 * numel(x)', or a function, got {cost!r}")
+    return _schema.cost_formula(operator_name, declaration, cost, meta or "")
 
 
 def fake_by(operator: Operator, formula: MetaFormula) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
-from opwright_core.arrays.devices import Device, backend_named
+from opwright_core.arrays.devices import backend_named
 from opwright_core.core import fast
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays
 from opwright_core.dispatch.compiled.planned_kernels import with_views
@@ -26,7 +26,7 @@ from opwright_core.dispatch.registry.kernel_kinds import (
     Unbound,
     UserKernel,
     Wrapper,
-)
+)  # fmt: skip
 from opwright_core.dispatch.registry.precedence import AMBIGUOUS, Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.hooks import hooks
@@ -53,7 +53,7 @@ from opwright_core.keys import (
     TANGENT,
     VIEW,
     DispatchKey,
-)
+)  # fmt: skip
 from opwright_core.names.late_imports import import_late
 from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 
@@ -101,7 +101,8 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return hooks.gradients().differentiating(operator, _writes_alone) if keys & TANGENT else _writes_alone
         raise _errors().ambiguous(operator) if entry.rule == AMBIGUOUS else _errors().missing(operator, key, keys)
-    return compose_registration(operator, key, registration, keys, is_wrapped)
+    kernel = compose_registration(operator, key, registration, keys, is_wrapped)
+    return kernel if registry.watch is None else registry.watch(operator, key, entry, kernel)
 
 
 def compose_registration(
@@ -275,6 +276,8 @@ def compose_arrays(operator: Operator) -> Function:
     def otherwise(*args: Any) -> Any:
         return call_with_arrays(operator, args)
 
+    if registry.watch is not None:
+        return otherwise
     match kernel:
         case Shim(arrays=function) if function is not None:
             return function
@@ -309,11 +312,8 @@ def _select_backend(operator: Operator, position: int, mode: int) -> Function:
 
     def select_backend(*args: Any) -> Any:
         device = args[position]
-        keys = mode | (CPU if device is None or device.type == "cpu" else _backend_bit(device))
+        kind = "cpu" if device is None else device.type
+        keys = mode | (CPU if kind == "cpu" else META if kind == "meta" else backend_named(device).key)
         return (operator.table.get(keys) or operator.resolve(keys))(*args)
 
     return select_backend if fast is None else fast.Selector(select_backend, operator.table, mode | CPU, position)
-
-
-def _backend_bit(device: Device) -> int:
-    return META if device.type == "meta" else backend_named(device).key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -94,6 +95,7 @@ class Registry:
         # Those without operators, for the packets that are still held: they see what is defined under their name again.
         self.empty_overloads: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
         self.packets: weakref.WeakValueDictionary[str, Packet] = weakref.WeakValueDictionary()
+        self.watch: Callable[..., Any] | None = _watch if os.environ.get("OPWRIGHT_TRACE", "0") != "0" else None
         self.generated_namespaces: dict[str, str] = {}  # and where the first operator of each is declared
 
     def check_held(self) -> None:
@@ -135,10 +137,13 @@ class Registry:
             operator.forget_table()
 
 
+def _watch(*composed: Any) -> Any:  # is given each composed kernel, and returns one in its place
+    return import_late("opwright.inspection.call_trees").watch_process(*composed)
+
+
 def why_lost(name: str) -> str:
     """Return how an operator was lost, to go on with after a message; empty if it was not."""
-    found: str = import_late("opwright.registering.lost").why_lost(name)
-    return found
+    return str(import_late("opwright.registering.lost").why_lost(name))
 
 
 registry: Final = Registry()

@@ -11,13 +11,14 @@ def _closed(required: list[str], **properties: Any) -> dict[str, Any]:
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _BAG: dict[str, Any] = {"type": "object"}
+_FROM_1: dict[str, Any] = {"type": "integer", "minimum": 1}
 _MESSAGE = _closed(["text"], text={"type": "string", "minLength": 1})
 _RULE = _closed(["id"], id=_TEXT, shortDescription=_MESSAGE, fullDescription=_MESSAGE, help=_MESSAGE, properties=_BAG)
 _DRIVER = _closed(["name"], name=_TEXT, version=_TEXT, rules={"type": "array", "uniqueItems": True, "items": _RULE})
 _PHYSICAL = _closed(
     ["artifactLocation"],
     artifactLocation=_closed([], uri={"type": "string", "pattern": "^[!-~]+$"}, uriBaseId=_TEXT),
-    region=_closed([], startLine={"type": "integer", "minimum": 1}),
+    region=_closed([], **dict.fromkeys(("startLine", "startColumn", "endLine", "endColumn"), _FROM_1)),
 )
 _LOGICAL = _closed([], fullyQualifiedName=_TEXT, kind=_TEXT)
 _LOCATION = _closed(
@@ -45,8 +46,12 @@ _RUN = _closed(
     tool=_closed(["driver"], driver=_DRIVER),
     invocations={
         "type": "array",
-        "items": _closed(["executionSuccessful"], executionSuccessful={"type": "boolean"}),
+        "items": _closed(
+            ["executionSuccessful"], executionSuccessful={"type": "boolean"}, exitCode={"type": "integer"}
+        ),
     },
+    automationDetails=_closed([], id=_TEXT),
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
     results={"type": "array", "items": _RESULT},
     properties=_BAG,
 )

@@ -14,6 +14,7 @@ from typing import TextIO
 from opwright_codegen.commands.config import Config, read_config
 from opwright_codegen.commands.generate import check, read_operators
 from opwright_codegen.commands.job import job_of
+from opwright_codegen.commands.lint import lints_of
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.explanations import Explanation, explanations
 from opwright_codegen.read.advice import OF_ATEN
@@ -50,8 +51,8 @@ class Said:
     text: str
 
 
-def problems_of(files: Mapping[str, str]) -> tuple[Said, ...]:
-    """Return what `opwright check --advice` finds in a project of these files."""
+def problems_of(files: Mapping[str, str], *, lints: bool = False) -> tuple[Said, ...]:
+    """Return what `opwright check --advice` finds in a project of these files, or `opwright lint`."""
     with TemporaryDirectory(prefix="opwright_example_") as folder, chdir(folder):
         for name, text in files.items():
             Path(name).write_text(text, encoding="utf-8")
@@ -68,6 +69,8 @@ def problems_of(files: Mapping[str, str]) -> tuple[Said, ...]:
         try:
             job = job_of(_config(files, Path.cwd()), nothing_said)
             check(job, nothing_said, io.StringIO())
+            if lints:
+                return tuple(Said(each.code, each.shown("warning")) for each in lints_of(job))
             return tuple(Said(each.code, each.shown("advice")) for each in read_operators(job).advice)
         except SchemaError as error:
             members = error.errors if isinstance(error, SchemaErrors) else (error,)
@@ -150,4 +153,5 @@ def _mended(explanation: Explanation) -> dict[str, str]:
 
 
 def _said(explanation: Explanation) -> list[str]:
-    return "\n\n".join(said.text for said in problems_of(explanation.wrong)).splitlines()
+    said = problems_of(explanation.wrong, lints=explanation.is_lint)
+    return "\n\n".join(each.text for each in said).splitlines()

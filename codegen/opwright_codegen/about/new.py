@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TextIO
 
-from opwright_codegen.commands.origin import origin
+from opwright_codegen.about.origin import origin
 from opwright_codegen.errors import UsageError
 from opwright_codegen.output.editor_schema import EDITOR_SCHEMA, editor_schema
 from opwright_codegen.output.templates import environment

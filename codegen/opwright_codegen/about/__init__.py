@@ -1,0 +1,1 @@
+"""The commands that are about Opwright itself, and need no project."""

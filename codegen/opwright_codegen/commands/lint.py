@@ -1,0 +1,130 @@
+"""The command `lint`: what is allowed, and better otherwise: names, missing texts and gradients, rules without use."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, TextIO
+
+from opwright_codegen.building.progress import shown
+from opwright_codegen.commands.generate import read_job_derivatives, read_operators
+from opwright_codegen.commands.job import Job
+from opwright_codegen.errors import SchemaError, UsageError, nearest
+from opwright_codegen.findings.finding import Outcome
+from opwright_codegen.findings.text import write_findings
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.source import Span
+
+if TYPE_CHECKING:
+    from opwright_codegen.read.model import Operator, OperatorSet
+
+__all__ = ["CODES", "lint", "lints_of"]
+
+CODES: Final = ("operator-name", "argument-name", "missing-doc", "missing-derivative", "unused-rule")
+_OURS: Final = ("opwright.rules", "opwright_core.rules", "opwright_kernels.rules")  # rules for everybody
+_FORMULAS: Final = ("meta", "batch", "blocks", "sharding")
+_WORDS: Final = re.compile(r"[a-z0-9]+|[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
+_CAPITALS: Final = re.compile(r"[A-Z][a-z]|[A-Z]{2}")  # mT, numpy_T: one letter is a transpose
+_CAMEL: Final = re.compile(r"[a-z][A-Z][a-z]")
+_WITHOUT_GRADIENT: Final = re.compile(r"""kind=["']bool["']|dtype=(?:bool|u?int\d+)\b""")
+
+
+def lint(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome) -> int:
+    """Print what could be better; the status: 1 where something could. Raises UsageError for an unknown code."""
+    for code in arguments.ignore:
+        if code not in CODES:
+            near = nearest(code, CODES)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(CODES)}"
+            raise UsageError(f"--ignore: no lint has the code {code!r}: {hint}")
+    outcome.files += map(shown, job.data)
+    for each in lints_of(job):
+        if each.code not in arguments.ignore:
+            outcome.add(each, "warning")
+    write_findings(outcome.findings, out)
+    number = len(outcome.findings)
+    outcome.facts["warnings"] = number
+    print("nothing to better" if not number else f"\n{number:,} warning{'s' * (number != 1)}", file=out)
+    return int(bool(number))
+
+
+def lints_of(job: Job) -> list[SchemaError]:
+    """Return all that could be better in the files of a job, in the order of its files. Raises SchemaErrors."""
+    operators = read_operators(job)
+    derivatives = read_job_derivatives(job, operators)
+    declared = [each for each in operators.operators.values() if not each.generated]
+    found = [problem for each in declared for problem in (*_names(each), *_doc(each))]
+    if derivatives is not None:
+        known = derivatives.entries.keys()
+        groups = [{member.name for member in group.members} for group in operators.groups]
+        covered = {name for group in groups if not known.isdisjoint(group) for name in group} | known
+        found += (problem for each in declared if each.name not in covered for problem in _derivative(each))
+    order = [source.path for source in operators.sources]
+    found.sort(key=lambda each: (order.index(each.span.source.path), each.span.start) if each.span else (len(order), 0))
+    return [*found, *_rules(job, operators)]
+
+
+def _names(operator: Operator) -> Iterator[SchemaError]:
+    """Yield names of an operator and its arguments that are not written as Python's are."""
+    base = operator.schema.name.base
+    if _CAPITALS.search(base):
+        span = _of_text(operator, base)
+        hint = f"write {_snake(base)!r}: functions and methods of that name are generated"
+        yield SchemaError("operator-name", f"the name {base!r} has capital letters", span, hint)
+    for argument in operator.schema.arguments:
+        if _CAMEL.search(argument.name):
+            span = _of_text(operator, argument.name)
+            hint = f"write {_snake(argument.name)!r}: it is a parameter of functions that are generated"
+            yield SchemaError(
+                "argument-name", f"the name {argument.name!r} mixes small and capital letters", span, hint
+            )
+
+
+def _doc(operator: Operator) -> Iterator[SchemaError]:
+    if not operator.doc:
+        hint = "write doc: and what it returns, in a sentence: help(), editors and pages show it"
+        yield SchemaError("missing-doc", f"{operator.name} has no text", operator.location, hint)
+
+
+def _derivative(operator: Operator) -> Iterator[SchemaError]:
+    """Yield a problem where gradients could be asked for and nothing says them."""
+    schema = operator.schema
+    if operator.kind is not SchemaKind.FUNCTIONAL or operator.is_composite or operator.expression is not None:
+        return
+    if "nondifferentiable" in operator.tags or (operator.meta and _WITHOUT_GRADIENT.search(str(operator.meta))):
+        return
+    takes = any(str(argument.type).startswith("Tensor") for argument in schema.arguments)
+    gives = any(str(result.type).startswith("Tensor") for result in schema.returns)
+    if takes and gives:
+        hint = "add its gradients to derivatives.yaml; if it has none, output_differentiability: [False]"
+        yield SchemaError("missing-derivative", f"{operator.name} has no derivative", operator.location, hint)
+
+
+def _rules(job: Job, operators: OperatorSet) -> Iterator[SchemaError]:
+    """Yield rules of the project's own modules that no formula calls."""
+    own = [name for name in job.rules if name not in _OURS]
+    said = " ".join(
+        str(text) for each in operators.operators.values() for name in _FORMULAS if (text := getattr(each, name))
+    )
+    used = set(re.findall(r"\w+", said))
+    modules = KernelModules(own, job.roots, of="rule", allowed=job.packages)
+    for name in sorted(modules.names - used):
+        function = modules.find(name)
+        if function is not None and not name.startswith("_"):
+            message = f"no formula calls the rule {name!r} of {function.module}"
+            yield SchemaError("unused-rule", message, None, "remove it, or begin its name with an underscore")
+
+
+def _of_text(operator: Operator, word: str) -> Span:
+    """Return where a word stands in the schema of an operator."""
+    span = operator.span("func")
+    found = re.search(rf"\b{re.escape(word)}\b", span.text)
+    return span.sub(found.start(), found.end()) if found else span
+
+
+def _snake(name: str) -> str:
+    """Return a name as Python writes names of functions: `addRows` is `add_rows`."""
+    before, after = re.match(r"_*", name), re.search(r"_*$", name)
+    ends = (before[0] if before else "", after[0] if after else "")
+    return f"{ends[0]}{'_'.join(word.lower() for word in _WORDS.findall(name))}{ends[1]}"

@@ -1,0 +1,191 @@
+"""Operators given to DTensor: how calls are sharded follows from dimension rules, at the first call of each shape.
+
+Note [When DTensor is told]
+`torch.distributed.tensor` takes as long to import as PyTorch, which does without it. So it is told of operators when it
+is there, or else at the end of its import: the loader of that one module is followed by `_tell_waiting`.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import torch
+
+from opwright.bindings.torch.arguments import Arguments
+from opwright.bindings.torch.values import our_dtype
+from opwright.dimensions.deriving import rule_of, tensors_in
+from opwright.dimensions.layouts import fake, results, without_labels
+from opwright.dimensions.rule import DimensionRule
+from opwright.fake.modes import FakeTensorMode
+
+__all__ = ["Sharded", "register_gradient_sharding", "register_sharding"]
+
+_MODULE: Final = "torch.distributed.tensor"
+_SIZE: Final = 4099  # stands for a size that only data tells
+_waiting: Final[list[Callable[[], None]]] = []
+
+
+def register_sharding(overload: torch._ops.OpOverload, arguments: Arguments) -> None:
+    """Tell DTensor how calls of an operator are sharded; of one with results that are no tensors nothing is told."""
+    if all("Tensor" in str(each.type) for each in overload._schema.returns):
+        _when_there(lambda: _register(overload, Sharded(arguments), arguments.written))
+
+
+def register_gradient_sharding(overload: torch._ops.OpOverload, arguments: Arguments, positions: Sequence[int]) -> None:
+    """Tell DTensor how an operator that computes gradients of the arguments at `positions` is sharded."""
+    _when_there(lambda: _register(overload, _Gradients(arguments, positions), ()))
+
+
+class Sharded:
+    """The rows of placements of an operator's calls (`placements`), by its dimension rule."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self._arguments = arguments
+
+    def rows(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the rows of a call; tensors are given by shape and dtype."""
+        from opwright.bindings.torch.placements import rows_of
+
+        values = self.values(args, kwargs)
+        tensors = tensors_in(values)
+        uncut = without_labels({key: shape for key, (shape, _) in tensors.items()})
+        made = results(self._arguments.operator, values, tensors, uncut) or []
+        return rows_of(self.rule(values), [dtype for _, dtype in tensors.values()], [each.dtype for each in made])
+
+    def values(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """Return all arguments, with tensors of ours without data."""
+        values = self._arguments.filled(tuple(args), kwargs)
+        mode = FakeTensorMode()
+        self._arguments.ours(
+            values, lambda like: fake(list(map(_known, like.shape)), our_dtype(like.dtype), mode), _known
+        )
+        return values
+
+    def rule(self, values: Sequence[Any]) -> DimensionRule:
+        """Return the dimension rule of a call."""
+        return rule_of(self._arguments.operator, values)
+
+
+class _Gradients(Sharded):
+    """The rows of the operator that computes gradients: those of results come first, and which are needed."""
+
+    def __init__(self, arguments: Arguments, positions: Sequence[int]) -> None:
+        super().__init__(arguments)
+        self._positions = positions
+
+    def rows(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the rows of a call; tensors are given by shape and dtype."""
+        from opwright.bindings.torch.placements import rows_of_gradients
+
+        grads, needs, *rest = args
+        values = self.values(rest, kwargs)
+        keys = list(tensors_in(values))
+        asked = [key for key in keys if (key[0] if isinstance(key, tuple) else key) in self._positions]
+        wanted = [keys.index(key) for key, need in zip(asked, needs, strict=True) if need]
+        given = [number for number, each in enumerate(grads) if each is not None]
+        return rows_of_gradients(self.rule(values), given, wanted)
+
+
+def _register(overload: torch._ops.OpOverload, sharded: Sharded, written: Sequence[int]) -> None:
+    from torch.distributed.tensor import DTensor
+    from torch.distributed.tensor._op_schema import OpStrategy, RuntimeSchemaInfo
+    from torch.distributed.tensor._ops.utils import expand_to_full_mesh_op_strategy
+
+    schema = overload._schema
+    is_list = len(schema.returns) == 1 and "List[" in str(schema.returns[0].type)
+
+    def strategy(call: Any) -> Any:
+        rows = sharded.rows(call.args_meta, call.kwargs_meta)
+        own = (*call.args_strategy, *call.kwargs_strategy)
+        found = expand_to_full_mesh_op_strategy(
+            call.get_mesh_from_args(), call, [[*outs, *ins] for outs, ins in rows], input_index=len(rows[0][0])
+        ).strategies
+        if is_list:
+            found = [
+                each if isinstance(each.output_specs, tuple) else replace(each, output_specs=(each.output_specs,))
+                for each in found
+            ]
+        return OpStrategy(_kept_in_place(call, found, own, written) if written else found)
+
+    static = [position for position, each in enumerate(schema.arguments) if _is_static(each) and not each.kwarg_only]
+    keywords = [each.name for each in schema.arguments if _is_static(each) and each.kwarg_only]
+    info = RuntimeSchemaInfo(min(static, default=100), keywords or None, needs_pytree=True)
+    DTensor._op_dispatcher.sharding_propagator.register_op_strategy(overload, strategy, info)
+
+
+def _kept_in_place(call: Any, found: Sequence[Any], own: Sequence[Any], written: Sequence[int]) -> list[Any]:
+    """Return the strategies by which what is written stays as it is placed. Raises RuntimeError where none is left."""
+    arguments = call.op._schema.arguments
+    given = [*call.args_schema, *[call.kwargs_schema.get(each.name) for each in arguments[len(call.args_schema) :]]]
+    names = {id(each) for place in written for each in torch.utils._pytree.tree_leaves(given[place])}
+    places = [number for number, each in enumerate(own) if id(each) in names]
+    kept = [
+        each
+        for each in found
+        if all(
+            each.input_specs[place].placements == own[place].strategies[0].output_spec.placements for place in places
+        )
+    ]
+    if not kept:
+        placed = [own[place].strategies[0].output_spec.placements for place in places]
+        raise RuntimeError(
+            f"{call.op}: what is written is placed as {placed}, in which the operator cannot be computed: use the "
+            "variant that returns its result, or redistribute first"
+        )
+    return kept
+
+
+def _is_static(argument: Any) -> bool:
+    """Whether the rule of a call may depend on an argument: tensors have shapes, and no rule asks for a fraction."""
+    kind = str(argument.type)
+    return "Tensor" not in kind and kind not in ("float", "Optional[float]")
+
+
+def _known(value: Any) -> Any:
+    """Return a number as it is now, of one that is symbolic in a program that is compiled."""
+    if isinstance(value, torch.SymInt):
+        return value.node.hint if value.node.has_hint() else _SIZE
+    return value
+
+
+def _when_there(tell: Callable[[], None]) -> None:
+    """Call `tell` as soon as DTensor is imported. See Note [When DTensor is told]."""
+    module = sys.modules.get(_MODULE)
+    if module is not None and hasattr(module, "DTensor"):
+        tell()
+        return
+    if not _waiting:
+        sys.meta_path.insert(0, _Finder())
+    _waiting.append(tell)
+
+
+class _Finder:
+    """The finder of that one module, once: it is found as ever, and we are told when it is loaded."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return the spec of the module, None for any other."""
+        if name != _MODULE:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        loader: Any = spec.loader
+        load = loader.exec_module
+
+        def followed(module: Any) -> None:
+            del loader.exec_module
+            load(module)
+            _tell_waiting()
+
+        loader.exec_module = followed
+        return spec
+
+
+def _tell_waiting() -> None:
+    while _waiting:
+        _waiting.pop(0)()

@@ -1,0 +1,209 @@
+"""The tree of calls that a program makes: each key that handled one, what served it there, and what that called.
+
+While nobody watches, nothing of this is there: kernels are composed without it. The first to watch has all operators
+forget their composed kernels, which then come with a wrapper each; the last has them forget these.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import hashlib
+import os
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.guards.keysets import KeySet
+from opwright.inspection import call_pictures
+from opwright.inspection.short_texts import short_text
+from opwright_core.arrays.devices import backend_of
+from opwright_core.dispatch.registry.tables import registry
+from opwright_core.places import shown
+from opwright_core.state import with_modes
+from opwright_core.tensors.tensor import Tensor
+
+__all__ = ["Call", "CallTree", "trace_calls", "watch_process"]
+
+Function = Callable[..., Any]
+_STEPS: Final = 9  # items of a list that are shown
+
+
+@dataclass(slots=True)
+class Call:
+    """One kernel that ran: of which operator, at which key, who registered it there, and what it called.
+
+    `rule` says why it handles the key, in the words of `opwright.dispatch.table`; `where` is the file and line of the
+    registration. `arguments` and `results` are texts; `keys` has the dispatch keys of each tensor among the arguments,
+    the modes that were on included. `seconds` count what was called, too. `digest` is of the results' dtypes, shapes
+    and elements, if it was asked for; `error` the exception that ended the call. Arguments at the end that are None
+    are left out.
+    """
+
+    operator: str
+    key: str
+    rule: str
+    where: str
+    arguments: list[str]
+    keys: list[list[str]]
+    results: list[str] = field(default_factory=list)
+    seconds: float | None = None
+    digest: str | None = None
+    error: str | None = None
+    calls: list[Call] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold, the calls below included."""
+        made = {name: getattr(self, name) for name in self.__slots__}
+        return made | {"calls": [each.as_dict() for each in self.calls]}
+
+
+class CallTree:
+    """The calls of a block, outermost first: `calls`. Printed it is a tree, in a notebook a picture."""
+
+    def __init__(self, *, times: bool = False, hashes: bool = False) -> None:
+        self.calls: list[Call] = []
+        self._times = times
+        self._hashes = hashes
+        self._open = self.calls  # where the next call belongs
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Return what JSON can hold, a dict for each outermost call."""
+        return [each.as_dict() for each in self.calls]
+
+    def __iter__(self) -> Iterator[Call]:
+        """Go through all calls, each before those below it."""
+        waiting = self.calls[::-1]
+        while waiting:
+            yield (call := waiting.pop())
+            waiting += call.calls[::-1]
+
+    def __str__(self) -> str:
+        return call_pictures.as_text(self.calls)
+
+    def picture(self) -> str:
+        """Return an SVG picture: a bar for each call, as wide as its time or its number of calls, below its caller."""
+        return call_pictures.as_svg(self.calls)
+
+    _repr_html_ = picture
+
+    def run(self, call: Call, kernel: Function, args: tuple[Any, ...]) -> Any:
+        """Run a kernel as a call of the tree."""
+        siblings, self._open = self._open, call.calls
+        siblings.append(call)
+        start = time.perf_counter()
+        try:
+            result = kernel(*args)
+        except BaseException as error:
+            call.error = f"{type(error).__name__}: {error}".partition("\n")[0]
+            raise
+        finally:
+            if self._times:
+                call.seconds = time.perf_counter() - start
+            self._open = siblings
+        results = result if isinstance(result, tuple | list) else (result,)
+        call.results = [_text_of(each) for each in results]
+        if self._hashes:
+            call.digest = _digest(results)
+        return result
+
+
+class _Printed(CallTree):
+    """The tree of a whole program: each outermost call is printed when it is over, to the standard error stream."""
+
+    def run(self, call: Call, kernel: Function, args: tuple[Any, ...]) -> Any:
+        try:
+            return super().run(call, kernel, args)
+        finally:
+            if self._open is self.calls:
+                self.calls.clear()
+                print(call_pictures.as_text([call]), file=sys.stderr)
+
+
+_CURRENT: Final[contextvars.ContextVar[CallTree | None]] = contextvars.ContextVar("opwright_call_tree", default=None)
+_TREES: Final[weakref.WeakSet[CallTree]] = weakref.WeakSet()  # that are being filled
+
+
+@contextmanager
+def trace_calls(*, times: bool = False, hashes: bool = False) -> Iterator[CallTree]:
+    """Record the tree of the calls that this thread or task makes in a block: `with trace_calls() as calls: …`, then
+    `print(calls)`. `times` has it measure each, `hashes` tell results apart. A block in a block has its own tree."""
+    tree, before = CallTree(times=times, hashes=hashes), _CURRENT.get()
+    try:
+        _TREES.add(tree)
+        _watch_or_not()
+        _CURRENT.set(tree)
+        yield tree
+    finally:
+        _CURRENT.set(before)
+        _TREES.discard(tree)
+        _watch_or_not()
+
+
+def watch_process(operator: Any, key: Any, entry: Any, kernel: Function) -> Function:
+    """Print the calls of the whole process, as `OPWRIGHT_TRACE` asks: `1`, or `times`, `hashes` or both."""
+    said = os.environ.get("OPWRIGHT_TRACE", "")
+    global _process
+    if _process is None:
+        _process = _Printed(times="times" in said, hashes="hashes" in said)
+    return _watched(operator, key, entry, kernel)
+
+
+_process: _Printed | None = None
+
+
+def _watch_or_not() -> None:
+    """Have kernels composed with what watches them if there is a tree to fill, else without."""
+    with registry.lock:
+        is_on = bool(_TREES)
+        if _process is None and is_on != (registry.watch is not None):
+            registry.watch = _watched if is_on else None
+            registry.forget_tables(None)
+
+
+def _watched(operator: Any, key: Any, entry: Any, kernel: Function) -> Function:
+    """Return a composed kernel that enters itself into the tree of its thread or task."""
+    name, key_name, rule, where = str(operator.name), key.name, str(entry.rule), shown(entry.where)
+
+    def watched(*args: Any) -> Any:
+        tree = _CURRENT.get() or _process
+        if tree is None:
+            return kernel(*args)
+        shown_args = [_text_of(arg) for arg in args]
+        while shown_args and shown_args[-1] == "None":
+            shown_args.pop()
+        tensors = [each for arg in args for each in (arg if isinstance(arg, list | tuple) else (arg,))]
+        keys = [[each.name for each in KeySet(with_modes(x.keys))] for x in tensors if isinstance(x, Tensor)]
+        call = Call(name, key_name, rule, where, shown_args, keys)
+        return tree.run(call, kernel, args)
+
+    return watched
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return short_text(value)
+    if isinstance(value, list | tuple):
+        texts = [_text_of(each) for each in value[:_STEPS]] + ["…"] * (len(value) > _STEPS)
+        return f"[{', '.join(texts)}]"
+    return str(value) if value is None or isinstance(value, bool | int | float | complex) else repr(value)
+
+
+def _digest(results: Any) -> str | None:
+    """Return 8 hexadecimal digits; None where a result has no elements to look at."""
+    found = hashlib.blake2b(digest_size=4)
+    for each in results:
+        if not isinstance(each, Tensor):
+            found.update(repr(each).encode())
+            continue
+        try:
+            array = backend_of(each.array).to_numpy(each.array)
+        except (AttributeError, TypeError, RuntimeError):  # fakes and batches have none
+            return None
+        found.update(f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()

@@ -1,0 +1,305 @@
+/* Elements at positions of an index that may be smaller than the arrays: gather, scatter, index_copy, index_fill, put and
+ * take, and sums and products at positions. Indices out of range are left to the Python. */
+
+#include "kernels.h"
+
+#include <math.h>
+
+/* What is done for each element of the index: `there` is the element that it names, `here` the other one. */
+typedef enum { TAKE, PUT, ADD, MULTIPLY } Step;
+
+/* A walk over an index in row-major order. `there` is of an array whose dimension `axis` the index names positions of;
+ * strides are in bytes, 0 where the array is the same all along. */
+typedef struct {
+    Step step;
+    int type, ndim;
+    npy_intp shape[NPY_MAXDIMS], index_strides[NPY_MAXDIMS], there_strides[NPY_MAXDIMS], here_strides[NPY_MAXDIMS];
+    npy_intp size, width; /* of the dimension, and from one position of it to the next */
+    npy_intp from_end;    /* what negative positions count from: the size, or 0 where they are refused */
+    const char *index;
+    char *there, *here;
+    union {
+        float f32;
+        double f64;
+        int64_t i64;
+    } number; /* what `here` is where a number is given */
+    int is_out_of_range;
+} Walk;
+
+/* Define a walk that runs STEP for each element, with the pointers `there` and `here`. It stops and sets
+ * `is_out_of_range` at a bad index. Returns nothing. */
+#define WALK(NAME, STEP)                                                                                               \
+    static void NAME(void *given) {                                                                                    \
+        Walk *job = given;                                                                                             \
+        npy_intp at[NPY_MAXDIMS] = {0};                                                                                \
+        const char *index = job->index;                                                                                \
+        char *base = job->there, *here = job->here;                                                                    \
+        for (;;) {                                                                                                     \
+            int64_t position = *(const int64_t *)index;                                                                \
+            position += position < 0 ? job->from_end : 0;                                                              \
+            if (position < 0 || position >= job->size) {                                                                     \
+                job->is_out_of_range = 1;                                                                              \
+                return;                                                                                                \
+            }                                                                                                          \
+            char *there = base + (npy_intp)position * job->width;                                                      \
+            STEP;                                                                                                      \
+            int dim = job->ndim - 1;                                                                                   \
+            for (; dim >= 0; dim--) {                                                                                  \
+                index += job->index_strides[dim];                                                                      \
+                base += job->there_strides[dim];                                                                       \
+                here += job->here_strides[dim];                                                                        \
+                if (++at[dim] < job->shape[dim]) {                                                                     \
+                    break;                                                                                             \
+                }                                                                                                      \
+                index -= job->index_strides[dim] * at[dim];                                                            \
+                base -= job->there_strides[dim] * at[dim];                                                             \
+                here -= job->here_strides[dim] * at[dim];                                                              \
+                at[dim] = 0;                                                                                           \
+            }                                                                                                          \
+            if (dim < 0) {                                                                                             \
+                return;                                                                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+WALK(take_4, *(uint32_t *)here = *(const uint32_t *)there)
+WALK(take_8, *(uint64_t *)here = *(const uint64_t *)there)
+WALK(put_4, *(uint32_t *)there = *(const uint32_t *)here)
+WALK(put_8, *(uint64_t *)there = *(const uint64_t *)here)
+WALK(add_to_f32, *(float *)there += *(const float *)here)
+WALK(add_to_f64, *(double *)there += *(const double *)here)
+WALK(multiply_f32, *(float *)there *= *(const float *)here)
+WALK(multiply_f64, *(double *)there *= *(const double *)here)
+
+/* Return the walk of a step for elements of some bytes; sums and products are of floats alone. */
+static Work work_of(Step step, npy_intp bytes) {
+    static const Work works[][2] = {
+        {take_4, take_8}, {put_4, put_8}, {add_to_f32, add_to_f64}, {multiply_f32, multiply_f64}};
+    return works[step][bytes == 8];
+}
+
+/* Read a dimension of an array. Returns it, counted from the front; -1 if there is none. */
+static int read_axis(const Array *array, PyObject *dim) {
+    const int ndim = PyArray_NDIM(array);
+    const long given = PyLong_CheckExact(dim) ? PyLong_AsLong(dim) : ndim, axis = given + (given < 0 ? ndim : 0);
+    return PyErr_Occurred() || axis < 0 || axis >= ndim ? -1 : (int)axis;
+}
+
+/* Begin the walk over an index of a shape, whose numbers are positions along `axis` of an array. Returns 0 if a
+ * dimension of the array is smaller, or the index has no elements. */
+static int begin(Walk *job, Array *array, int axis, const Array *index, int ndim, const npy_intp *shape) {
+    job->ndim = ndim;
+    job->size = PyArray_DIM(array, axis);
+    job->width = PyArray_STRIDE(array, axis);
+    job->index = PyArray_BYTES(index);
+    job->there = PyArray_BYTES(array);
+    job->is_out_of_range = 0;
+    job->from_end = 0;
+    for (int i = 0; i < ndim; i++) {
+        if ((i != axis && shape[i] > PyArray_DIM(array, i)) || shape[i] == 0) {
+            return 0;
+        }
+        job->shape[i] = shape[i];
+        job->there_strides[i] = i == axis ? 0 : PyArray_STRIDE(array, i);
+        job->here_strides[i] = 0;
+        /* an index of one dimension holds for all of the others */
+        job->index_strides[i] = PyArray_NDIM(index) == ndim ? PyArray_STRIDE(index, i)
+                                : i == axis                 ? PyArray_STRIDE(index, 0)
+                                                            : 0;
+    }
+    return 1;
+}
+
+/* Have the walk read a source: an array of the type that is as large as the index or larger, one without dimensions, or a
+ * number that the type holds. Returns 0 for any other. */
+static int read_source(Walk *job, PyObject *source, int type) {
+    double number;
+    Array *array = plain_array(source, type);
+    job->here = (char *)&job->number;
+    if (array != NULL) {
+        job->here = PyArray_BYTES(array);
+        for (int i = 0; i < job->ndim && PyArray_NDIM(array) != 0; i++) {
+            if (PyArray_NDIM(array) != job->ndim || PyArray_DIM(array, i) < job->shape[i]) {
+                return 0;
+            }
+            job->here_strides[i] = PyArray_STRIDE(array, i);
+        }
+        return 1;
+    }
+    if (type == NPY_INT64 && PyLong_CheckExact(source)) {
+        job->number.i64 = PyLong_AsLongLong(source);
+        return !PyErr_Occurred();
+    }
+    const Array *whole = plain_array(source, NPY_INT64);
+    if (whole != NULL && PyArray_NDIM(whole) == 0) {
+        const int64_t element = *(const int64_t *)PyArray_BYTES(whole);
+        if (element > INT64_C(1) << 24 || element < -(INT64_C(1) << 24)) {
+            return 0; /* which a float may have to round */
+        }
+        number = (double)element;
+    } else if (!read_number(source, &number)) {
+        return 0;
+    }
+    if (type != NPY_FLOAT && type != NPY_DOUBLE) {
+        return 0;
+    }
+    if (type == NPY_DOUBLE) {
+        job->number.f64 = number;
+        return 1;
+    }
+    job->number.f32 = (float)number;
+    return isfinite(job->number.f32) || !isfinite(number);
+}
+
+/* Walk with what is there in a copy of an array. Returns the copy; NULL without an exception if an index was out of
+ * range, with one where there is no memory. */
+static PyObject *walked_copy(Walk *job, Step step, Array *self) {
+    Array *copy = new_like(self);
+    if (copy == NULL) {
+        return NULL;
+    }
+    memcpy(PyArray_BYTES(copy), PyArray_BYTES(self), (size_t)PyArray_NBYTES(self));
+    job->there = PyArray_BYTES(copy);
+    do_work(work_of(step, PyArray_ITEMSIZE(self)), job, PyArray_MultiplyList(job->shape, job->ndim));
+    if (job->is_out_of_range) {
+        Py_CLEAR(copy);
+    }
+    return (PyObject *)copy;
+}
+
+/* Put, add or multiply at positions: of an index alike in dimensions, or of one of one dimension for slices where
+ * `is_sliced`; negative ones count from the end if it `counts_back`. Returns a new array; NULL without an exception if Python must compute it. */
+static PyObject *scattered(const KernelCall *call, Step step, int is_sliced, int counts_back) {
+    Walk job;
+    Array *self = call->out == NULL ? any_plain_array(call->args[0]) : NULL;
+    Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
+    const int is_float = self != NULL && plain_floats(call->args[0]) != NULL;
+    if (index == NULL || width_of(self) == 0 || PyArray_NDIM(self) == 0 || (step != PUT && !is_float)) {
+        return NULL;
+    }
+    const int ndim = PyArray_NDIM(self), axis = read_axis(self, call->args[1]);
+    npy_intp shape[NPY_MAXDIMS];
+    if (axis < 0 || PyArray_NDIM(index) != (is_sliced ? 1 : ndim)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = is_sliced ? (i == axis ? PyArray_DIM(index, 0) : PyArray_DIM(self, i)) : PyArray_DIM(index, i);
+    }
+    if (!begin(&job, self, axis, index, ndim, shape) || !read_source(&job, call->args[3], PyArray_TYPE(self))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    job.from_end = counts_back ? job.size : 0;
+    return walked_copy(&job, step, self);
+}
+
+/* scatter(self, dim, index, src). Returns as `scattered`. */
+static PyObject *handle_scatter(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    return call->count == 4 ? scattered(call, PUT, 0, 0) : NULL;
+}
+
+static const char fills[] = "fills";
+
+/* index_copy(self, dim, index, source), and index_fill(self, dim, index, value). Returns as `scattered`. */
+static PyObject *handle_slices(const CompiledKernel *kernel, const KernelCall *call) {
+    const int is_fill = kernel->how != NULL, is_of_four = call->count == 4;
+    const int is_array = is_of_four && PyArray_Check(call->args[3]) && PyArray_NDIM((Array *)call->args[3]) > 0;
+    return is_of_four && is_array != is_fill ? scattered(call, PUT, 1, is_fill) : NULL;
+}
+
+/* scatter_reduced(self, dim, index, src, reduce), and scatter_reduce with what stands in self: sums and products. Returns
+ * as `scattered`. */
+static PyObject *handle_reduced(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    const char *word = call->count >= 5 && PyUnicode_Check(call->args[4]) ? PyUnicode_AsUTF8(call->args[4]) : NULL;
+    if (word == NULL || call->count > 6 || (call->count == 6 && call->args[5] != Py_True)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    const int is_sum = strcmp(word, "sum") == 0 || strcmp(word, "add") == 0;
+    const int is_product = strcmp(word, "prod") == 0 || strcmp(word, "multiply") == 0;
+    return is_sum || is_product ? scattered(call, is_sum ? ADD : MULTIPLY, 0, 0) : NULL;
+}
+
+/* Have a walk see an array with elements as one dimension, and an index as another. Returns 0 without elements. */
+static int begin_flat(Walk *job, Array *self, const Array *index) {
+    *job = (Walk){.ndim = 1, .size = count_of(self), .from_end = count_of(self)};
+    job->width = PyArray_ITEMSIZE(self);
+    job->index = PyArray_BYTES(index);
+    job->shape[0] = count_of(index);
+    job->index_strides[0] = sizeof(int64_t);
+    job->there = PyArray_BYTES(self);
+    return job->shape[0] > 0;
+}
+
+/* put(self, index, source, accumulated). Returns a new array; NULL without an exception if Python must compute it. */
+static PyObject *handle_put(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Walk job;
+    Array *self = call->count == 4 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
+    Array *index = self == NULL ? NULL : plain_array(call->args[1], NPY_INT64);
+    Array *source = index == NULL ? NULL : plain_array(call->args[2], PyArray_TYPE(self));
+    const int is_sum = call->count == 4 && call->args[3] == Py_True;
+    if (source == NULL || width_of(self) == 0 || (is_sum && plain_floats(call->args[0]) == NULL) ||
+        count_of(source) != count_of(index) || !begin_flat(&job, self, index)) {
+        return NULL;
+    }
+    job.here = PyArray_BYTES(source);
+    job.here_strides[0] = PyArray_ITEMSIZE(self);
+    return walked_copy(&job, is_sum ? ADD : PUT, self);
+}
+
+/* Take what an index names into a new array of its shape. Returns it; NULL as `walked_copy`. */
+static PyObject *taken(Walk *job, Array *self, const Array *index) {
+    Array *result = new_of(PyArray_DESCR(self), PyArray_NDIM(index), PyArray_DIMS(index));
+    if (result == NULL) {
+        return NULL;
+    }
+    job->here = PyArray_BYTES(result);
+    for (int i = 0; i < job->ndim; i++) {
+        job->here_strides[i] = job->ndim == PyArray_NDIM(index) ? PyArray_STRIDE(result, i) : PyArray_ITEMSIZE(self);
+    }
+    do_work(work_of(TAKE, PyArray_ITEMSIZE(self)), job, count_of(index));
+    if (job->is_out_of_range) {
+        Py_CLEAR(result);
+    }
+    return (PyObject *)result;
+}
+
+/* take(self, index). Returns a new array of the index's shape; NULL without an exception if Python must compute it. */
+static PyObject *handle_take(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Walk job;
+    Array *self = call->count == 2 && call->out == NULL ? any_plain_array(call->args[0]) : NULL;
+    Array *index = self == NULL ? NULL : plain_array(call->args[1], NPY_INT64);
+    return index == NULL || width_of(self) == 0 || !begin_flat(&job, self, index) ? NULL : taken(&job, self, index);
+}
+
+/* Gather by an index that is smaller than `self` along other dimensions. Returns as `handle_take`. */
+PyObject *gather_part(Array *self, PyObject *dim, Array *index) {
+    Walk job;
+    const int axis = PyArray_NDIM(index) != PyArray_NDIM(self) ? -1 : read_axis(self, dim);
+    if (axis < 0 || !begin(&job, self, axis, index, PyArray_NDIM(index), PyArray_DIMS(index))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return taken(&job, self, index);
+}
+
+/* Add a source by an index that is smaller than it or than self. Returns as `scattered`. */
+PyObject *scatter_add_part(const KernelCall *call) {
+    return scattered(call, ADD, 0, 0);
+}
+
+const CompiledKernel scatter_kernels[] = {
+    {"scatter", handle_scatter, NULL, QUIET},
+    {"scatter_reduced", handle_reduced, NULL, 0},
+    {"scatter_reduce", handle_reduced, NULL, 0},
+    {"index_copy", handle_slices, NULL, QUIET},
+    {"index_fill", handle_slices, fills, QUIET},
+    {"put", handle_put, NULL, 0},
+    {"take", handle_take, NULL, QUIET},
+    {NULL, NULL, NULL, 0},
+};
