@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_codegen.promises.breakages import CODES, Breakage
 from opwright_codegen.promises.comparing import compare
-from opwright_codegen.promises.findings import CODES, Finding
 from opwright_codegen.promises.states import State
 from opwright_codegen.source import Source
 
@@ -29,7 +29,7 @@ def state(text: str) -> State:
     return State.of_sources("", [Source("ops.yaml", text)], "demo", None)
 
 
-def found(old: str, new: str) -> list[Finding]:
+def found(old: str, new: str) -> list[Breakage]:
     """What of entries with these schemas, or of whole texts, breaks."""
     texts = [text if text.startswith("- ") else f"- func: {text}\n" for text in (old, new)]
     return compare(state(texts[0]), state(texts[1]))

@@ -12,7 +12,7 @@ import opwright_codegen
 from opwright_codegen.about.explain import problems_of
 from opwright_codegen.cli import main
 from opwright_codegen.explanations import Explanation, explanations
-from opwright_codegen.promises.findings import CODES
+from opwright_codegen.promises.breakages import CODES
 from opwright_codegen.read.check import RULES
 
 SOURCES = Path(opwright_codegen.__file__).parent

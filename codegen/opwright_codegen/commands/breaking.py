@@ -14,8 +14,8 @@ from typing import Final, TextIO
 from opwright_codegen.commands.config import Config, read_config
 from opwright_codegen.commands.job import job_of, module_of, root_of
 from opwright_codegen.errors import UsageError, nearest
+from opwright_codegen.promises.breakages import CATEGORIES, Breakage
 from opwright_codegen.promises.comparing import added, chosen, compare, counted
-from opwright_codegen.promises.findings import CATEGORIES, Finding
 from opwright_codegen.promises.states import State, generated_packages, last_tag, schema_files, unpacked
 
 __all__ = ["breaking"]
@@ -129,7 +129,7 @@ def _generate(config: Config) -> None:
     generate(job, Namespace(check=False, diff=False, dry_run=False, depfile=None, force=True), io.StringIO())
 
 
-def _on_samples(old: _Side, new: _Side, categories: Collection[str], seed: int) -> list[Finding]:
+def _on_samples(old: _Side, new: _Side, categories: Collection[str], seed: int) -> list[Breakage]:
     from opwright_codegen.promises.samples import differences_on_samples
 
     for side in (old, new):
@@ -144,7 +144,7 @@ def _on_samples(old: _Side, new: _Side, categories: Collection[str], seed: int) 
 # -- what is printed
 
 
-def _print_text(found: Sequence[Finding], fresh: Sequence[str], out: TextIO) -> None:
+def _print_text(found: Sequence[Breakage], fresh: Sequence[str], out: TextIO) -> None:
     for each in found:
         print(each, end="\n\n", file=out)
     counts = [f"{count:,} {code}" for code, count in counted(found).items()]
@@ -159,7 +159,7 @@ def _print_text(found: Sequence[Finding], fresh: Sequence[str], out: TextIO) -> 
 
 
 def _print_json(
-    old: str, new: str, categories: Collection[str], found: Sequence[Finding], fresh: Sequence[str], out: TextIO
+    old: str, new: str, categories: Collection[str], found: Sequence[Breakage], fresh: Sequence[str], out: TextIO
 ) -> None:
     shown = {
         "old": old,

@@ -13,7 +13,7 @@ from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.output.frameworks import BINDINGS
-from opwright_codegen.promises.findings import CATEGORIES
+from opwright_codegen.promises.breakages import CATEGORIES
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "is_name", "matching_files", "read_config"]

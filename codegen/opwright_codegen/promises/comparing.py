@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from opwright_codegen.promises.findings import CODES, Finding
+from opwright_codegen.promises.breakages import CODES, Breakage
 from opwright_codegen.promises.mending import hint_for
 from opwright_codegen.promises.states import Promise, State
 from opwright_codegen.read.model import OldForm
@@ -17,9 +17,9 @@ from opwright_codegen.source import Span
 __all__ = ["added", "chosen", "compare", "counted"]
 
 
-def compare(old: State, new: State) -> list[Finding]:
+def compare(old: State, new: State) -> list[Breakage]:
     """Return what of `old` no longer holds in `new`, in the order of the older state."""
-    found: list[Finding] = []
+    found: list[Breakage] = []
     renamed = _renamed(old, new)
     for name, before in old.promises.items():
         after = new.promises.get(name)
@@ -53,17 +53,17 @@ def _namespace(name: str) -> str:
     return name.partition("::")[0]
 
 
-def _gone(name: str, before: Promise, now: str | None, new: State) -> Finding:
+def _gone(name: str, before: Promise, now: str | None, new: State) -> Breakage:
     code = "operator-removed" if now is None else "operator-renamed"
     message = "the operator is gone" if now is None else f"the operator is gone: {now} takes the same arguments"
     deprecation = before.operator.deprecated if before.operator is not None else None
     if deprecation is not None:
         message += f"; it was deprecated {deprecation}".rstrip()
     span = new.promises[now].span if now is not None else None
-    return Finding(code, name, message, CODES[code], before.span, span, hint_for(code, name, before, None, now))
+    return Breakage(code, name, message, CODES[code], before.span, span, hint_for(code, name, before, None, now))
 
 
-def _of_operator(name: str, before: Promise, after: Promise) -> Iterator[Finding]:
+def _of_operator(name: str, before: Promise, after: Promise) -> Iterator[Breakage]:
     form = _form_of(before, after)
     for each in differences(after.schema, before.schema):
         yield _classified(name, each, before, after, form)
@@ -72,7 +72,7 @@ def _of_operator(name: str, before: Promise, after: Promise) -> Iterator[Finding
             message = f"'upgrade' has version {form.version} as {form.schema}, and there {each.message}"
             spans = before.span, after.operator.span("upgrade") if after.operator else after.span
             hint = f"say what it was: {{from: '{before.schema}', call: …}}"
-            yield Finding("upgrade-differs", name, message, CODES["upgrade-differs"], *spans, hint)
+            yield Breakage("upgrade-differs", name, message, CODES["upgrade-differs"], *spans, hint)
     if before.operator is not None and after.operator is not None:
         yield from _of_places(name, before, after)
 
@@ -83,7 +83,7 @@ def _form_of(before: Promise, after: Promise) -> OldForm | None:
     return next((form for form in forms if form.version == before.version), None)
 
 
-def _classified(name: str, difference: Difference, before: Promise, after: Promise, form: OldForm | None) -> Finding:
+def _classified(name: str, difference: Difference, before: Promise, after: Promise, form: OldForm | None) -> Breakage:
     concerned = list(CODES[difference.code])
     moved = next((each for each in before.schema.arguments if each.name == difference.name), None)
     if difference.code == "argument-moved" and moved is not None and moved.kwarg_only:
@@ -95,7 +95,7 @@ def _classified(name: str, difference: Difference, before: Promise, after: Promi
     breaks = tuple(each for each in concerned if each not in served)
     hint = hint_for(difference.code, name, before, after, difference.instead) if breaks else None
     shown = tuple(each for each in concerned if each in served)
-    return Finding(difference.code, name, difference.message, breaks, *spans, hint, shown)
+    return Breakage(difference.code, name, difference.message, breaks, *spans, hint, shown)
 
 
 # What an upgrade mends in graphs, and where calls of the former version are told from others.
@@ -115,7 +115,7 @@ def _argument_span(promise: Promise, name: str) -> Span:
     return promise.span if found is None else promise.span.sub(*found.span())
 
 
-def _of_places(name: str, before: Promise, after: Promise) -> Iterator[Finding]:
+def _of_places(name: str, before: Promise, after: Promise) -> Iterator[Breakage]:
     """Yield what is no longer called as it was: as a method, or in a module."""
     assert before.operator is not None
     assert after.operator is not None
@@ -127,15 +127,15 @@ def _of_places(name: str, before: Promise, after: Promise) -> Iterator[Finding]:
             message = f"it is no function any more: {base}(…) worked"
         hint = "write 'variants: function, method'"
         span = after.operator.span("variants")
-        yield Finding("method-removed", name, message, CODES["method-removed"], before.span, span, hint)
+        yield Breakage("method-removed", name, message, CODES["method-removed"], before.span, span, hint)
     if before.operator.python_module != after.operator.python_module:
         was, now = (each or "the package" for each in (before.operator.python_module, after.operator.python_module))
         message = f"it is in {now} instead of {was}"
         span = after.operator.span("python_module")
-        yield Finding("module-changed", name, message, CODES["module-changed"], before.span, span)
+        yield Breakage("module-changed", name, message, CODES["module-changed"], before.span, span)
 
 
-def _ahead(old: State, new: State) -> Iterator[Finding]:
+def _ahead(old: State, new: State) -> Iterator[Breakage]:
     """Yield new overloads that take calls of older ones, which stand behind them: a call goes to the first that it
     fits."""
     groups: dict[tuple[str, str], list[str]] = {}
@@ -147,7 +147,7 @@ def _ahead(old: State, new: State) -> Iterator[Finding]:
             yield from _taken(name, names[names.index(name) + 1 :], old, new)
 
 
-def _taken(name: str, behind: Sequence[str], old: State, new: State) -> Iterator[Finding]:
+def _taken(name: str, behind: Sequence[str], old: State, new: State) -> Iterator[Breakage]:
     own = new.promises[name]
     if own.schema.kind is SchemaKind.OUT:
         return
@@ -159,13 +159,13 @@ def _taken(name: str, behind: Sequence[str], old: State, new: State) -> Iterator
         if not [each for each in differences(fresh, before.schema) if each.code not in _RESULTS]:
             message = f"calls of {other} go to this new overload, which stands before it"
             hint = f"declare it behind {other}"
-            yield Finding("overload-ahead", name, message, CODES["overload-ahead"], before.span, own.span, hint)
+            yield Breakage("overload-ahead", name, message, CODES["overload-ahead"], before.span, own.span, hint)
 
 
 _RESULTS: Collection[str] = frozenset(("result-count", "result-renamed", "result-type", "alias-changed"))
 
 
-def chosen(found: Sequence[Finding], categories: Collection[str]) -> list[Finding]:
+def chosen(found: Sequence[Breakage], categories: Collection[str]) -> list[Breakage]:
     """Return the findings that concern some of the categories, with these alone."""
     kept = []
     for each in found:
@@ -176,7 +176,7 @@ def chosen(found: Sequence[Finding], categories: Collection[str]) -> list[Findin
     return kept
 
 
-def counted(found: Sequence[Finding]) -> Mapping[str, int]:
+def counted(found: Sequence[Breakage]) -> Mapping[str, int]:
     """Return how many findings of each code break something."""
     counts: dict[str, int] = {}
     for each in found:

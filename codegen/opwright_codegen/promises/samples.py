@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from opwright_codegen.errors import UsageError
-from opwright_codegen.promises.findings import CODES, Finding
+from opwright_codegen.promises.breakages import CODES, Breakage
 from opwright_codegen.promises.states import State
 from opwright_codegen.schema.compat import differences
 
@@ -29,7 +29,7 @@ _HINTS = {
 
 def differences_on_samples(
     old: State, new: State, old_runs: Runs, new_runs: Runs, categories: Collection[str], seed: int
-) -> list[Finding]:
+) -> list[Breakage]:
     """Return what results of drawn calls differ in. Operators whose calls break by their declarations are left out.
 
     Raises UsageError where a package cannot be run.
@@ -47,10 +47,10 @@ def differences_on_samples(
     return [_finding(each, old, new) for each in told]
 
 
-def _finding(told: dict[str, str], old: State, new: State) -> Finding:
+def _finding(told: dict[str, str], old: State, new: State) -> Breakage:
     name, code = told["operator"], told["code"]
     spans = old.promises[name].span, new.promises[name].span
-    return Finding(code, name, told["message"], CODES[code], *spans, _HINTS[code])
+    return Breakage(code, name, told["message"], CODES[code], *spans, _HINTS[code])
 
 
 def _run(verb: str, file: Path, runs: Runs, wishes: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Findings of a comparison: plain records, each with a code, the categories that it concerns, and both places."""
+"""Breakages of a comparison: plain records, each with a code, the categories that it concerns, and both places."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from opwright_codegen.source import Span
 
-__all__ = ["CATEGORIES", "CODES", "Finding", "place_of"]
+__all__ = ["CATEGORIES", "CODES", "Breakage", "place_of"]
 
 # What each category promises.
 CATEGORIES: Final[Mapping[str, str]] = {
@@ -47,7 +47,7 @@ CODES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Breakage:
     """One difference between two states: `categories` are those that break, `served` those that an upgrade mends."""
 
     code: str
