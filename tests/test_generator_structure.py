@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[1] / "codegen" / "opwright_codegen"
 ORDER = [
     "source", "errors", "parsing", "schema", "formula", "expressions", "read", "kernels", "derivatives", "views",
     "bindings", "targets.native", "targets.cuda", "targets.kernels", "targets.gradients", "targets.ops",
-    "targets.bindings", "targets", "output", "explanations", "findings", "building", "importing", "mutants", "commands",
-    "about", "hooks", "arguments", "cli", "entry",
+    "targets.bindings", "targets", "output", "explanations", "findings", "building", "importing", "mutants", "promises",
+    "commands", "about", "hooks", "arguments", "cli", "entry",
 ]  # fmt: skip
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

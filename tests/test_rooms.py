@@ -88,6 +88,7 @@ LATE = {
     "opwright_core.dispatch.call.introspection -> opwright.inspection.signatures",
     "opwright_core.dispatch.call.operator -> opwright.inspection.docstrings",
     "opwright_core.dispatch.call.operator -> opwright.inspection.overload_facts",
+    "opwright_core.dispatch.call.operator -> opwright.inspection.versions",
     "opwright_core.dispatch.registry.tables -> opwright.inspection.call_trees",
     "opwright_core.dispatch.registry.tables -> opwright.registering.lost",
     "opwright_core.hooks -> opwright.providers",

@@ -62,6 +62,7 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     _add_commands_that_look(commands, inputs)
     command = commands.add_parser("import", help="write schema files of operators that exist already")
     _add_sources(command.add_subparsers(dest="source", metavar="SOURCE", required=True))
+    _add_commands_about_promises(commands, inputs)
     _add_commands_about_opwright(commands)
     _add_commands_of_the_runtime(commands)
     return parser
@@ -117,6 +118,22 @@ def _add_commands_that_look(commands: _Commands[_Parser], inputs: _Parser) -> No
     command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
     command.add_argument("operator", metavar="OPERATOR", help="add.Tensor, add for all overloads, or a pattern: 'add*'")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
+
+
+def _add_commands_about_promises(commands: _Commands[_Parser], inputs: _Parser) -> None:
+    """Add those about what callers rely on."""
+    command = commands.add_parser("freeze", parents=[inputs], help="write what operators promise: api.lock.yaml")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
+
+    command = commands.add_parser("breaking", help="compare two states: which calls and saved graphs would break")
+    states = "a folder, a schema file, a wheel, api.lock.yaml, or git:REF"
+    command.add_argument("old", nargs="?", metavar="OLD", help=f"{states}; else the last tag")
+    command.add_argument("new", nargs="?", metavar="NEW", help="the same; else the project's folder")
+    command.add_argument("--categories", metavar="LIST", help="of CALL, GRAPH, FAKE, VALUE, ALIAS: CALL,GRAPH")
+    _add_format(command, ("text", "json"))
+    command.add_argument("--seed", type=int, default=0, metavar="S", help="what is drawn for FAKE and VALUE")
+    command.add_argument("--namespace", type=_namespace, metavar="NAME", help="that of operators declared without one")
+    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
 
 
 def _add_commands_about_opwright(commands: _Commands[_Parser]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_WITH_OTHER_FORMATS = ("coverage", "list", "doctor")  # than those of findings
+_WITH_OTHER_FORMATS = ("breaking", "coverage", "list", "doctor")  # than those of findings
 
 # What reads and renders is imported where it is used: a run that has nothing to do never loads it.
 
@@ -157,6 +157,14 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
             from opwright_codegen.commands.run_tests import run_tests
 
             return run_tests(job_of(config, arguments) if config.schemas else None, arguments, outcome)
+        case "breaking":
+            from opwright_codegen.commands.breaking import breaking
+
+            return breaking(config, arguments, out)
+        case "freeze":
+            from opwright_codegen.commands.freeze import freeze
+
+            return freeze(job_of(config, arguments), out)
         case "coverage":
             from opwright_codegen.commands.coverage import show_coverage
 

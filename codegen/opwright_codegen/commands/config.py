@@ -13,9 +13,19 @@ from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.output.frameworks import BINDINGS
+from opwright_codegen.promises.breakages import CATEGORIES
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "is_name", "matching_files", "read_config"]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakingSettings:
+    """The table [tool.opwright.breaking]: the categories that `opwright breaking` compares, none for those that
+    declarations show, and the state that it compares with, where that is not the last tag."""
+
+    categories: tuple[str, ...] = ()
+    against: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,7 @@ class Config:
     formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own. `native`
     are C files and folders of them, by namespace; with `native_required` no wheel is built without them. `bindings` are
     the frameworks that operators are given to. Kernels are `trusted` if results are as declared, and errors of their
-    functions say what is wrong: neither is looked at.
+    functions say what is wrong: neither is looked at. `breaking` is about the command of that name.
     """
 
     root: Path
@@ -47,6 +57,7 @@ class Config:
     bindings: tuple[str, ...] = ()
     namespace: str | None = None
     trusted: bool = False
+    breaking: BreakingSettings = BreakingSettings()
 
 
 def find_config(start: Path) -> Config:
@@ -106,6 +117,7 @@ class _Reader:
             "native_required": self._boolean,
             "bindings": self._frameworks,
             "trusted": self._boolean,
+            "breaking": self._breaking,
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):
@@ -180,6 +192,24 @@ class _Reader:
                 message = f"operators cannot be given to {shorten(name)!r}"
                 self._errors.add(SchemaError("unknown-framework", message, self._item_span(key, name), hint))
         return tuple(dict.fromkeys(found))
+
+    def _breaking(self, key: str, value: object) -> BreakingSettings:
+        if not isinstance(value, dict):
+            self._wrong(key, "a table", 'as in: breaking = {categories = ["CALL", "GRAPH"], against = "git:v1.0"}')
+            return BreakingSettings()
+        for name in value.keys() - {"categories", "against"}:
+            message = f"[tool.opwright.breaking] has no {shorten(name)!r}"
+            hint = "known: categories, against"
+            self._errors.add(SchemaError("unknown-setting", message, self._key_span(name), hint))
+        categories = self._texts("categories", value.get("categories", []))
+        for name in categories:
+            if name not in CATEGORIES:
+                near = nearest(name, CATEGORIES)
+                hint = f"did you mean {near!r}?" if near else f"known: {', '.join(CATEGORIES)}"
+                message = f"there is no category {shorten(name)!r} of promises"
+                self._errors.add(SchemaError("unknown-category", message, self._item_span("categories", name), hint))
+        against = self._text("against", value["against"]) if "against" in value else None
+        return BreakingSettings(categories, against)
 
     def _boolean(self, key: str, value: object) -> bool:
         if not isinstance(value, bool):

@@ -95,6 +95,7 @@ def check(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None =
     outcome = outcome or Outcome("check")
     outcome.files += map(_shown, job.data)
     operators = read_operators(job)
+    _hold_to_lock(job, operators)
     derivatives = read_job_derivatives(job, operators)
     for namespace in operators.namespaces:
         folder = job.folder(namespace, operators.namespaces) if job.output else None
@@ -111,6 +112,17 @@ def check(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None =
     for each in (*job.derivatives_left_out, *(operators.advice if arguments.advice else ())):
         outcome.add(each, "note")
     return 0
+
+
+def _hold_to_lock(job: Job, operators: OperatorSet) -> None:
+    """Raise SchemaErrors for what breaks the promises of the lock, where the project has one."""
+    from opwright_codegen.promises.lock import LOCK
+
+    path = job.root / LOCK
+    if job.project is not None and path.is_file():
+        from opwright_codegen.promises.held import broken_promises
+
+        broken_promises(operators, path).raise_if_any()
 
 
 def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) -> None:

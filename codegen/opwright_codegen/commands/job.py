@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright_codegen.errors import SchemaError
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
-__all__ = ["Job", "job_of"]
+__all__ = ["Job", "job_of", "module_of", "root_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +167,18 @@ def _output(given: str | None, configured: Path | dict[str, Path] | None) -> Pat
     if given == "":
         raise UsageError("-o has no folder: name one, as in -o my_ops")
     return configured if given is None else Path(given)
+
+
+def root_of(package: Path) -> Path:
+    """Return the folder that a package is imported from."""
+    folder = package.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def module_of(package: Path) -> str:
+    """Return the name that a generated package is imported by. Raises UsageError where it is not there yet."""
+    if not (package / "__init__.py").is_file():
+        raise UsageError(f"{package} is no package yet: run `opwright generate` first")
+    return ".".join(package.relative_to(root_of(package)).parts)

@@ -15,7 +15,7 @@ from typing import Final
 
 from opwright_codegen.commands.config import find_config
 from opwright_codegen.commands.generate import read_operators
-from opwright_codegen.commands.job import Job, job_of
+from opwright_codegen.commands.job import Job, job_of, module_of, root_of
 from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.errors import SchemaError, UsageError
 from opwright_codegen.findings.finding import Outcome
@@ -95,8 +95,8 @@ def _modules_of(job: Job | None, declared: Sequence[str], wanted: Sequence[str])
     """Return the modules of a project that have the operators of namespaces, and the environment of who imports
     these."""
     packages = [job.folder(namespace, declared) for namespace in declared if namespace in wanted] if job else []
-    paths = [*map(_root, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
-    return [*map(_module, packages)], os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
+    paths = [*map(root_of, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
+    return [*map(module_of, packages)], os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
 
 
 def _places(operators: OperatorSet | None) -> dict[str, tuple[str, int]]:
@@ -107,17 +107,3 @@ def _places(operators: OperatorSet | None) -> dict[str, tuple[str, int]]:
 
 def _each(option: str, values: Sequence[str]) -> list[str]:
     return [word for value in values for word in (option, value)]
-
-
-def _root(package: Path) -> Path:
-    """Return the folder that a package is imported from."""
-    folder = package.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
-
-
-def _module(package: Path) -> str:
-    if not (package / "__init__.py").is_file():
-        raise UsageError(f"{package} is no package yet: run `opwright generate` first")
-    return ".".join(package.relative_to(_root(package)).parts)

@@ -29,6 +29,7 @@ SUBJECTS = {
     "cuda": "Kernels in CUDA",
     "elsewhere": "Kernels written elsewhere",
     "derivatives": "Derivatives",
+    "promises": "Promises and former versions",
     "lint": "Lint",
 }
 

@@ -47,6 +47,7 @@ from opwright_codegen.targets.ops import (
     register,
     stubs,
     typing,
+    versions,
     where,
 )
 from opwright_codegen.targets.ops.schema_module import SchemaModule, schema_modules
@@ -187,6 +188,7 @@ def _of_package(
     yield calls.FILE, calls.TEMPLATE, view, lambda: call_types().context()
     yield where.FILE, where.TEMPLATE, view, lambda: where.context(view)
     yield docs.FILE, docs.TEMPLATE, view, lambda: docs.context(view)
+    yield versions.FILE, versions.TEMPLATE, view, lambda: versions.context(view)
     yield "methods.py", methods.TEMPLATE, view, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, view, lambda: typing.methods_context(view)
     yield "register.py", register.TEMPLATE, view, lambda: register.context(modules, skipped)

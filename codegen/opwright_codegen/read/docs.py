@@ -8,7 +8,7 @@ from dataclasses import replace
 from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import SchemaKind
 
-__all__ = ["in_place_doc", "inherit_docs"]
+__all__ = ["in_place_doc", "inherit_docs", "tell_deprecations"]
 
 _COPY = "_copy"
 
@@ -24,6 +24,21 @@ def inherit_docs(operators: Mapping[str, Operator]) -> dict[str, Operator]:
         name: operator if operator.doc or not said else replace(operator, doc=_inherited(operator, said))
         for name, operator in operators.items()
     }
+
+
+def tell_deprecations(operators: Mapping[str, Operator]) -> dict[str, Operator]:
+    """Return the operators, those that are deprecated with a sentence that says so. Overloads that serve former calls
+    say nothing: the text is that of the present call."""
+    return {
+        name: operator
+        if operator.deprecated is None or operator.serves is not None
+        else replace(operator, doc=_paragraphs(operator.doc, f"Deprecated {operator.deprecated}".rstrip() + "."))
+        for name, operator in operators.items()
+    }
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
 
 
 def _inherited(operator: Operator, said: Mapping[tuple[str, str], str]) -> str:

@@ -14,6 +14,7 @@ from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
 from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import PYTORCHS, Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
+from opwright_codegen.read.versions import read_deprecated, read_release, read_upgrades
 from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span, Text
@@ -53,6 +54,9 @@ KEYS: Mapping[str, values.Reader] = {
     "dtypes": read_dtypes,
     "dtype_of": read_dtype_of,
     "launch": read_launch,
+    "since": read_release,
+    "deprecated": read_deprecated,
+    "upgrade": read_upgrades,
 }
 ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 

@@ -11,15 +11,16 @@ from pathlib import Path
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.autogen import add_variants, inherit_kernels
 from opwright_codegen.read.check import check_operators
-from opwright_codegen.read.docs import inherit_docs
+from opwright_codegen.read.docs import inherit_docs, tell_deprecations
 from opwright_codegen.read.entries import read_operators, read_tags
 from opwright_codegen.read.groups import check_group, group_operators
 from opwright_codegen.read.model import PYTORCHS, Operator, OperatorGroup, OperatorSet
 from opwright_codegen.read.namespaces import check_namespaces
+from opwright_codegen.read.old_forms import add_old_forms
 from opwright_codegen.read.yaml_reader import MAX_ERRORS
 from opwright_codegen.source import Source
 
-__all__ = ["MAX_BYTES", "known_tags", "read", "read_source", "read_text"]
+__all__ = ["MAX_BYTES", "known_tags", "read", "read_source", "read_sources", "read_text"]
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -35,6 +36,12 @@ def read(paths: Iterable[_PathLike], tags: _PathLike | None = None, namespace: s
     """
     errors = Errors()
     sources = [source for path in paths if (source := _try_source(path, errors)) is not None]
+    return _read_sources(sources, known_tags(tags, errors), errors, namespace)
+
+
+def read_sources(sources: list[Source], tags: _PathLike | None = None, namespace: str | None = PYTORCHS) -> OperatorSet:
+    """Read the operators of texts that are there already, as `read` does those of files."""
+    errors = Errors()
     return _read_sources(sources, known_tags(tags, errors), errors, namespace)
 
 
@@ -100,9 +107,10 @@ def _read_sources(sources: list[Source], tags: dict[str, str], errors: Errors, n
     check_operators(operators, errors)
     if not is_whole:
         errors.raise_if_any()
+    operators = add_old_forms(operators, errors)
     groups = group_operators(operators.values(), errors)
     errors.raise_if_any()
-    operators = inherit_docs(inherit_kernels(operators))
+    operators = tell_deprecations(inherit_docs(inherit_kernels(operators)))
     return _complete(operators, groups, sources, errors, namespace or PYTORCHS)
 
 

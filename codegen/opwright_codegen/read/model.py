@@ -8,6 +8,7 @@ from math import prod
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.expression import Expression
+from opwright_codegen.formula.ast import Formula
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.source import Source, Span, Text
 
@@ -69,6 +70,42 @@ class Launch:
         return sum(prod(known[word] if word in known else int(word) for word in term) for term in self.shared)
 
 
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """The words of `deprecated`: since which release, what to use instead, and more about it."""
+
+    since: str = ""
+    use: str = ""
+    message: str = ""
+
+    def __str__(self) -> str:
+        parts = (f"since {self.since}" if self.since else "", f"use {self.use}" if self.use else "", self.message)
+        return ": ".join(filter(None, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """A line of `upgrade`: how a call of the version before `version` is written as one of it. `old` is the schema of
+    the version before; where that is not said, it follows from the call."""
+
+    version: int
+    call: Text
+    old: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OldForm:
+    """A former version of an operator: its schema, and its call as one of the present version: formulas over its
+    arguments, by position and by name. `overload` is the overload that serves its calls, where they can be told from
+    those of the present version."""
+
+    version: int
+    schema: FunctionSchema
+    positional: tuple[Formula, ...]
+    keywords: tuple[tuple[str, Formula], ...]
+    overload: str = ""
+
+
 class KeySpans(Mapping[str, tuple[Span, Span]]):
     """The positions of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
 
@@ -97,8 +134,10 @@ class Operator:
     has no `dispatch`. `autocast` has a policy for each device, or one for the device "", which stands for all.
     `convention`, `dtypes` and `dtype_of` say how kernels in C and CUDA are called, and for what; `launch` how CUDA runs
     them. `expression` is what `kernel` says: `dispatch` has its text for CPU and CUDA, and `meta` what follows from it,
-    where the entry has nothing else. `reference` names what says the values.
-    `base_name` is the qualified name of the operator whose kernels and `meta` handle this one too. `spans` of a made
+    where the entry has nothing else. `reference` names what says the values. `since` is the release that has it first;
+    `upgrade` is what the entry says of former versions, `old_forms` what follows, the oldest first.
+    `base_name` is the qualified name of the operator whose kernels and `meta` handle this one too, `serves` that of the
+    operator whose former calls it takes. `spans` of a made
     operator are those of the entry that it was made from.
     """
 
@@ -114,6 +153,10 @@ class Operator:
     cost: Text | None = None
     doc: str = ""
     reference: Text | None = None
+    since: str = ""
+    deprecated: Deprecation | None = None
+    upgrade: tuple[Upgrade, ...] = ()
+    old_forms: tuple[OldForm, ...] = ()
     autocast: tuple[tuple[str, str], ...] = ()
     convention: str | None = None
     dtypes: tuple[str, ...] | None = None
@@ -140,6 +183,7 @@ class Operator:
 
     generated: bool = False
     base_name: str | None = None
+    serves: str | None = None
     spans: Mapping[str, tuple[Span, Span]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -154,6 +198,11 @@ class Operator:
     @property
     def namespace(self) -> str:
         return self.schema.name.namespace
+
+    @property
+    def version(self) -> int:
+        """Return the version of its calls: one more for each line of `upgrade`."""
+        return len(self.upgrade) + 1
 
     @property
     def is_view_like(self) -> bool:

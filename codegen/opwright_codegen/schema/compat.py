@@ -1,4 +1,4 @@
-"""The question whether a schema may replace an older one, with reasons.
+"""The question whether a schema may replace an older one, with reasons, each with a code.
 
 Backward: every call written for the old schema must still mean the same. Forward: a call written for the new one, once
 defaults are left out of it, must be one for the old schema. The rules are those of
@@ -7,59 +7,96 @@ defaults are left out of it, must be one for the old schema. The rules are those
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from opwright_codegen.schema.model import Argument, FunctionSchema, Return
 from opwright_codegen.schema.types import BaseType, GenericType, ListType, OptionalType, Type
 
-__all__ = ["forward_incompatibilities", "incompatibilities", "is_subtype"]
+__all__ = ["Difference", "differences", "forward_incompatibilities", "incompatibilities", "is_subtype"]
 
 _NUMBERS = frozenset({"int", "float", "complex", "SymInt", "bool"})
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A reason why a schema may not replace an older one: `name` is the old argument's, or the new one's where only
+    that is there; `instead` what stands in its place."""
+
+    code: str
+    message: str
+    name: str = ""
+    instead: str = ""
+
+
 def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
     """Return why calls of `old` would break under `new`; empty when they would not."""
+    return [difference.message for difference in differences(new, old)]
+
+
+def differences(new: FunctionSchema, old: FunctionSchema) -> list[Difference]:
+    """Return why calls of `old` would break under `new`; empty when they would not."""
     if new.name != old.name:
-        return [f"the operator is called {new.name} instead of {old.name}"]
+        return [Difference("operator-renamed", f"the operator is called {new.name} instead of {old.name}")]
     return [*_of_returns(new, old), *_of_arguments(new, old)]
 
 
-def _of_returns(new: FunctionSchema, old: FunctionSchema) -> list[str]:
-    found: list[str] = []
+def _of_returns(new: FunctionSchema, old: FunctionSchema) -> list[Difference]:
+    found: list[Difference] = []
     if new.is_varret != old.is_varret:
-        found.append("the number of results " + ("varies now" if new.is_varret else "no longer varies"))
+        how = "varies now" if new.is_varret else "no longer varies"
+        found.append(Difference("result-count", f"the number of results {how}"))
     if len(new.returns) != len(old.returns):
-        return [*found, f"there are {len(new.returns)} results instead of {len(old.returns)}"]
+        message = f"there are {len(new.returns)} results instead of {len(old.returns)}"
+        return [*found, Difference("result-count", message)]
     for i, (result, before) in enumerate(zip(new.returns, old.returns, strict=True)):
         what = f"result {i}"
         if result.name != before.name:
-            found.append(f"{what} is named {result.name} instead of {before.name}")
-        found += _of_aliases(what, result, before)
-        if not is_subtype(result.type, before.type):
-            found.append(f"{what} is of type {result.type}, which is not a {before.type}")
+            message = f"{what} is named {result.name} instead of {before.name}"
+            found.append(Difference("result-renamed", message))
+        found += _changed_aliases(what, result, before)
+        if _size(result.type) != _size(before.type) or not is_subtype(result.type, before.type):
+            message = f"{what} is of type {result.type}, which is not a {before.type}"
+            found.append(Difference("result-type", message))
     return found
 
 
-def _of_arguments(new: FunctionSchema, old: FunctionSchema) -> list[str]:
+def _of_arguments(new: FunctionSchema, old: FunctionSchema) -> list[Difference]:
     """Compare arguments one by one up to the first out argument of the old schema, out arguments from there on; what
     the new schema has in between is added."""
-    found: list[str] = []
+    found: list[Difference] = []
     if new.is_vararg != old.is_vararg:
-        found.append("the number of arguments " + ("varies now" if new.is_vararg else "no longer varies"))
+        how = "varies now" if new.is_vararg else "no longer varies"
+        found.append(Difference("argument-count", f"the number of arguments {how}"))
     names = {a.name for a in new.arguments}
-    missing = [a.name for a in old.arguments if a.name not in names]
+    missing = [a for a in old.arguments if a.name not in names]
     if missing:
-        return [*found, *(f"argument '{name}' is gone" for name in missing)]
+        return [*found, *(_gone(a, new, old) for a in missing)]
     old_out, new_out = _first_out(old), _first_out(new)
     shift = new_out - old_out
     for i, before in enumerate(old.arguments):
         at = i if i < old_out else i + shift
         after = new.arguments[at] if 0 <= at < len(new.arguments) else None
         if after is None or after.name != before.name:
-            found.append(f"argument '{before.name}' is no longer at position {at}")
+            message = f"argument '{before.name}' is no longer at position {at}"
+            found.append(Difference("argument-moved", message, before.name))
         else:
             found += _of_argument(after, before)
     added = new.arguments[old_out:new_out] + new.arguments[len(old.arguments) + max(shift, 0) :]
-    found += (f"new argument '{a.name}' has no default" for a in added if a.default is None)
+    for a in added:
+        if a.default is None:
+            found.append(Difference("argument-required", f"new argument '{a.name}' has no default", a.name))
     return found
+
+
+def _gone(argument: Argument, new: FunctionSchema, old: FunctionSchema) -> Difference:
+    """Return what became of an argument: another name, where one of its type stands in its place, or nothing."""
+    at = old.arguments.index(argument)
+    after = new.arguments[at] if at < len(new.arguments) else None
+    known = {a.name for a in old.arguments}
+    if after is None or after.name in known or _plain(after.type) != _plain(argument.type):
+        return Difference("argument-removed", f"argument '{argument.name}' is gone", argument.name)
+    message = f"argument '{argument.name}' is called '{after.name}' now"
+    return Difference("argument-renamed", message, argument.name, after.name)
 
 
 def forward_incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
@@ -112,16 +149,27 @@ def _shown_default(argument: Argument) -> str:
     return "no default" if argument.default is None else f"the default {argument.default}"
 
 
-def _of_argument(new: Argument, old: Argument) -> list[str]:
+def _of_argument(new: Argument, old: Argument) -> list[Difference]:
     what = f"argument '{new.name}'"
-    found = _of_aliases(what, new, old)
+    found = _changed_aliases(what, new, old)
     if new.kwarg_only and not old.kwarg_only:
-        found.append(f"{what} is keyword-only now")
+        found.append(Difference("keyword-only", f"{what} is keyword-only now", new.name))
     if old.default is not None and new.default != old.default:
-        found.append(f"{what} has the default {new.default} instead of {old.default}")
+        if new.default is None:
+            message = f"{what} has no default now, and had {old.default}"
+            found.append(Difference("default-removed", message, new.name))
+        else:
+            message = f"{what} has the default {new.default} instead of {old.default}"
+            found.append(Difference("default-changed", message, new.name))
     if _size(new.type) != _size(old.type) or not is_subtype(old.type, new.type):
-        found.append(f"{what} is of type {new.type}, which does not take every {old.type}")
+        message = f"{what} is of type {new.type}, which does not take every {old.type}"
+        found.append(Difference("argument-type", message, new.name))
     return found
+
+
+def _changed_aliases(what: str, new: Argument | Return, old: Argument | Return) -> list[Difference]:
+    name = new.name if isinstance(new, Argument) else ""
+    return [Difference("alias-changed", message, name) for message in _of_aliases(what, new, old)]
 
 
 def _of_aliases(what: str, new: Argument | Return, old: Argument | Return) -> list[str]:

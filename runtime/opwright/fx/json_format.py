@@ -12,6 +12,7 @@ from opwright.fx.graph import Graph
 from opwright.fx.graph_module import GraphModule
 from opwright.fx.guards import Condition, Guards, InputGuard
 from opwright.fx.json_allowed import TensorMethod, constant_fault, is_name, is_parameter
+from opwright.fx.json_operators import SavedOperators, operators_text
 from opwright.fx.json_values import (
     JSONFormatError,
     function_from,
@@ -23,6 +24,7 @@ from opwright.fx.json_values import (
 )
 from opwright.fx.node import OPS, Node
 from opwright.fx.trees import TreeInfo
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["FORMAT_VERSION", "from_json", "to_json"]
 
@@ -41,6 +43,7 @@ def to_json(module: GraphModule, *, indent: int | None = None) -> str:
         "format": _FORMAT,
         "version": FORMAT_VERSION,
         "name": module._class_name,
+        "operators": operators_text(graph),
         "nodes": [_node_text(node) for node in graph.nodes],
         "constants": {name: value_text(_attribute(module, name), f"the attribute {name}") for name in reads},
         "trees": None if graph.trees is None else _trees_text(graph.trees),
@@ -76,8 +79,9 @@ def from_json(text: str | bytes) -> GraphModule:
 def _module_from(data: dict[str, Any]) -> GraphModule:
     graph = Graph()
     nodes: dict[str, Node] = {}
+    saved = SavedOperators(data.get("operators", {}))
     for number, record in enumerate(_listed(data["nodes"], "nodes")):
-        made = _node_from(graph, record, nodes, f"node {number}")
+        made = _node_from(graph, record, nodes, saved, f"node {number}")
         nodes[made.name] = made
     trees = data.get("trees")
     if trees is not None:
@@ -159,7 +163,7 @@ def _node_text(node: Node) -> dict[str, Any]:
     return record
 
 
-def _node_from(graph: Graph, record: Any, nodes: dict[str, Node], where: str) -> Node:
+def _node_from(graph: Graph, record: Any, nodes: dict[str, Node], saved: SavedOperators, where: str) -> Node:
     if not isinstance(record, dict):
         raise JSONFormatError(f"{where}: an object is expected, but got {record!r:.80}")
     op, name, target = record.get("op"), record.get("name"), record.get("target")
@@ -168,9 +172,11 @@ def _node_from(graph: Graph, record: Any, nodes: dict[str, Node], where: str) ->
     if not is_name(name) or not graph._names.is_free(str(name)):
         raise JSONFormatError(f"{where}: {name!r:.80} is no name for a node, or another one has it")
     where = f"{where} ({name})"
-    op, target = _call_from(op, target, where)
+    op, target = _call_from(op, target, where, saved)
     args = tuple([value_from(value, nodes, where) for value in _listed(record.get("args", []), where)])
     kwargs = {key: value_from(value, nodes, where) for key, value in _keywords(record.get("kwargs", {}), where)}
+    if isinstance(target, Operator):
+        args, kwargs = saved.upgraded(target, args, kwargs, where)
     return graph.create_node(op, target, args, kwargs, name)
 
 
@@ -183,11 +189,11 @@ def _keywords(kwargs: Any, where: str) -> Iterable[tuple[str, Any]]:
     return kwargs.items()
 
 
-def _call_from(op: str, target: Any, where: str) -> tuple[str, Any]:
+def _call_from(op: str, target: Any, where: str, saved: SavedOperators) -> tuple[str, Any]:
     """Return what a node does, and its target. Methods become functions that see that they are called on tensors."""
     match op:
         case "call_function":
-            return op, function_from(target, where)
+            return op, function_from(target, where + saved.told(target))
         case "call_method":
             method = TensorMethod.named(target)
             if method is None:

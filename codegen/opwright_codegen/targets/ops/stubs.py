@@ -143,18 +143,23 @@ def _declaration(view: OperatorView, out: OperatorView | None, shared: frozenset
     """Return the statement that makes the Operator, and its out variant; without the tags that all `shared`. For the
     one operator of a name it makes the Overloaded as well, which is called `alone`."""
     operator = view.operator
-    tags = " ".join(sorted(operator.tags - shared))
+    tags = " ".join(sorted(_tags(operator) - shared))
     arguments = [fill_string(view.declaration, 4)]
     if tags:
         arguments.append(quoted(tags))
     if out is not None:
         arguments.append(f"out={quoted(out.schema.name.overload)}")
-        if out.operator.tags != (operator.tags - {"core"}) | {"out"}:
-            arguments.append(f"out_tags={quoted(' '.join(sorted(out.operator.tags - shared)))}")
+        if _tags(out.operator) != (_tags(operator) - {"core"}) | {"out"}:
+            arguments.append(f"out_tags={quoted(' '.join(sorted(_tags(out.operator) - shared)))}")
     if operator.dtypes and operator.expression is None:
         arguments.append(_filled("dtypes", _dtypes(operator)))
     head = f"{view.private} = declare(" if alone is None else f"{alone}, {view.private} = declare.alone("
     return hugged(head, arguments, ")")
+
+
+def _tags(operator: Operator) -> frozenset[str]:
+    """Return the tags that the runtime is told: `deprecated`, which is a key of entries, is one of them."""
+    return operator.tags | {"deprecated"} if operator.deprecated is not None else operator.tags
 
 
 def _filled(name: str, text: str) -> str:

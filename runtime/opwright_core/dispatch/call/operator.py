@@ -37,7 +37,6 @@ __all__ = ["Operator", "find_operator"]
 
 Kernel = Callable[..., Any]
 _DECLARED: Final = frozenset(("_doc", "_stub", "declaration", "dtypes", "result", "straight_stub", "tags"))  # by a part
-
 _CALLS: Final = 8  # to repay the rendering of a stub
 
 
@@ -88,8 +87,7 @@ class Operator(Entries):
         return True
 
     def declare(self, declaration: str, tags: tuple[str, ...], doc: str, dtypes: str = "") -> None:
-        """Take what a generated module declares. Without the lock: Note [Schema modules and the
-        lock] in `schema_modules`."""
+        """Take what a module declares, without the lock (Note [Schema modules and the lock] in `schema_modules`)."""
         self.tags = tags
         self._doc = doc
         self.dtypes = dtypes  # of a C kernel, as `Declarations` takes them
@@ -250,11 +248,10 @@ class Operator(Entries):
         return self._resolve(keys)
 
     def _resolve(self, keys: int) -> Kernel:
-        # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such
-        # a module holds Python's import lock for it and may register kernels, which needs ours: holding ours while
-        # importing could deadlock. Composing and storing happen under one hold of the lock, so that no registration
-        # comes between them: a table filled while another thread clears it would keep stale entries. One thing still
-        # can: somebody's finalizer, run in this thread, that destroys a library. `changes` tells, and it is done again.
+        # Note [Imports and the lock]: generated kernels are imported without the lock: a thread that imports such a
+        # module holds Python's import lock and may register kernels, which needs ours. Composing and storing happen
+        # under one hold of the lock: a table filled while another thread clears it would keep stale entries. Only a
+        # finalizer, run in this thread, that destroys a library comes between: `changes` tells, and it is done again.
         while True:
             with registry.lock:
                 if registry.operators.get(self.name) is not self:
@@ -263,6 +260,8 @@ class Operator(Entries):
                 if unloaded is None:
                     changes = self.changes
                     kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
+                    if "deprecated" in self.tags:
+                        kernel = import_late("opwright.inspection.versions").warning_first(self, kernel)
                     if changes == self.changes:
                         self.table[keys] = kernel
                         return kernel

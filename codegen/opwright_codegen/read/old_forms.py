@@ -1,0 +1,228 @@
+"""Former versions of operators: what `upgrade` says of their calls, held against rules, and overloads that serve them.
+
+Note [Former versions]
+Version n of an operator is what its entry said when `upgrade` had n - 1 lines. Line n + 1 writes a call of version n as
+one of version n + 1. Lines are put into each other, so that each former version has one call of the present one: a
+saved graph is upgraded by it, whatever lies between. Where calls of a former version can be told from those of the
+present one, an overload `v1` of that schema serves them, with a warning; its kernel is the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.formula.ast import (
+    Attribute,
+    Binary,
+    Boolean,
+    Call,
+    Comparison,
+    Conditional,
+    Constant,
+    Formula,
+    List,
+    Name,
+    Tuple,
+    Unary,
+    rewrite,
+    walk,
+)
+from opwright_codegen.formula.emit import emit, safe_name
+from opwright_codegen.formula.parser import parse
+from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, Upgrade
+from opwright_codegen.schema.defaults import EnumName, Value
+from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
+from opwright_codegen.source import Span
+
+__all__ = ["add_old_forms"]
+
+_PARTS = (Name, Constant, Unary, Binary, Boolean, Comparison, Conditional, List, Tuple)
+_Given = dict[str, Formula]
+
+
+def add_old_forms(operators: Mapping[str, Operator], errors: Errors) -> dict[str, Operator]:
+    """Return the operators with their former versions, and the overloads that serve calls of these, which come last."""
+    found = dict(operators)
+    for operator in operators.values():
+        if operator.upgrade:
+            try:
+                forms = _forms(operator)
+            except SchemaError as error:
+                errors.add(error)
+                continue
+            named = tuple(_with_overload(form, operator, operators) for form in forms)
+            found[operator.name] = replace(operator, old_forms=named)
+            found |= {made.name: made for form in named if form.overload for made in (_serving(form, operator),)}
+    return found
+
+
+def _forms(operator: Operator) -> list[OldForm]:
+    """Return the former versions, the oldest first. Raises SchemaError for calls that are none of the next version."""
+    present = operator.schema
+    upgraded: _Given | None = None  # the call of the version behind, as one of the present one
+    later, forms = present, []
+    for upgrade in reversed(operator.upgrade):
+        call = _call(upgrade, present)
+        schema = _old_schema(upgrade, call, later, present)
+        given = _bound(call, later, schema, upgrade.call.span)
+        upgraded = given if upgraded is None else _put_into(upgraded, given, later)
+        forms.append(_form(upgrade.version - 1, schema, present, upgraded))
+        later = schema
+    return forms[::-1]
+
+
+def _form(version: int, schema: FunctionSchema, present: FunctionSchema, given: _Given) -> OldForm:
+    """Return a former version, with its call: arguments that are passed on as they came first, by position."""
+    positional: list[Formula] = []
+    for argument in present.positional:
+        if given.get(argument.name) != Name(argument.name):
+            break
+        positional.append(given[argument.name])
+    names = {argument.name for argument in present.arguments[: len(positional)]}
+    keywords = tuple((name, value) for name, value in given.items() if name not in names)
+    return OldForm(version, schema, tuple(positional), keywords)
+
+
+def _call(upgrade: Upgrade, schema: FunctionSchema) -> Call:
+    """Return what a line says: one call of the operator, whose arguments are names, literals and arithmetic."""
+    span, base = upgrade.call.span, schema.name.base
+    formula = parse(upgrade.call)
+    hint = f"for example {base}(self), or self.{base}(): names and literals, and arithmetic of these, are passed on"
+    match formula:
+        case Call(Name(name)) | Call(Attribute(_, name)) if name == base:
+            pass
+        case _:
+            raise SchemaError("upgrade-call", f"one call of {base} is expected", span, hint)
+    if isinstance(formula.function, Attribute):
+        formula = replace(formula, function=Name(base), arguments=(formula.function.value, *formula.arguments))
+    for value in (*formula.arguments, *(value for _, value in formula.keywords)):
+        for part in walk(value):
+            if not isinstance(part, _PARTS):
+                raise SchemaError("upgrade-call", "an argument is computed by more than arithmetic", part.span, hint)
+    return formula
+
+
+def _old_schema(upgrade: Upgrade, call: Call, later: FunctionSchema, present: FunctionSchema) -> FunctionSchema:
+    """Return the schema of the version before: as it is said, or as the call has it. An argument that the call passes
+    as it came has the type and the default of the one that takes it; what the call says itself, the version had not."""
+    if upgrade.old is not None:
+        said = FunctionSchema.parse(upgrade.old.text, upgrade.old.span)
+        name = OperatorName(present.name.namespace, said.name.base, said.name.overload)
+        if said.name.namespace not in ("", name.namespace) or name != present.name:
+            hint = "a former version has the operator's own name"
+            raise SchemaError("upgrade-from", f"{said.name} is not {present.name}", upgrade.old.span, hint)
+        return replace(said, name=name)
+    arguments = []
+    given = _bound(call, later, None, upgrade.call.span)
+    for argument in later.arguments:
+        value = given.get(argument.name, Name(argument.name))
+        match value:
+            case Name():
+                arguments.append(replace(argument, name=value.name))
+            case Constant():
+                pass
+            case _:
+                message = f"what the argument '{argument.name}' was before does not follow from {emit(value)!r}"
+                hint = "say the schema of the version before: {from: 'NAME(…) -> …', call: …}"
+                raise SchemaError("upgrade-from", message, value.span or upgrade.call.span, hint)
+    return replace(later, arguments=tuple(arguments), text=None, span=None)
+
+
+def _bound(call: Call, later: FunctionSchema, old: FunctionSchema | None, span: Span) -> _Given:
+    """Return what a call passes for each argument of the version that it is of; with `old`, arguments that it does not
+    mention are passed on under their name. Raises SchemaError for what is no such call."""
+    names = [argument.name for argument in later.arguments]
+    if len(call.arguments) > len(later.positional):
+        message = (
+            f"{later.name} takes {len(later.positional)} arguments by position, and {len(call.arguments)} are given"
+        )
+        raise SchemaError("upgrade-call", message, span)
+    given = dict(zip(names, call.arguments, strict=False))
+    for keyword, value in call.keywords:
+        name = next((each for each in names if keyword in (each, safe_name(each))), None)
+        if name is None or name in given:
+            what = "has no argument" if name is None else "is given twice the argument"
+            raise SchemaError("upgrade-call", f"{later.name} {what} {keyword!r}", value.span or span, f"it is {later}")
+        given[name] = value
+    if old is None:
+        return given
+    own = {argument.name for argument in old.arguments}
+    given = {name: given[name] if name in given else Name(name) for name in names if name in given or name in own}
+    for value in given.values():
+        for part in walk(value):
+            if isinstance(part, Name) and part.name not in own:
+                hint = f"the version before is {old}"
+                raise SchemaError("upgrade-call", f"{part.name!r} is no argument of it", part.span or span, hint)
+    for argument in later.arguments:
+        if argument.name not in given and argument.default is None:
+            raise SchemaError("upgrade-call", f"the call gives nothing for '{argument.name}'", span, f"it is {later}")
+    return given
+
+
+def _put_into(upgraded: _Given, given: _Given, between: FunctionSchema) -> _Given:
+    """Return a call of the present version, with what the version between was given in place of its arguments."""
+    defaults = {each.name: _constant(each.default.value) for each in between.arguments if each.default is not None}
+
+    def change(part: Formula) -> Formula | None:
+        return (given.get(part.name) or defaults.get(part.name)) if isinstance(part, Name) else None
+
+    return {name: rewrite(value, change) for name, value in upgraded.items()}
+
+
+def _constant(value: Value) -> Formula:
+    """Return a default as formulas write it; a name, as a text."""
+    if isinstance(value, tuple):
+        return List(tuple(map(_constant, value)))
+    return Constant(str(value) if isinstance(value, EnumName) else value)
+
+
+# -- the overloads that serve calls
+
+
+def _with_overload(form: OldForm, operator: Operator, operators: Mapping[str, Operator]) -> OldForm:
+    if not _can_be_told(form.schema, operator.schema) or operator.kind is SchemaKind.OUT:
+        return form
+    own = operator.schema.name
+    overload = "_".join(filter(None, (own.overload, f"v{form.version}")))
+    if str(replace(own, overload=overload)) in operators:
+        message = f"{own} needs the name {own.base}.{overload} for calls of its version {form.version}"
+        raise SchemaError(
+            "duplicate-operator", message, operator.span("upgrade"), "give the other overload another name"
+        )
+    return replace(form, overload=overload)
+
+
+def _can_be_told(old: FunctionSchema, new: FunctionSchema) -> bool:
+    """Whether a call may say that it is of the former version: by the name of an argument, or by a type."""
+    present = set(_kinds(new))
+    return any(kind not in present for kind in _kinds(old))
+
+
+def _kinds(schema: FunctionSchema) -> Iterator[tuple[str, str, bool]]:
+    yield from ((each.name, str(each.type), each.kwarg_only) for each in schema.arguments)
+
+
+def _serving(form: OldForm, operator: Operator) -> Operator:
+    """Return the overload that serves calls of a former version."""
+    base = operator.schema.name
+    keywords = [f"{name}={emit(value)}" for name, value in form.keywords]
+    text = f"{base.base}({', '.join([*map(emit, form.positional), *keywords])})"
+    span = operator.span("upgrade")
+    schema = replace(form.schema, name=replace(base, overload=form.overload), text=None, span=None)
+    told = f"a call of version {form.version} of {base}, which is written {text} now"
+    return Operator(
+        schema,
+        operator.location,
+        variants=operator.variants,
+        dispatch=(("CompositeImplicitAutograd", Kernel(text, span)),),
+        doc=operator.doc,
+        since=operator.since,
+        deprecated=Deprecation(message=told),
+        tags=frozenset(("generated", *(operator.tags & {"pt2_compliant_tag"}))),
+        python_module=operator.python_module,
+        generated=True,
+        serves=operator.name,
+        spans=operator.spans,
+    )

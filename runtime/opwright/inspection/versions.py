@@ -1,0 +1,67 @@
+"""Former versions of operators, and what is deprecated, as generated packages list them in `versions.py`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Final
+
+from opwright_core.dispatch.call.operator import Operator
+
+__all__ = ["former_versions", "version_of", "warning_first"]
+
+_Former = tuple[str, Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]]
+_ROOTS: Final = tuple(f"{name}." for name in ("opwright", "opwright_core", "opwright_kernels", "opwright_codegen"))
+
+
+def former_versions(operator: Operator) -> list[_Former]:
+    """Return the former versions of an operator, the oldest first: its declaration then, and the function that writes a
+    call of it, all arguments given, as one of the present version."""
+    found: list[_Former] = _listed(operator, "FORMER").get(_short(operator), [])
+    return found
+
+
+def version_of(operator: Operator) -> int:
+    """Return the version of an operator: 1, and one more for each former one."""
+    return len(former_versions(operator)) + 1
+
+
+def warning_first(operator: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the kernel of a deprecated operator, with a DeprecationWarning at the line of the caller before each
+    call."""
+    said = _listed(operator, "DEPRECATED").get(_short(operator), "")
+    message = f"{operator.name} is deprecated{f': {said}' if said else ''}"
+    home = "" if operator.home is None else f"{operator.home.module.rpartition('.ops.')[0]}."
+
+    def warned(*args: Any) -> Any:
+        warnings.warn(message, DeprecationWarning, stacklevel=_level_of_the_caller(home))
+        return kernel(*args)
+
+    return warned
+
+
+def _level_of_the_caller(home: str) -> int:
+    """Return how far out the first frame is that is none of the library's, or of the package that declares."""
+    level, frame = 2, sys._getframe(2)
+    inner = (*_ROOTS, home) if home else _ROOTS
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(inner):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _short(operator: Operator) -> str:
+    return operator.name.partition("::")[2]
+
+
+def _listed(operator: Operator, table: str) -> dict[str, Any]:
+    """Return a table of the package that declares an operator; an empty one where the package has none."""
+    if operator.home is None:
+        return {}
+    module = f"{operator.home.module.rpartition('.ops.')[0]}.versions"
+    if find_spec(module) is None:
+        return {}
+    found: dict[str, Any] = getattr(importlib.import_module(module), table)
+    return found
