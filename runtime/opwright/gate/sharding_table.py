@@ -35,6 +35,13 @@ _GROUPS: Final = {
     "whole": ("whole",),
 }
 
+_PAGE: Final = """# Dimension rules
+
+Printed by `opwright test aten --sharded --table-only --markdown`: the family of each functional operator's rule,
+how many factors of a drawn call are parallel, reduced, windows and whole, and the rule of that call, or why nothing is
+cut. The page of [schema files](schema-files.md#the-other-keys) says what rules mean.
+"""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -116,7 +123,8 @@ def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
             found.append(row)
     if arguments.markdown:
         _print_page(found, out)
-    _print_sums(found, out)
+    else:
+        _print_sums(found, out)
     return 1 if any(row.wrong for row in found) else 0
 
 
@@ -139,13 +147,18 @@ def _print(row: Row, out: TextIO) -> None:
 
 def _print_page(rows: Sequence[Row], out: TextIO) -> None:
     """Print the table of a page, a line for each operator."""
+    cut = sum(any(row.counts[:3]) for row in rows)
+    answered = sum(row.is_answered for row in rows) - cut
+    print(_PAGE, file=out)
+    print(
+        f"{len(rows)} operators: {cut} with a factor that may be cut, {answered} with a reason why none is.\n", file=out
+    )
     print(f"| operator | family | {' | '.join(_GROUPS)} | rule of a drawn call |", file=out)
     print(f"| --- | --- |{' --- |' * len(_GROUPS)} --- |", file=out)
     for row in rows:
         counts = " | ".join(str(count or "") for count in row.counts)
         said = f"`{row.rule}`" if any(row.counts[:3]) else row.reason
         print(f"| `{row.operator}` | {row.family} | {counts} | {said} |", file=out)
-    print(file=out)
 
 
 def _print_sums(rows: Sequence[Row], out: TextIO) -> None:

@@ -62,7 +62,7 @@ def _grown(subject: Subject, case: Case, elements: int) -> Case | None:
         rule = rule_of(subject.operator, case.call(subject.operator).arguments)
     except Exception:
         return None
-    factors = set(rule.of_kind("parallel", "sum", "max", "min", "again"))
+    factors = set(rule.of_kind("parallel", "sum", "max", "min", "again") or rule.factors)
     if len(rule.operands) != len(arrays) or not factors:
         return None
     counts = [sum(name in factors for name in own) for own in rule.operands]
