@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from opwright_codegen import VERSION
-from opwright_codegen.about.completion import SHELLS
-from opwright_codegen.about.schema import SCHEMAS
 from opwright_codegen.commands.config import is_name
 from opwright_codegen.commands.report_options import add_report_options
 from opwright_codegen.errors import nearest
@@ -18,6 +16,8 @@ __all__ = ["make_parser"]
 
 _SCHEMAS: Final = "schema files (YAML), or patterns of them; else those of [tool.opwright]"
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")  # as `findings.writing` has them
+_FILES: Final = ("operators", "derivatives", "settings", "findings")  # as `about.schema` has them
+_SHELLS: Final = ("bash", "zsh", "fish")  # as `about.completion` has them
 
 
 class _Parser(argparse.ArgumentParser):
@@ -148,10 +148,10 @@ def _add_commands_about_opwright(commands: _Commands[_Parser]) -> None:
     command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
 
     command = commands.add_parser("schema", help="print the JSON Schema of a file, for editors and programs")
-    command.add_argument("file", nargs="?", choices=tuple(SCHEMAS), metavar="FILE", help=", ".join(SCHEMAS))
+    command.add_argument("file", nargs="?", choices=_FILES, metavar="FILE", help=", ".join(_FILES))
 
     command = commands.add_parser("completion", help="print what a shell needs to complete this command line")
-    command.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    command.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=", ".join(_SHELLS))
 
     command = commands.add_parser("doctor", help="show what is installed, what is missing, and why")
     _add_format(command, ("text", "json"))

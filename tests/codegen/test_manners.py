@@ -15,12 +15,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from opwright_codegen import arguments
 from opwright_codegen.about import doctor
 from opwright_codegen.about.completion import SHELLS
 from opwright_codegen.about.schema import SCHEMAS
 from opwright_codegen.arguments import make_parser
 from opwright_codegen.cli import main
 from opwright_codegen.commands import config, runtime_process
+from opwright_codegen.findings.writing import FORMATS
 from opwright_codegen.output.frameworks import BINDINGS
 
 pytestmark = pytest.mark.once  # the runtime is not loaded
@@ -125,6 +127,10 @@ def test_misspelt_words(words: list[str], said: str, capsys: pytest.CaptureFixtu
     except SystemExit as leaving:
         status = leaving.code
     assert status == 2 and said in capsys.readouterr().err
+
+
+def test_words_of_the_parser_are_those_of_the_commands() -> None:
+    assert arguments._SHELLS == SHELLS and tuple(SCHEMAS) == arguments._FILES and arguments._FORMATS == FORMATS
 
 
 def test_nothing_said_is_help(capsys: pytest.CaptureFixture[str]) -> None:

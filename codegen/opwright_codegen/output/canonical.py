@@ -23,7 +23,7 @@ ORDER: Final = (
     "func", "name", "output_differentiability", "doc", "python_module", "tags", "variants", "device_check",
     "device_guard", "category_override", "manual_kernel_registration", "manual_cpp_binding", "cpp_no_default_args",
     "use_const_ref_for_mutable_tensors", "structured", "structured_delegate", "structured_inherits", "autocast",
-    "autogen", "variant_tags", "kernel", "meta", "batch", "blocks", "sharding", "linear", "precomputed",
+    "autogen", "variant_tags", "kernel", "meta", "batch", "blocks", "sharding", "linear", "cost", "precomputed",
     "ufunc_inner_loop", "dispatch", "convention", "dtypes", "dtype_of", "launch", "reference",
 )  # fmt: skip
 _LISTS: Final = ("variants", "autogen")  # of words, separated by commas
