@@ -18,6 +18,7 @@ _REDUCTIONS = {"sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0)}
     "max": ("amax", float("-inf")),
     "min": ("amin", float("inf")),
 }
+_FEW = 4096  # elements that one call of `ufunc.at` reduces in less time than the operators take
 _UFUNCS: dict[str, Any] = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 
@@ -42,7 +43,13 @@ def segment_reduce(
     name, neutral = _REDUCTIONS[reduce]
     first = neutral if initial is None else initial
     whole = None if lengths is None or axis else arrays_of(data, indices=lengths)
-    if whole and whole[1].ndim == 1 and whole[1].sum() == len(whole[0]) and (whole[1] >= 0).all():
+    if (
+        whole
+        and whole[0].size <= _FEW
+        and whole[1].ndim == 1
+        and whole[1].sum() == len(whole[0])
+        and (whole[1] >= 0).all()
+    ):
         return wrap(_reduced_whole(*whole, _UFUNCS[name], first, mean=reduce == "mean", initial=initial))
     starts, ends = _bounds(lengths, offsets, data, axis, unsafe)
     return _reduced(data, axis, starts, ends, name, first, mean=reduce == "mean", initial=initial)
@@ -50,15 +57,11 @@ def segment_reduce(
 
 def _reduced_whole(data: Any, lengths: Any, ufunc: Any, first: complex, *, mean: bool, initial: complex | None) -> Any:
     """Return reductions of segments that follow on each other, and are all of an array."""
-    is_some = lengths > 0
-    starts = (np.cumsum(lengths) - lengths)[is_some]
     result = np.full((len(lengths), *data.shape[1:]), first, data.dtype)
-    if len(starts):
-        result[is_some] = ufunc(ufunc.reduceat(data, starts), data.dtype.type(first))
+    ufunc.at(result, np.repeat(np.arange(len(lengths)), lengths), data)
     if mean:
-        sizes = np.maximum(lengths, 1).astype(data.dtype)
-        result /= sizes.reshape(-1, *[1] * (data.ndim - 1))
-        result[~is_some] = np.nan if initial is None else initial
+        result /= np.maximum(lengths, 1).astype(data.dtype).reshape(-1, *[1] * (data.ndim - 1))
+        result[lengths == 0] = np.nan if initial is None else initial
     return result
 
 
