@@ -2675,6 +2675,15 @@ DOCS = {
         "Return what `scaled_dot_product_attention` does, and the weights, with `dropout_mask` for what is kept of "
         "them."
     ),
+    "_scaled_dot_product_flash_attention_for_cpu": (
+        "Return what `scaled_dot_product_attention` does for four dimensions, and the logarithm of the sum of "
+        "exponentials of each row, of which the gradients are computed. `attn_mask` is added. Weights are made for "
+        "some rows at a time. A `dropout_p` other than 0 raises RuntimeError."
+    ),
+    "_scaled_dot_product_flash_attention_for_cpu_backward": (
+        "Return the gradients of `_scaled_dot_product_flash_attention_for_cpu` with respect to query, key and value, "
+        "of `grad_out`, what it took, and its results."
+    ),
     "embedding_bag": (
         "Return for each bag of `indices` the sum (`mode` 0), mean (1) or maximum (2) of these rows of `weight`; and "
         "the bag of each index, the size of each bag, and where the maxima are, as far as they were needed. Bags "

@@ -220,6 +220,11 @@ KNOWN = Table(
     Known("(im2col|col2im)[.]out", "strided out: values", "PyTorch writes wrong values into an `out` with gaps"),
     Known("upsample_(bilinear|bicubic)2d.*", "uint8.*not implemented", "PyTorch interpolates bytes in fixed point"),
     Known("native_dropout", r"\[2, 0, 4\]", "the mask of nothing is bool, as that of something is"),
+    Known(
+        "_scaled_dot_product_flash_attention_for_cpu(_backward)?",
+        "strides",
+        "PyTorch's heads lie beside each other; ours are row-major, and gradients lie as their operands",
+    ),
     Known("scaled_dot_product_attention", "bfloat16.*values", "PyTorch's fused kernel rounds weights to bfloat16"),
     Known(
         "scaled_dot_product_attention",

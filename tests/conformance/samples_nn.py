@@ -23,6 +23,8 @@ from sampling import (
     sample,
 )
 
+from opwright_kernels.layers.attention import attention as attention_of_arrays
+
 Samples = Callable[[], Iterable[Sample]]
 
 
@@ -116,6 +118,17 @@ def kept_or_dropped(*choices: tuple[object, ...]) -> Iterator[Sample]:
 DROPS = partial(kept_or_dropped, (0.4, True), (0.4, False), (0.0, True), (1.0, True), (-0.5, True), (1.5, False))
 
 
+def flash_attention(has_gradient: bool) -> Iterator[Sample]:
+    for dtype, causal in ((FLOAT32, False), (FLOAT64, True)):
+        q, k, v = (make((2, 3, 5, 4), dtype, seed=seed, low=-2, high=3) for seed in range(3))
+        mask = None if causal else make((2, 3, 5, 5), dtype, seed=9)
+        if not has_gradient:
+            yield sample(q, k, v, 0.0, causal, attn_mask=mask)
+            continue
+        result, logs = attention_of_arrays(q, k, v, mask, causal, 0.5)
+        yield sample(make((2, 3, 5, 4), dtype, seed=4), q, k, v, result, logs, 0.0, causal, attn_mask=mask)
+
+
 def attention(math: bool) -> Iterator[Sample]:
     for dtype in (FLOAT32, FLOAT64, FLOAT16, bfloat16, INT64, BOOL):
         q, k, v = (make((2, 3, length, 4), dtype, seed=length, low=-2, high=3) for length in (5, 6, 7))
@@ -166,5 +179,7 @@ SAMPLES: dict[str, Samples] = {
     **dict.fromkeys(("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"), DROPS),
     "scaled_dot_product_attention": partial(attention, False),
     "_scaled_dot_product_attention_math": partial(attention, True),
+    "_scaled_dot_product_flash_attention_for_cpu": partial(flash_attention, False),
+    "_scaled_dot_product_flash_attention_for_cpu_backward": partial(flash_attention, True),
     "_safe_softmax": safe,
 }

@@ -35,6 +35,8 @@ from opwright_codegen.schema.model import SchemaKind
 pytestmark = [pytest.mark.filterwarnings("ignore"), *MARKS]
 
 SAMPLES_OF_EACH = 4
+# On the CPU one operator computes it, whose gradients lie otherwise than those of several.
+LIE_OTHERWISE = {"scaled_dot_product_attention"}
 NAMES = [
     name
     for name in of_kind(SchemaKind.FUNCTIONAL)
@@ -76,6 +78,8 @@ def test_gradients_on_cuda_equal_those_on_the_cpu(name: str) -> None:
         there, _ = placed(function, one)
         host = outcome(function, partial(gradients, function, one, on_host))
         device = outcome(function, partial(gradients, function, there, on_device))
+        if name in LIE_OTHERWISE and isinstance(host, list) and isinstance(device, list):
+            host, device = ([None if each is None else each.contiguous() for each in found] for found in (host, device))
         assert_same(device, host, f"{name}{one}")
 
 

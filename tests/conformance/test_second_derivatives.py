@@ -58,6 +58,7 @@ TABLES = DIFFERENT, DIFFERENT_TWICE
 # Operators that have no second derivative to compare, and why.
 CONSTANT = "its gradient is constant"
 NOT_COMPARED_TWICE = {
+    "_scaled_dot_product_flash_attention_for_cpu": "PyTorch has none",
     **dict.fromkeys(["_cdist_forward", "multi_margin_loss", "multilabel_margin_loss_forward"], "PyTorch has none"),
     **dict.fromkeys(["_ctc_loss", "_embedding_bag", "_pdist_forward"], "PyTorch has none"),
     **dict.fromkeys(["cholesky_inverse", "cholesky_solve"], "PyTorch's first has another triangle"),

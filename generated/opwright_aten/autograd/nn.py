@@ -9,6 +9,8 @@ from typing import Any
 from opwright_core.abi import (
     Edge,
     Recorded,
+    RecordedSeveral,
+    gradients_of,
     inplace_recorder,
     kept_argument,
     kept_shape,
@@ -173,6 +175,58 @@ native_dropout_default = recorder(NativeDropoutBackward0)
 native_dropout_out = out_recorder(NativeDropoutBackward0)
 
 
+# _scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool
+#     is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)
+class ScaledDotProductFlashAttentionForCpuBackward0(Recorded, operands=(0, 1, 2, 5), results=(0,)):
+    query = saved_tensor(0, needed_by=(0, 1, 2))
+    key = saved_tensor(1, needed_by=(0, 1, 2))
+    value = saved_tensor(2, needed_by=(0, 1, 2))
+    is_causal = kept_argument(4)
+    attn_mask = saved_tensor(5, needed_by=(0, 1, 2))
+    scale = kept_argument(6)
+    output_ = saved_result(0)
+    logsumexp = saved_result(1)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        query_edge, key_edge, value_edge, attn_mask_edge = self.edges if edges is None else edges
+        grad_query: Any = None
+        grad_key: Any = None
+        grad_value: Any = None
+        grad_attn_mask: Any = None
+        if query_edge is not None or key_edge is not None or value_edge is not None:
+            query = unpack(self.query, self)
+            key = unpack(self.key, self)
+            value = unpack(self.value, self)
+            attn_mask = unpack_optional(self.attn_mask, self)
+            output = unpack(self.output_, self)
+            logsumexp = unpack(self.logsumexp, self)
+            grad_query, grad_key, grad_value = gradients_of(
+                self,
+                nn_gradients.attention_backward(
+                    grad,
+                    query,
+                    key,
+                    value,
+                    output,
+                    logsumexp,
+                    self.is_causal,
+                    attn_mask,
+                    self.scale,
+                ),
+                3,
+            )
+        if attn_mask_edge is not None:
+            raise not_implemented(
+                "aten::_scaled_dot_product_flash_attention_for_cpu",
+                "attn_mask",
+                "a mask that is learned is added by other operators",
+            )
+        return grad_query, grad_key, grad_value, grad_attn_mask
+
+
+_scaled_dot_product_flash_attention_for_cpu = recorder(ScaledDotProductFlashAttentionForCpuBackward0)
+
+
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 class EmbeddingRenormBackward0(Recorded, operands=(0,), refused=(1,)):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -257,6 +311,25 @@ class NativeDropoutBackwardBackward0(Recorded, operands=(0,)):
 
 native_dropout_backward_default = recorder(NativeDropoutBackwardBackward0)
 native_dropout_backward_out = out_recorder(NativeDropoutBackwardBackward0)
+
+
+# _scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value,
+#     Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) ->
+#     (Tensor grad_query, Tensor grad_key, Tensor grad_value)
+class ScaledDotProductFlashAttentionForCpuBackwardBackward0(
+    RecordedSeveral,
+    operands=(0, 1, 2, 3, 4, 5, 8),
+    results=(0, 1, 2),
+):
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        raise not_implemented(
+            "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+            "grad_out, query, key, value, out, logsumexp, attn_mask",
+            "a recorded backward pass computes these gradients by other operators",
+        )
+
+
+_scaled_dot_product_flash_attention_for_cpu_backward = recorder(ScaledDotProductFlashAttentionForCpuBackwardBackward0)
 
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)

@@ -71,6 +71,25 @@ def native_dropout_default(p: Any, train: Any, input_t: Any, result1: Any) -> An
     return input_t if train is not None and not train else input_t * result1 * (0 if p == 1 else 1 / (1 - p))
 
 
+# _scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool
+#     is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp): output
+def _scaled_dot_product_flash_attention_for_cpu(
+    query: Any,
+    key: Any,
+    value: Any,
+    is_causal: Any,
+    attn_mask: Any,
+    scale: Any,
+    query_t: Any,
+    key_t: Any,
+    value_t: Any,
+) -> Any:
+    query_t = or_zeros(query_t, query)
+    key_t = or_zeros(key_t, key)
+    value_t = or_zeros(value_t, value)
+    return nn_gradients.attention_forward(query_t, key_t, value_t, query, key, value, is_causal, attn_mask, scale)
+
+
 # _softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor: result
 def _softmax_backward_data_default(
     grad_output: Any,
@@ -116,6 +135,11 @@ RULES: dict[str, ForwardRule] = {
         (1, 2),
     ),
     "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,), (0,)),), ()),
+    "_scaled_dot_product_flash_attention_for_cpu": ForwardRule(
+        (0, 1, 2, 5),
+        (TangentFormula(_scaled_dot_product_flash_attention_for_cpu, (0, 1, 2, 4, 5, 6), (0, 1, 2), (), (0,)),),
+        (),
+    ),
     "_softmax_backward_data": ForwardRule(
         (0, 1),
         (TangentFormula(_softmax_backward_data_default, (0, 1, 2, 3), (0, 1), (), (0,)),),

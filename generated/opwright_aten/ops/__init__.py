@@ -331,7 +331,8 @@ NAMES: dict[str, str] = {
         "one_hot "
         "_softmax softmax "
         "_softmax_backward_data "
-        "_scaled_dot_product_attention_math scaled_dot_product_attention "
+        "_scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu "
+        "_scaled_dot_product_flash_attention_for_cpu_backward scaled_dot_product_attention "
         "_safe_softmax"
     ),
     "normalization": (

@@ -83,6 +83,10 @@ from .nn import _log_softmax as _log_softmax
 from .nn import _log_softmax_backward_data as _log_softmax_backward_data
 from .nn import _safe_softmax as _safe_softmax
 from .nn import _scaled_dot_product_attention_math as _scaled_dot_product_attention_math
+from .nn import _scaled_dot_product_flash_attention_for_cpu as _scaled_dot_product_flash_attention_for_cpu
+from .nn import (
+    _scaled_dot_product_flash_attention_for_cpu_backward as _scaled_dot_product_flash_attention_for_cpu_backward,
+)
 from .nn import _softmax as _softmax
 from .nn import _softmax_backward_data as _softmax_backward_data
 from .normalization import *
@@ -144,7 +148,8 @@ __all__ = [
     "_native_batch_norm_legit", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training",
     "_pad_circular", "_pad_enum", "_pdist_backward", "_pdist_forward", "_prelu_kernel", "_prelu_kernel_backward",
     "_reshape_alias", "_reshape_alias_copy",
-    "_safe_softmax", "_scaled_dot_product_attention_math", "_softmax", "_softmax_backward_data",
+    "_safe_softmax", "_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention_for_cpu_backward", "_softmax", "_softmax_backward_data",
     "_to_copy",
     "_unique", "_unique2", "_unsafe_index", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
     "_unsafe_view", "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward", "_upsample_bilinear2d_aa",

@@ -4,7 +4,7 @@
 # pyright: reportIncompatibleVariableOverride=false
 # fmt: off
 
-from typing import Any, Protocol, overload
+from typing import Any, Generic, NamedTuple, Protocol, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -12,6 +12,15 @@ from opwright_core.abi import Packet, Tensor
 
 from .. import calls as _calls
 from ..calls import A, TensorLike
+
+class _scaled_dot_product_flash_attention_for_cpu_result(NamedTuple, Generic[A]):
+    output: A
+    logsumexp: A
+
+class _scaled_dot_product_flash_attention_for_cpu_backward_result(NamedTuple, Generic[A]):
+    grad_query: A
+    grad_key: A
+    grad_value: A
 
 class _Call__softmax(_calls.Function, Protocol):
     @overload
@@ -361,6 +370,71 @@ class _Call__scaled_dot_product_attention_math(_calls.Function, Protocol):
 _scaled_dot_product_attention_math: _Call__scaled_dot_product_attention_math
 """Return what `scaled_dot_product_attention` does, and the weights, with `dropout_mask` for what is kept of them."""
 
+class _Call__scaled_dot_product_flash_attention_for_cpu(_calls.Function, Protocol):
+    @overload
+    def __call__(_, query: A, key: A, value: A, dropout_p: float = 0.0, is_causal: bool = False, *,
+        attn_mask: A | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_result[A]: ...
+    @overload
+    def __call__(_, query: Tensor, key: TensorLike, value: TensorLike, dropout_p: float = 0.0, is_causal: bool = False,
+        *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_result[Tensor]: ...
+    @overload
+    def __call__(_, query: NDArray[Any], key: Tensor, value: TensorLike, dropout_p: float = 0.0,
+        is_causal: bool = False, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_result[Tensor]: ...
+    @overload
+    def __call__(_, query: NDArray[Any], key: NDArray[Any], value: Tensor, dropout_p: float = 0.0,
+        is_causal: bool = False, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_result[Tensor]: ...
+    @overload
+    def __call__(_, query: NDArray[Any], key: NDArray[Any], value: NDArray[Any], dropout_p: float = 0.0,
+        is_causal: bool = False, *, attn_mask: Tensor,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_result[Tensor]: ...
+_scaled_dot_product_flash_attention_for_cpu: _Call__scaled_dot_product_flash_attention_for_cpu
+"""Return what `scaled_dot_product_attention` does for four dimensions, and the logarithm of the sum of exponentials of
+each row, of which the gradients are computed. `attn_mask` is added. Weights are made for some rows at a time. A
+`dropout_p` other than 0 raises RuntimeError.
+"""
+
+class _Call__scaled_dot_product_flash_attention_for_cpu_(_calls.Function, Protocol):
+    @overload
+    def __call__(_, grad_out: A, query: A, key: A, value: A, out: A, logsumexp: A, dropout_p: float, is_causal: bool, *,
+        attn_mask: A | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[A]: ...
+    @overload
+    def __call__(_, grad_out: Tensor, query: TensorLike, key: TensorLike, value: TensorLike, out: TensorLike,
+        logsumexp: TensorLike, dropout_p: float, is_causal: bool, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[Tensor]: ...
+    @overload
+    def __call__(_, grad_out: NDArray[Any], query: Tensor, key: TensorLike, value: TensorLike, out: TensorLike,
+        logsumexp: TensorLike, dropout_p: float, is_causal: bool, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[Tensor]: ...
+    @overload
+    def __call__(_, grad_out: NDArray[Any], query: NDArray[Any], key: Tensor, value: TensorLike, out: TensorLike,
+        logsumexp: TensorLike, dropout_p: float, is_causal: bool, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[Tensor]: ...
+    @overload
+    def __call__(_, grad_out: NDArray[Any], query: NDArray[Any], key: NDArray[Any], value: Tensor, out: TensorLike,
+        logsumexp: TensorLike, dropout_p: float, is_causal: bool, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[Tensor]: ...
+    @overload
+    def __call__(_, grad_out: NDArray[Any], query: NDArray[Any], key: NDArray[Any], value: NDArray[Any], out: Tensor,
+        logsumexp: TensorLike, dropout_p: float, is_causal: bool, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[Tensor]: ...
+    @overload
+    def __call__(_, grad_out: NDArray[Any], query: NDArray[Any], key: NDArray[Any], value: NDArray[Any],
+        out: NDArray[Any], logsumexp: Tensor, dropout_p: float, is_causal: bool, *, attn_mask: TensorLike | None = None,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[Tensor]: ...
+    @overload
+    def __call__(_, grad_out: NDArray[Any], query: NDArray[Any], key: NDArray[Any], value: NDArray[Any],
+        out: NDArray[Any], logsumexp: NDArray[Any], dropout_p: float, is_causal: bool, *, attn_mask: Tensor,
+        scale: float | None = None) -> _scaled_dot_product_flash_attention_for_cpu_backward_result[Tensor]: ...
+_scaled_dot_product_flash_attention_for_cpu_backward: _Call__scaled_dot_product_flash_attention_for_cpu_
+"""Return the gradients of `_scaled_dot_product_flash_attention_for_cpu` with respect to query, key and value, of
+`grad_out`, what it took, and its results.
+"""
+
 class _Call_embedding_bag(_calls.Function, Protocol):
     @overload
     def __call__(_, weight: A, indices: A, offsets: A, scale_grad_by_freq: bool = False, mode: int = 0,
@@ -551,6 +625,10 @@ class _Namespace:
         _Call_scaled_dot_product_attention]
     _scaled_dot_product_attention_math: _calls.PacketOf[_Call__scaled_dot_product_attention_math,
         _Call__scaled_dot_product_attention_math]
+    _scaled_dot_product_flash_attention_for_cpu: _calls.PacketOf[_Call__scaled_dot_product_flash_attention_for_cpu,
+        _Call__scaled_dot_product_flash_attention_for_cpu]
+    _scaled_dot_product_flash_attention_for_cpu_backward: _calls.PacketOf[
+        _Call__scaled_dot_product_flash_attention_for_cpu_, _Call__scaled_dot_product_flash_attention_for_cpu_]
     embedding_bag: _Packet_embedding_bag
     _embedding_bag: _calls.PacketWithOut[_Call__embedding_bag, _Call__embedding_bag_default, _Call__embedding_bag_out]
     _embedding_bag_forward_only: _calls.PacketWithOut[_Call__embedding_bag, _Call__embedding_bag_default,

@@ -1,4 +1,4 @@
-"""Backward functions of embeddings and normalisation, and of backward operators of softmax."""
+"""Backward functions of embeddings, normalisation and attention, and of backward operators of softmax."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import opwright
 from opwright.autograd.quick import is_array_alone
 from opwright_kernels.composites import backward_norms
+from opwright_kernels.composites.attention import attention_slopes, attention_tangent
 from opwright_kernels.gradients.reductions import add_gradients
 
 Tensor = Any
@@ -115,3 +116,40 @@ def group_norm_backward(
     if mask[0] and of_rstd is not None:
         of_input = add_gradients(of_input, -centred * rstd * rstd * (aten.reshape(of_rstd, outer) / count))
     return None if of_input is None else aten.reshape(of_input, input.shape), of_weight, of_bias
+
+
+# Attention
+
+
+def attention_backward(
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    logsumexp: Tensor,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of query, key and value; where a further gradient may be asked for, by operators that have
+    one."""
+    if opwright.is_grad_enabled():
+        return attention_slopes(grad, query, key, value, is_causal, attn_mask, scale)
+    operator = aten._scaled_dot_product_flash_attention_for_cpu_backward
+    return operator(grad, query, key, value, output, logsumexp, 0.0, is_causal, attn_mask=attn_mask, scale=scale)
+
+
+def attention_forward(
+    query_t: Tensor,
+    key_t: Tensor,
+    value_t: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
+) -> Tensor:
+    """Return the tangent of the attention."""
+    return attention_tangent((query_t, key_t, value_t), query, key, value, is_causal, attn_mask, scale)

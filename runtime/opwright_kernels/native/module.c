@@ -1,7 +1,7 @@
 /* The module opwright_kernels._native: its attribute `kernels` is what the core takes of it (`KernelSet`). */
 
 #define HAS_NUMPY_API
-#include "kernels.h"
+#include "gemm.h"
 
 #define LISTED(TABLE) TABLE,
 static const CompiledKernel *const tables[] = {KERNEL_TABLES(LISTED) NULL};
@@ -38,7 +38,7 @@ static int execute(PyObject *module) {
         PyErr_SetString(PyExc_ImportError, "opwright_kernels._native works in the main interpreter only");
         return -1;
     }
-    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || products_ready() < 0) {
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || products_ready() < 0 || gemm_ready() < 0) {
         return -1;
     }
     PyObject *capsule = PyCapsule_New((void *)&kernel_set, KERNEL_SET_NAME, NULL);

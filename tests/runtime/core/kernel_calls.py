@@ -13,6 +13,7 @@ from seeds import numpy_generator
 import opwright_kernels
 from opwright_core.core import fast
 from opwright_kernels.layers.alignments import alignment_losses
+from opwright_kernels.layers.attention import attention
 from opwright_kernels.linalg.decompositions import lu_and_info
 
 Array = np.ndarray[Any, Any]
@@ -139,6 +140,22 @@ ELEMENTWISE: dict[str, list[Make]] = {
 def _softmax(dims: tuple[int, ...]) -> list[Make]:
     shapes = ((6, 40, 35), (3, 70, 1000))
     return [lambda x, dim=dim, shape=shape: (np, x(*shape), dim, False) for dim in dims for shape in shapes]
+
+
+def _attention(has_gradient: bool) -> list[Make]:
+    """Return calls with heads beside each other, with and without a bias, causal ones, and of many rows."""
+
+    def make(x: Callable[..., Array], batch: tuple[int, ...], rows: int, columns: int, how: str) -> tuple[Any, ...]:
+        query, key, value = x(*batch, rows, 4), x(*batch, columns, 4), x(*batch, columns, 5)
+        bias = np.broadcast_to(x(rows, columns), (*batch, rows, columns)) if how == "bias" else None
+        options = (bias, how == "causal", 0.5)
+        if not has_gradient:
+            return query, key, value, *options
+        result, logs = attention(query, key, value, *options)
+        return x(*result.shape), query, key, value, result, logs, *options
+
+    few = [(shape, how) for shape in (((2, 3), 9, 7), ((), 5, 5)) for how in ("", "bias", "causal")]
+    return [lambda x, call=call: make(x, *call[0], call[1]) for call in [*few, (((1, 2), 300, 600), "bias")]]
 
 
 def _normed(*shape: int) -> list[Make]:
@@ -520,6 +537,8 @@ SHAPED: dict[str, list[Make]] = {
     "weight_gradient": _weight_gradients(),
     "columns_of": _columns(),
     "sum_of_windows": _sums(),
+    "attention": _attention(False),
+    "attention_gradients": _attention(True),
     "softmax_gradient": [lambda x: (x(6, 70), x(6, 70)), lambda x: (x(2, 5000), x(2, 5000))],
     "log_softmax_gradient": [lambda x: (x(6, 70), -abs(x(6, 70)))],
     "layer_norm_gradients": [
