@@ -32,7 +32,7 @@ _TOLERANCES: Final = {torch.float64: 1e-9, torch.complex128: 1e-9, torch.float16
 
 @contextlib.contextmanager
 def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
-    """Play ranks in this process, and give what says how a call differs on them, "" where it does not, or where PyTorch
+    """Have this process play ranks, and give what says how a call differs on them, "" where it does not, or PyTorch
     is not given the operator. It takes all arguments, ours."""
     is_mine = not dist.is_initialized()
     if is_mine:
