@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,7 +78,13 @@ def test_a_graph_runs_after_two_renames_and_a_changed_default(tmp_path: Path) ->
 
 def test_saved_operators_of_strangers() -> None:
     text = to_json(make_fx(lambda x: x + 1)(opwright.tensor([1.0])))
-    for wrong in ([], {"a": 1}, {"a": {"version": 0, "schema": "() -> ()"}}, {"a": {"version": True, "schema": "x"}}):
+    wrongs: tuple[Any, ...] = (
+        [],
+        {"a": 1},
+        {"a": {"version": 0, "schema": "() -> ()"}},
+        {"a": {"version": True, "schema": "x"}},
+    )
+    for wrong in wrongs:
         with pytest.raises(JSONFormatError, match="operators: "):
             from_json(json.dumps(json.loads(text) | {"operators": wrong}))
     broken = {"aten::add.Scalar": {"version": 1, "schema": "(Tensor self"}}
