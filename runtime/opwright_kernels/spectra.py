@@ -56,7 +56,7 @@ def _is_direct(xp: ModuleType, self: Array) -> bool:
 
 
 def _each(ufunc: Any, self: Array, dims: Any, normalization: int) -> Array:
-    """Transform along one dimension after the other."""
+    """Return what transforms along one dimension after the other give."""
     for dim in dims:
         size = self.shape[dim]
         self = _along(ufunc, self, dim, size, normalization, size, self.dtype)
@@ -64,7 +64,7 @@ def _each(ufunc: Any, self: Array, dims: Any, normalization: int) -> Array:
 
 
 def _along(ufunc: Any, self: Array, dim: int, size: int, normalization: int, left: int, dtype: Any) -> Array:
-    """Transform `size` elements along one dimension to the `left` that there are then, of a dtype."""
+    """Return transforms of `size` elements along one dimension: the `left` that there are then, of a dtype."""
     dim %= self.ndim
     result = np.empty((*self.shape[:dim], left, *self.shape[dim + 1 :]), dtype)
     factor: Any = 1
