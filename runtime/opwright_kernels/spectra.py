@@ -21,7 +21,7 @@ def transform_complex(xp: ModuleType, self: Array, dim: Sequence[int], normaliza
     """Return the transforms over `dim` of complex numbers, or the inverse ones."""
     if not dim:
         return self.copy()
-    if _is_direct(xp, self):
+    if _is_direct(xp, self, normalization):
         return _each(_UFUNCS.fft if forward else _UFUNCS.ifft, self, reversed(dim), normalization)
     if forward:
         return xp.fft.fftn(self, axes=tuple(dim), norm=_FORWARD[normalization])
@@ -30,7 +30,7 @@ def transform_complex(xp: ModuleType, self: Array, dim: Sequence[int], normaliza
 
 def transform_real(xp: ModuleType, self: Array, dim: Sequence[int], normalization: int, onesided: bool) -> Array:
     """Return the transforms over `dim` of real numbers: the first half along the last of them where `onesided`."""
-    if _is_direct(xp, self):
+    if _is_direct(xp, self, normalization):
         size, kind = self.shape[dim[-1]], np.result_type(self.dtype, np.complex64)
         halves = _UFUNCS.rfft_n_odd if size % 2 else _UFUNCS.rfft_n_even
         first, left = (halves, size // 2 + 1) if onesided else (_UFUNCS.fft, size)
@@ -43,7 +43,7 @@ def transform_real(xp: ModuleType, self: Array, dim: Sequence[int], normalizatio
 
 def transform_to_real(xp: ModuleType, self: Array, dim: Sequence[int], normalization: int, last_dim_size: int) -> Array:
     """Return the real numbers, `last_dim_size` of them along the last of `dim`, whose transforms `self` is half of."""
-    if _is_direct(xp, self) and last_dim_size > 0:
+    if _is_direct(xp, self, normalization) and last_dim_size > 0:
         halves = _each(_UFUNCS.ifft, self, dim[:-1], normalization)
         kind = self.real.dtype
         return _along(_UFUNCS.irfft, halves, dim[-1], last_dim_size, normalization, last_dim_size, kind)
@@ -51,12 +51,12 @@ def transform_to_real(xp: ModuleType, self: Array, dim: Sequence[int], normaliza
     return xp.fft.irfftn(self, s=sizes, axes=tuple(dim), norm=_INVERSE[normalization])
 
 
-def _is_direct(xp: ModuleType, self: Array) -> bool:
-    return xp is np and _UFUNCS is not None and self.size > 0
+def _is_direct(xp: ModuleType, self: Array, normalization: int) -> bool:
+    return xp is np and _UFUNCS is not None and self.size > 0 and 0 <= normalization <= 2
 
 
 def _each(ufunc: Any, self: Array, dims: Any, normalization: int) -> Array:
-    """Transform along one dimension after the other."""
+    """Return what transforms along one dimension after the other give."""
     for dim in dims:
         size = self.shape[dim]
         self = _along(ufunc, self, dim, size, normalization, size, self.dtype)
@@ -64,7 +64,7 @@ def _each(ufunc: Any, self: Array, dims: Any, normalization: int) -> Array:
 
 
 def _along(ufunc: Any, self: Array, dim: int, size: int, normalization: int, left: int, dtype: Any) -> Array:
-    """Transform `size` elements along one dimension to the `left` that there are then, of a dtype."""
+    """Return transforms of `size` elements along one dimension: the `left` that there are then, of a dtype."""
     dim %= self.ndim
     result = np.empty((*self.shape[:dim], left, *self.shape[dim + 1 :]), dtype)
     factor: Any = 1
