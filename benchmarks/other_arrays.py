@@ -22,6 +22,10 @@ SIZE = 16
 def figures() -> Iterator[Figure]:
     numbers = np.linspace(0, 1, SIZE, dtype=np.float32)
     x, tensor = torch.from_numpy(numbers), opwright.from_numpy(numbers)
+    yield ratio("torch.from_numpy, which makes one tensor of PyTorch's, against a call with NumPy's array",
+                lambda: torch.from_numpy(numbers), lambda: opwright.exp(numbers))  # fmt: skip
+    yield beyond("exp of a tensor of PyTorch's, beyond that of NumPy's array",
+                 lambda: opwright.exp(x), lambda: opwright.exp(numbers), None)  # fmt: skip
     yield ratio("add of PyTorch's tensors against torch.add", lambda: opwright.add(x, x), lambda: torch.add(x, x))
     yield beyond("add of a Tensor and an array, beyond that of Tensors",
                  lambda: opwright.add(tensor, numbers), lambda: opwright.add(tensor, tensor), None)  # fmt: skip

@@ -44,20 +44,9 @@ ROOMS = [
 # What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the
 # whole, and what is seen of it.
 GROUND = (
-    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "questions", "state",
+    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
 )  # fmt: skip
-BASE = (
-    "limits",
-    "namespaces",
-    "numpy_names",
-    "late_methods",
-    "pytree",
-    "tags",
-    "tree_keys",
-    "types",
-    "variants",
-    "view_layouts",
-)
+BASE = ("namespaces", "pytree", "types")
 TOOLS = ("_subclasses", "cuda", "fake_profile", "overrides", "random", "serialization", "testing", "threads", "utils")
 FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "providers", "signal", "special", "whole")
 LARGEST_CIRCLE = 10

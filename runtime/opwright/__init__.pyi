@@ -137,7 +137,7 @@ from opwright.generators.generator import (
 )
 from opwright_core.keys import DispatchKey as DispatchKey
 from opwright.inspection.call_trees import trace_calls as trace_calls
-from opwright.limits import (
+from opwright.base.limits import (
     can_cast as can_cast,
     finfo as finfo,
     iinfo as iinfo,
@@ -205,7 +205,7 @@ from opwright.symbolic.questions import (
     sym_sqrt as sym_sqrt,
     sym_sum as sym_sum,
 )
-from opwright.tags import Tag as Tag
+from opwright.base.tags import Tag as Tag
 from opwright.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,

@@ -19,14 +19,13 @@ CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi")
 _ALONE: Final = (
     "arrays",
     "backends",
+    "base",
     "dispatch",
     "errors",
     "generators",
     "keys",
-    "limits",
     "plugins",
     "symbolic",
-    "tags",
     "threads",
 )
 
@@ -81,7 +80,7 @@ def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
         return import_late(f"{_PACKAGE}.{name}")
     whole = _whole()
     if name not in whole.operators.FUNCTIONS:
-        hint = import_late("opwright.numpy_names").hint_for(name)
+        hint = import_late("opwright.base.numpy_names").hint_for(name)
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
     return whole.factories.function(name, getattr(whole.operators, name))
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from opwright.autograd.recorders import inplace_recorder, out_recorder, recorder
     from opwright.autograd.recording import not_implemented, refuse_recording
     from opwright.autograd.saved import unpack, unpack_all, unpack_optional
+    from opwright.base.late_methods import install_methods
+    from opwright.base.variants import copy_written, write_out, write_outs, write_self
     from opwright.batching.along import Along, Everything
     from opwright.batching.families import Elementwise
     from opwright.batching.hand import ByHand
@@ -47,12 +49,10 @@ if TYPE_CHECKING:
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, new_fake, place_of, place_of_first
     from opwright.generators.generator import Generator
-    from opwright.late_methods import install_methods
     from opwright.native_kernels.libraries import NativeLibrary
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
     from opwright.user_kernels.native_rows import cuda_kernel, native_kernel
     from opwright.user_kernels.returns import as_tuple, number_of
-    from opwright.variants import copy_written, write_out, write_outs, write_self
 
 __all__ = [
     "Along", "At", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter",
@@ -102,11 +102,11 @@ _CURRENT: Final = {
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
     "opwright.generators.generator": ("Generator",),
     "opwright.native_kernels.libraries": ("NativeLibrary",),
-    "opwright.late_methods": ("install_methods",),
+    "opwright.base.late_methods": ("install_methods",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
     "opwright.user_kernels.native_rows": ("cuda_kernel", "native_kernel"),
     "opwright.user_kernels.returns": ("as_tuple", "number_of"),
-    "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
+    "opwright.base.variants": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip
 HOMES: Final = {name: module for module, names in _CURRENT.items() for name in names}
 

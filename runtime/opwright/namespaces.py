@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.questions import hooks
+from opwright.ground.questions import hooks
 from opwright.registering.lost import why_lost
 from opwright_core import plugins
 from opwright_core.dispatch.call.packets import Packet, packet

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from opwright.questions import Fakes, Gradients, Handlers, Levels, Tools, Transforms, hooks
+from opwright.ground.questions import Fakes, Gradients, Handlers, Levels, Tools, Transforms, hooks
 from opwright_core.hooks import Operators, Traces
 
 __all__: list[str] = []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from opwright.tree_keys import GetAttrKey, MappingKey, SequenceKey
+from opwright.base.tree_keys import GetAttrKey, MappingKey, SequenceKey
 from opwright_core.arrays.size import Size
 from opwright_core.tensors.tensor import Tensor
 

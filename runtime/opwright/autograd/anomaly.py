@@ -17,8 +17,8 @@ import numpy as np
 
 from opwright.autograd import creations
 from opwright.autograd.nodes import Node, node_of
+from opwright.ground.questions import hooks
 from opwright.guards.blocks import Block, modes_or_none, put_back
-from opwright.questions import hooks
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import REDUCED
 from opwright_core.keys import ANOMALY, FRONT_MODE, META

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opwright.ground.questions import hooks
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["run"]

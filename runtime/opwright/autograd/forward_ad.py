@@ -20,9 +20,9 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
+from opwright.ground.questions import hooks
 from opwright.guards.blocks import modes_or_none, put_back
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
 from opwright_core.keys import TANGENT, VIEW
 from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes

@@ -11,7 +11,7 @@ from opwright.autograd.multi_grad_hooks import GradientEdge, get_gradient_edge, 
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.autograd.recording import increment_version as _increment_version
 from opwright.autograd.saved import disable_saved_tensors_hooks, saved_tensors_hooks
-from opwright.questions import hooks
+from opwright.ground.questions import hooks
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -19,8 +19,8 @@ from opwright.autograd.functional_values import (
     shown,
 )
 from opwright.autograd.modes import enable_grad
+from opwright.ground.questions import hooks
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name
 from opwright_core.tensors.tensor import Tensor
 

@@ -12,9 +12,9 @@ from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
+from opwright.ground.questions import hooks
 from opwright.guards.blocks import Block
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, Storage, storage_of

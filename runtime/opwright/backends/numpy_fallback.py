@@ -16,9 +16,9 @@ import numpy as np
 
 from opwright.backends.mixed_devices import on_one_device
 from opwright.generators.generator import Generator, generator_of
+from opwright.ground.places import caller, frames_of_ours
 from opwright.guards.keys import below_adinplaceorview
 from opwright.inspection.errors import missing
-from opwright.places import caller, frames_of_ours
 from opwright.registering.kernels import Handle, registered
 from opwright.user_kernels.copies import CopyOfView, check_memory
 from opwright.user_kernels.registering import register_fallback

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opwright.questions import hooks
+from opwright.ground.questions import hooks
 from opwright_core.arrays.dtypes import DType, wrapped_scalar
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number

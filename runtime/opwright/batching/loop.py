@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.batching.samples import sample_of
 from opwright.batching.tables import BatchRule
+from opwright.ground.places import frames_of_ours
 from opwright.namespaces import aten
-from opwright.places import frames_of_ours
 from opwright_core.arrays.devices import shape_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from opwright.creation import dlpack
 from opwright.creation.factories import requires_grad_of
-from opwright.questions import hooks
+from opwright.ground.questions import hooks
 from opwright_core.arrays.devices import Array, as_device, backend_named, backend_of, is_array
 from opwright_core.arrays.dtypes import (
     CANONICAL,

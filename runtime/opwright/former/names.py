@@ -31,7 +31,7 @@ _KEPT: Final = {
     "library": "custom_ops libraries schema_inference schema_tags",
 }
 _RENAMED: Final = {
-    "arrays.view_layouts": "view_layouts",
+    "arrays.view_layouts": "base.view_layouts",
     "names.former_names": "former.names",
     "former_names": "former.names",
     "_schema": "dispatch.schema",
@@ -78,10 +78,10 @@ _ON: Final = {
     "dispatch.aten": "namespaces",
     "dispatch.former_rows": "former.rows",
     "dispatch.namespaces": "namespaces",
-    "dispatch.part_methods": "late_methods",
-    "part_methods": "late_methods",
-    "dispatch.variants": "variants",
-    "names.numpy_names": "numpy_names",
+    "dispatch.part_methods": "base.late_methods",
+    "part_methods": "base.late_methods",
+    "dispatch.variants": "base.variants",
+    "names.numpy_names": "base.numpy_names",
     "arrays.simple": "arrays.dense",
     "plans.forms": "plans.specs",
     "plans.known": "former.plans",
@@ -121,11 +121,16 @@ _LATELY: Final = {
     "opwright_core.dispatch.compiled.forms": "opwright_core.dispatch.compiled.signature_keys",
     "opwright_core.dispatch.package.parts": "opwright_core.dispatch.package.schema_modules",
     "opwright_core.dispatch.package.row_native": "opwright.user_kernels.native_rows",
-    "opwright_core.dispatch.package.variants": "opwright.variants",
+    "opwright_core.dispatch.package.variants": "opwright.base.variants",
     "opwright_core.dispatch.registry.kernel_forms": "opwright_core.dispatch.registry.kernel_kinds",
     "opwright_core.dispatch.registry.lost": "opwright.registering.lost",
     "opwright_core.dispatch.registry.removing": "opwright.registering.removing",
     "opwright_core.plans.forms": "opwright_core.plans.specs",
+}
+# What stood beside the packages of the library.
+_ROOMS: Final = {
+    "base": "late_methods limits numpy_names tags tree_keys variants view_layouts",
+    "ground": "places questions",
 }
 _CURRENT: Final = (
     {
@@ -139,17 +144,19 @@ _CURRENT: Final = (
         )
     }
     | _LATELY
+    | {f"opwright.{name}": f"opwright.{room}.{name}" for room, names in _ROOMS.items() for name in names.split()}
     | {f"opwright.rules.{name}": f"opwright_kernels.rules.{name}" for name in _RULES.split()}
 )
 _KERNELS: Final = "opwright.kernels"
 # Where functions went that left a module, which kept others.
 _LEFT: Final = {
-    "opwright_core.arrays.dtypes": "opwright.limits opwright.creation.checks",
+    "opwright_core.arrays.dtypes": "opwright.base.limits opwright.creation.checks",
     "opwright_core.arrays.sizes": "opwright.symbolic.questions opwright.symbolic.numbers",
     "opwright_core.dispatch.call.introspection": "opwright.user_kernels.returns opwright.inspection.docstrings",
-    "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.view_layouts",
-    "opwright_core.arrays.promotion": "opwright.limits",
-    "opwright_core.arrays.storage": "opwright.former.predicates opwright.view_layouts opwright.user_kernels.copies",
+    "opwright_core.arrays.layouts": "opwright_kernels.rules.dimensions opwright.base.view_layouts",
+    "opwright_core.arrays.promotion": "opwright.base.limits",
+    "opwright_core.arrays.storage": "opwright.former.predicates opwright.base.view_layouts "
+    "opwright.user_kernels.copies",
     "opwright_core.dispatch.call.conversion": "opwright.former.predicates",
     "opwright_core.dispatch.registry.compose": "opwright.inspection.kernel_handles",
     "opwright_core.dispatch.registry.forward_rules": "opwright.registering.rules",
@@ -165,7 +172,7 @@ _LEFT: Final = {
     "opwright_core.state": "opwright.guards.blocks opwright.guards.keys",
     "opwright_core.tensors.given_arrays": "opwright.creation.construction",
     "opwright_core.tensors.tensor": "opwright.pytree",
-    "opwright_core.tensors.results": "opwright.pytree opwright.view_layouts",
+    "opwright_core.tensors.results": "opwright.pytree opwright.base.view_layouts",
 }
 # What modules of `opwright_core.dispatch` had, and is an attribute of the registry.
 _REGISTRY: Final = {

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from opwright.autograd import no_grad
+from opwright.base.tags import Tag
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
 from opwright.gate.cases import LAYOUTS, MOST, Case
@@ -18,7 +19,6 @@ from opwright.gate.meanings import reference_of
 from opwright.gate.references import Reference
 from opwright.gate.watching import note, note_again
 from opwright.inspection.errors import missing
-from opwright.tags import Tag
 from opwright.testing import checking
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry

@@ -19,8 +19,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
+from opwright.ground.places import OURS
 from opwright.inspection.row_texts import is_expression, row_text
-from opwright.places import OURS
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.registry.kernel_kinds import Composite, Lazy, LazyWrapper, Registration, Shim

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, overload
 
+from opwright.ground.questions import hooks
 from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
 from opwright.library.custom_classes import register_custom_class
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
-from opwright.questions import hooks
 from opwright.registering.custom_classes import CustomClassBase, MemberType
 from opwright.registering.effects import EffectType
 from opwright.user_kernels.registering import key_of_device, register_array_kernel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.ground.places import Place
 from opwright.namespaces import forget
-from opwright.places import Place
 from opwright.registering.kernels import undefine
 from opwright.registering.lost import lost_kernels, lost_operators
 from opwright.registering.removing import Removable, remove_all

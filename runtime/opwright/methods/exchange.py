@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from opwright.creation import dlpack
+from opwright.ground.questions import hooks
 from opwright.methods import pickling
 from opwright.methods.numpy_functions import call_function, call_ufunc
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
 from opwright_core.core import fast

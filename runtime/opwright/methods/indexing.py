@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from opwright.ground.places import frames_of_ours
+from opwright.ground.questions import hooks
 from opwright.namespaces import aten, ops
-from opwright.places import frames_of_ours
-from opwright.questions import hooks
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, int64, uint8

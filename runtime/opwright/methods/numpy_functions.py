@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.ground.questions import hooks
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["call_function", "call_ufunc"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from opwright.base.view_layouts import as_strided
 from opwright.creation.construction import with_known_dtype
-from opwright.questions import hooks
-from opwright.view_layouts import as_strided
+from opwright.ground.questions import hooks
 from opwright_core.arrays.devices import backend_named, backend_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from opwright.ground.questions import hooks
 from opwright.guards.keys import exclude_keys
-from opwright.questions import hooks
 from opwright_core.arrays.formats import Layout
 from opwright_core.tensors.tensor import Tensor, install_methods
 

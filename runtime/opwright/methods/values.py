@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.creation.construction import tensor
+from opwright.ground.questions import hooks
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import INEXACT, REDUCED
 from opwright_core.core import fast

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from opwright.ground.questions import hooks
 from opwright.python_dispatch.overrides import ask_of_members, handles_functions
-from opwright.questions import hooks
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dense import nondense_bit
 from opwright_core.arrays.devices import Device, as_device

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.places import caller
+from opwright.ground.places import caller
 from opwright.registering.kernels import Handle, add, as_kernel, register
 from opwright.registering.removing import Removable
 from opwright_core.arrays.devices import backend_named

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.places import OURS
+from opwright.ground.places import OURS
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.dispatch.call.conversion import Mismatch, converter, is_tensor_like
 from opwright_core.dispatch.package.declarations import split_types

@@ -16,13 +16,12 @@ __all__ = ["NotInstalled", "TensorMethods", "expect_methods"]
 TensorMethods = TensorBase
 # What Python looks for in the class: those above object's, and instead of object's.
 _SPECIAL: Final = (
-    "abs", "add", "and", "array", "array_function", "array_priority", "array_ufunc", "bool", "complex", "contains",
-    "copy", "deepcopy", "dlpack", "dlpack_device", "eq", "float", "floordiv", "format", "ge", "getitem", "gt", "iadd",
-    "iand", "ifloordiv", "ilshift", "imod", "imul", "index", "int", "invert", "ior", "ipow", "irshift", "isub", "iter",
-    "itruediv", "ixor", "le", "lshift", "lt", "matmul", "mod", "mul", "ne", "neg", "or", "pos", "pow", "radd", "rand",
-    "reduce_ex", "repr", "reversed", "rfloordiv", "rlshift", "rmatmul", "rmod", "rmul", "ror", "rpow", "rrshift",
-    "rshift", "rsub", "rtruediv", "rxor", "setitem", "sub", "truediv", "xor",
-)  # fmt: skip
+    "abs add and array array_function array_priority array_ufunc bool complex contains copy deepcopy dlpack "
+    "dlpack_device eq float floordiv format ge getitem gt iadd iand ifloordiv ilshift imod imul index int invert "
+    "ior ipow irshift isub iter itruediv ixor le lshift lt matmul mod mul ne neg or pos pow radd rand reduce_ex "
+    "repr reversed rfloordiv rlshift rmatmul rmod rmul ror rpow rrshift rshift rsub rtruediv rxor setitem sub "
+    "truediv xor"
+)
 
 
 class NotInstalled:
@@ -45,7 +44,7 @@ def _find(self: Any, name: str) -> Any:
 
 def expect_methods(cls: type) -> None:
     """Have a class ask for its methods."""
-    for name in map("__{}__".format, _SPECIAL):
+    for name in map("__{}__".format, _SPECIAL.split()):
         if name not in cls.__dict__:
             setattr(cls, name, NotInstalled(name))
     cls.__getattr__ = _find  # type: ignore[attr-defined]

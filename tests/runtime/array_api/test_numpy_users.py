@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.numpy_names import HERE
+from opwright.base.numpy_names import HERE
 
 
 def matrix() -> Any:

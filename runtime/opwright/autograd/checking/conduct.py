@@ -12,8 +12,8 @@ from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
 from opwright.errors import GradcheckError
+from opwright.ground.questions import hooks
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

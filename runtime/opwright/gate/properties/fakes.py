@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opwright.autograd import no_grad
+from opwright.base.tags import Tag
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.gate.cases import Case
@@ -14,7 +15,6 @@ from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.symbolic import ShapeEnv
-from opwright.tags import Tag
 from opwright.testing import checking
 from opwright_core.errors import ContractError
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from opwright.autograd import no_grad
+from opwright.base.tags import Tag
 from opwright.functionalize.transform import functionalize
 from opwright.fx import make_fx
 from opwright.gate.cases import Case
@@ -20,7 +21,6 @@ from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
 from opwright.library.custom_ops import find_definition
-from opwright.tags import Tag
 from opwright.testing import checking
 from opwright_core.tensors.tensor import Tensor
 

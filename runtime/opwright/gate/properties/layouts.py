@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from opwright.base.tags import Tag
 from opwright.gate.cases import ROW_MAJOR, Array, Case
 from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import CaseProperty, Problem
 from opwright.gate.refusing import says_what_is_demanded
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
-from opwright.tags import Tag
 
 __all__ = ["Layouts"]
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright.base.tags import Tag
+from opwright.base.view_layouts import share_memory
 from opwright.gate.cases import Array, Case
 from opwright.gate.comparing import difference, shown_error
 from opwright.gate.properties.property import CaseProperty, Problem, Property
@@ -15,9 +17,7 @@ from opwright.gate.refusing import cause_of
 from opwright.gate.samples import Samples
 from opwright.gate.subjects import Answer, Subject
 from opwright.gate.verdicts import Verdict
-from opwright.tags import Tag
 from opwright.testing import checking
-from opwright.view_layouts import share_memory
 from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.keys import DispatchKey
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.autograd import enable_grad, grad, no_grad
+from opwright.base.tags import Tag
 from opwright.func import jvp
 from opwright.gate.cases import Array, Case
 from opwright.gate.comparing import shown_error
@@ -21,7 +22,6 @@ from opwright.gate.samples import Samples
 from opwright.gate.subjects import Subject
 from opwright.gate.variations import variations
 from opwright.gate.verdicts import Verdict
-from opwright.tags import Tag
 from opwright.testing import checking
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.amp.settings import available_device
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
+from opwright.base.tags import Tag
 from opwright.batching.tables import REGISTERED
+from opwright.ground.places import caller
 from opwright.inspection.meta_formulas import FORMULAS, MetaFormula
 from opwright.library.custom_ops.code import FunctionKernel
 from opwright.library.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
@@ -24,11 +26,9 @@ from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
-from opwright.places import caller
 from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import undefine
 from opwright.registering.rules import put_rule
-from opwright.tags import Tag
 from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import DType, as_dtype
 from opwright_core.core import Caller

@@ -9,6 +9,7 @@ from typing import Any
 
 from opwright.amp.settings import available_device
 from opwright.batching.tables import REGISTERED
+from opwright.ground.places import caller
 from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
@@ -17,7 +18,6 @@ from opwright.library.custom_ops.forward import give_jvp
 from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.wrappers import casting
 from opwright.library.libraries import Library, lasting_library, split_name
-from opwright.places import caller
 from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import register
 from opwright.registering.removing import Making

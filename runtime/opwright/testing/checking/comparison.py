@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from opwright.base.view_layouts import share_memory
 from opwright.symbolic import ShapeEnv, SymInt
 from opwright.testing.checking.calls import Call, Operand, results_of
 from opwright.testing.symbolic_results import at, bound_by
-from opwright.view_layouts import share_memory
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.tensors.tensor import Tensor
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import enable_grad, no_grad
+from opwright.base.tags import Tag
+from opwright.base.view_layouts import share_memory
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
-from opwright.tags import Tag
 from opwright.testing.checking.calls import Call, Operand, results_of
 from opwright.testing.checking.comparison import difference, tensor_difference
 from opwright.testing.checking.fakes import call_fake, may_refuse
@@ -17,7 +18,6 @@ from opwright.testing.checking.passes import Gradients, gradients_of, run, unwri
 from opwright.testing.checking.tracing import check_graph, traced
 from opwright.testing.closeness import TOLERANCES, assert_close
 from opwright.testing.symbolic_results import bound_by
-from opwright.view_layouts import share_memory
 from opwright_core.errors import ContractError
 
 __all__ = ["check_dynamic"]

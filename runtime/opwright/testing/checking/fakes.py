@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import no_grad
+from opwright.base.tags import Tag
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.inspection.errors import missing
 from opwright.symbolic import ShapeEnv
-from opwright.tags import Tag
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.comparison import difference
 from opwright.testing.checking.other_sizes import with_other_sizes

@@ -6,7 +6,7 @@ from __future__ import annotations
 from opwright.autograd import enable_grad, grad
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
 from opwright.autograd.recording import check_inplace
-from opwright.tags import Tag
+from opwright.base.tags import Tag
 from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.checking.observing import Contents
 from opwright.testing.checking.other_sizes import with_other_sizes

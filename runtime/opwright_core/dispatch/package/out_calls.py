@@ -37,10 +37,7 @@ class OutCall:
 
     def call(self, values: tuple[Any, ...], out: Any) -> Any:
         """Call it with values of which none was converted yet."""
-        operator = self._operator
-        if not self._converted:
-            return operator.call(*values, out)
-        given = [*values, out]
+        operator, given = self._operator, [*values, out]
         for position in self._converted:
             value = given[position]
             given[position] = operator.convert(

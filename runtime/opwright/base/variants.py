@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from opwright.ground.questions import hooks
 from opwright.namespaces import aten
-from opwright.questions import hooks
 from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.sizes import guard_or_false
 from opwright_core.keys import WATCHED
