@@ -81,6 +81,7 @@ _ON: Final = {
     "dispatch.part_methods": "base.late_methods",
     "part_methods": "base.late_methods",
     "dispatch.variants": "base.variants",
+    "functionalize.variants": "base.functional_variants",
     "names.numpy_names": "base.numpy_names",
     "arrays.simple": "arrays.dense",
     "plans.forms": "plans.specs",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from opwright.base.functional_variants import Variant, functional_variant, view_of
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Memory, array_of
 from opwright.functionalize.resizing import resize
-from opwright.functionalize.variants import Variant, functional_variant, view_of
 from opwright.functionalize.viewing import call_view, shadows_of
 from opwright.functionalize.views import has_strides
 from opwright.functionalize.writes import Writing

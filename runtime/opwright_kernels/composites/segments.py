@@ -50,7 +50,7 @@ def segment_reduce(
         and whole[1].sum() == len(whole[0])
         and (whole[1] >= 0).all()
     ):
-        return wrap(_reduced_whole(*whole, _UFUNCS[name], first, mean=reduce == "mean", initial=initial))
+        return wrap(_reduced_whole(whole[0], whole[1], _UFUNCS[name], first, mean=reduce == "mean", initial=initial))
     starts, ends = _bounds(lengths, offsets, data, axis, unsafe)
     return _reduced(data, axis, starts, ends, name, first, mean=reduce == "mean", initial=initial)
 

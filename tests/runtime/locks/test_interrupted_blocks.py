@@ -251,6 +251,7 @@ BLOCKS: dict[str, Attempt] = {
     "fx.above_autograd.CallRecording": Attempt(
         lambda: opwright.fx.above_autograd.CallRecording(opwright.fx.recording.Recorder(None), {})
     ),
+    "cost.counting.FlopCounterMode": Attempt(opwright.utils.flop_counter.FlopCounterMode),
     "fx.recording.ProxyTorchDispatchMode": Attempt(
         lambda: opwright.fx.recording.ProxyTorchDispatchMode(opwright.fx.recording.Recorder(None), {})
     ),
