@@ -23,7 +23,13 @@ pytestmark = pytest.mark.once  # each process chooses its core
 
 PLANTED = Path(__file__).parent / "planted"
 PAGE = Path(__file__).parents[2] / "docs" / "gate.md"
-MODULES = ["faults", "faults_of_dimensions", "faults_of_values", "sound", *(["faults_in_c"] if shutil.which("cc") else [])]
+MODULES = [
+    "faults",
+    "faults_of_dimensions",
+    "faults_of_values",
+    "sound",
+    *(["faults_in_c"] if shutil.which("cc") else []),
+]
 _LIST = f"""
 import {", ".join(MODULES)}, planting
 for name, (kind, cause) in planting.CAUSES.items():

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Memory, array_of
 from opwright.functionalize.resizing import resize
-from opwright.functionalize.variants import Variant, functional_variant, view_of
 from opwright.functionalize.viewing import call_view, shadows_of
 from opwright.functionalize.views import has_strides
 from opwright.functionalize.writes import Writing
+from opwright.base.functional_variants import Variant, functional_variant, view_of
 from opwright.inspection.kernel_handles import KernelHandle
 from opwright.levels.interpreter import Handler
 from opwright.levels.kernels import mapped
