@@ -211,6 +211,26 @@ def check(torch: Any, operator: Any, call: Call) -> Iterator[str]:
             yield f"{test.__name__}: {type(error).__name__}: {error}"[:600]
 
 
+def sharded(torch: Any, known: dict[str, Call]) -> Iterator[str]:
+    """Yield which operators differ on DTensors, placed in all ways that their rules allow; and how many are cut."""
+    from opwright.bindings.torch.judged_shardings import judge
+    from opwright.bindings.torch.values import our_tensor
+    from opwright.dimensions.deriving import rule_of
+    from opwright_core.dispatch.call.operator import find_operator
+
+    cut = 0
+    with judge() as found:
+        for name, (args, kwargs) in known.items():
+            operator = find_operator(name)
+            given = mapped((args, tuple(kwargs.values())), lambda each: our_tensor(each.detach().clone()), torch)
+            values = operator.signature.bind([list(v) if isinstance(v, tuple) else v for v in given[0]],
+                                             dict(zip(kwargs, given[1], strict=True)))  # fmt: skip
+            cut += len(rule_of(operator, values).factors) > len(rule_of(operator, values).of_kind("whole"))
+            if wrong := found(operator, list(values)):
+                yield f"FAILED {name} {wrong}"
+    yield f"{cut} of {len(known)} cut"
+
+
 def main(folder: Path) -> None:
     """Generate, check, and print what fails."""
     warnings.simplefilter("ignore")
@@ -230,6 +250,7 @@ def main(folder: Path) -> None:
             passed += not wrong
             for each in wrong:
                 print("FAILED", qualified, each)
+    print(*sharded(torch, given), sep="\n")
     print(f"{passed} of {count} passed")
 
 

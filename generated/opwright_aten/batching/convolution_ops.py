@@ -13,30 +13,36 @@ RULES: dict[str, Family | Dimensions] = {
     "conv1d": Dimensions(
         blocks=Windows(0, dim=-1, size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-2),
         sharding="opwright_kernels.dimensions.nn:convolved_simply",
+        linear=((0, 2), (1, 2)),
     ),
     "conv2d": Dimensions(
         blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-3),
         sharding="opwright_kernels.dimensions.nn:convolved_simply",
+        linear=((0, 2), (1, 2)),
     ),
     "conv3d": Dimensions(
         blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-4),
         sharding="opwright_kernels.dimensions.nn:convolved_simply",
+        linear=((0, 2), (1, 2)),
     ),
     "conv1d.padding": Dimensions(
         blocks=Windows(0, dim=-1, size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-2),
         sharding="opwright_kernels.dimensions.nn:convolved_simply",
+        linear=((0, 2), (1, 2)),
     ),
     "conv2d.padding": Dimensions(
         blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-3),
         sharding="opwright_kernels.dimensions.nn:convolved_simply",
+        linear=((0, 2), (1, 2)),
     ),
     "conv3d.padding": Dimensions(
         blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(3), padding=At(4), dilation=At(5), whole=-4),
         sharding="opwright_kernels.dimensions.nn:convolved_simply",
+        linear=((0, 2), (1, 2)),
     ),
-    "conv_transpose1d": Dimensions(blocks=Folded(0, core=2)),
-    "conv_transpose2d.input": Dimensions(blocks=Folded(0, core=3)),
-    "conv_transpose3d.input": Dimensions(blocks=Folded(0, core=4)),
-    "im2col": Folded(0, core=3),
-    "col2im": Folded(0, core=2),
+    "conv_transpose1d": Dimensions(blocks=Folded(0, core=2), linear=((0, 2), (1, 2))),
+    "conv_transpose2d.input": Dimensions(blocks=Folded(0, core=3), linear=((0, 2), (1, 2))),
+    "conv_transpose3d.input": Dimensions(blocks=Folded(0, core=4), linear=((0, 2), (1, 2))),
+    "im2col": Dimensions(Folded(0, core=3), linear=((0,),)),
+    "col2im": Dimensions(Folded(0, core=2), linear=((0,),)),
 }

@@ -36,9 +36,13 @@ RULES: dict[str, Family | Dimensions] = {
     "zero": Elementwise(0),
     "zero_": Elementwise(0),
     "clone": Dimensions(
-        ByHand("opwright_kernels.batching.creation", "clone"), blocks=Elementwise(0), sharding="... -> ..."
+        ByHand("opwright_kernels.batching.creation", "clone"),
+        blocks=Elementwise(0),
+        sharding="... -> ...",
+        linear=((0,),),
     ),
     "lift_fresh": Elementwise(0),
+    "contiguous": Dimensions(linear=((0,),)),
     "_to_copy": Dimensions(
         ByHand("opwright_kernels.batching.creation", "to_copy"), blocks=Elementwise(0), sharding="... -> ..."
     ),

@@ -7,26 +7,30 @@ from opwright_core.abi import Along, ByHand, Dimensions, Elementwise, Family, Le
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "cat": Along(0, dim=1),
-    "stack": Along(0, new=1),
+    "cat": Dimensions(Along(0, dim=1), linear=((0,),)),
+    "stack": Dimensions(Along(0, new=1), linear=((0,),)),
     "index.Tensor": Dimensions(
-        ByHand("opwright_kernels.batching.indexing", "index"), sharding="opwright_kernels.dimensions.indexing:index"
+        ByHand("opwright_kernels.batching.indexing", "index"),
+        sharding="opwright_kernels.dimensions.indexing:index",
+        linear=((0,),),
     ),
     "index_put": Dimensions(
         ByHand("opwright_kernels.batching.indexing", "index_put"),
         sharding="opwright_kernels.dimensions.indexing:index_put",
     ),
     "index_put_": ByHand("opwright_kernels.batching.indexing", "index_put"),
-    "index_select": Dimensions(ByHand("opwright_kernels.batching.selecting", "index_select"), blocks=Along(0, dim=1)),
-    "gather": Along(0, 2, dim=1),
-    "take": Dimensions(ByHand("opwright_kernels.batching.selecting", "take"), sharding="*, ... -> ..."),
-    "take_along_dim": Dimensions(blocks=Along(0, 1, dim=2)),
+    "index_select": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "index_select"), blocks=Along(0, dim=1), linear=((0,),)
+    ),
+    "gather": Dimensions(Along(0, 2, dim=1), linear=((0,),)),
+    "take": Dimensions(ByHand("opwright_kernels.batching.selecting", "take"), sharding="*, ... -> ...", linear=((0,),)),
+    "take_along_dim": Dimensions(blocks=Along(0, 1, dim=2), linear=((0,),)),
     "_unsafe_index.Tensor": Dimensions(
         ByHand("opwright_kernels.batching.indexing", "index"), sharding="opwright_kernels.dimensions.indexing:index"
     ),
     "put": Dimensions(ByHand("opwright_kernels.batching.selecting", "put"), whole="since positions count all elements"),
     "put_": ByHand("opwright_kernels.batching.selecting", "put"),
-    "scatter.src": Along(0, 2, 3, dim=1),
+    "scatter.src": Dimensions(Along(0, 2, 3, dim=1), linear=((0, 3),)),
     "scatter_.src": Along(0, 2, 3, dim=1),
     "scatter.value": Along(0, 2, dim=1),
     "scatter_.value": Along(0, 2, dim=1),
@@ -34,17 +38,21 @@ RULES: dict[str, Family | Dimensions] = {
     "scatter_.reduce": Along(0, 2, 3, dim=1),
     "scatter.value_reduce": Along(0, 2, dim=1),
     "scatter_.value_reduce": Along(0, 2, dim=1),
-    "scatter_add": Along(0, 2, 3, dim=1),
+    "scatter_add": Dimensions(Along(0, 2, 3, dim=1), linear=((0, 3),)),
     "scatter_add_": Along(0, 2, 3, dim=1),
     "scatter_reduce.two": Along(0, 2, 3, dim=1),
     "scatter_reduce_.two": Along(0, 2, 3, dim=1),
-    "index_add": Dimensions(ByHand("opwright_kernels.batching.selecting", "index_add"), blocks=Along(0, 3, dim=1)),
+    "index_add": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "index_add"), blocks=Along(0, 3, dim=1), linear=((0, 3),)
+    ),
     "index_add_": ByHand("opwright_kernels.batching.selecting", "index_add"),
     "index_reduce": Dimensions(
         ByHand("opwright_kernels.batching.selecting", "index_reduce"), blocks=Along(0, 3, dim=1)
     ),
     "index_reduce_": ByHand("opwright_kernels.batching.selecting", "index_reduce"),
-    "index_copy": Dimensions(ByHand("opwright_kernels.batching.selecting", "index_copy"), blocks=Along(0, 3, dim=1)),
+    "index_copy": Dimensions(
+        ByHand("opwright_kernels.batching.selecting", "index_copy"), blocks=Along(0, 3, dim=1), linear=((0, 3),)
+    ),
     "index_copy_": ByHand("opwright_kernels.batching.selecting", "index_copy"),
     "index_fill.int_Scalar": Dimensions(
         ByHand("opwright_kernels.batching.selecting", "index_fill"), blocks=Along(0, dim=1)
@@ -72,8 +80,8 @@ RULES: dict[str, Family | Dimensions] = {
         ByHand("opwright_kernels.batching.selecting", "first_positions"),
         whole="since which elements it finds depends on data",
     ),
-    "tril": Leading((0, 2)),
+    "tril": Dimensions(Leading((0, 2)), linear=((0,),)),
     "tril_": Leading((0, 2)),
-    "triu": Leading((0, 2)),
+    "triu": Dimensions(Leading((0, 2)), linear=((0,),)),
     "triu_": Leading((0, 2)),
 }

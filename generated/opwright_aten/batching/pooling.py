@@ -16,17 +16,17 @@ RULES: dict[str, Family | Dimensions] = {
         blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(2), padding=At(3), dilation=At(4))
     ),
     "avg_pool2d": Dimensions(
-        Folded(0, core=3), blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(2), padding=At(3))
+        Folded(0, core=3), blocks=Windows(0, dim=(-2, -1), size=At(1), stride=At(2), padding=At(3)), linear=((0,),)
     ),
     "avg_pool3d": Dimensions(
-        Folded(0, core=4), blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(2), padding=At(3))
+        Folded(0, core=4), blocks=Windows(0, dim=(-3, -2, -1), size=At(1), stride=At(2), padding=At(3)), linear=((0,),)
     ),
-    "avg_pool1d": Dimensions(blocks=Windows(0, dim=-1, size=At(1), stride=At(2), padding=At(3))),
-    "_adaptive_avg_pool2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
-    "_adaptive_avg_pool3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
-    "adaptive_avg_pool1d": Dimensions(blocks=Folded(0, core=2)),
-    "adaptive_avg_pool2d": Dimensions(blocks=Folded(0, core=3)),
-    "adaptive_avg_pool3d": Dimensions(blocks=Folded(0, core=4)),
+    "avg_pool1d": Dimensions(blocks=Windows(0, dim=-1, size=At(1), stride=At(2), padding=At(3)), linear=((0,),)),
+    "_adaptive_avg_pool2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2)), linear=((0,),)),
+    "_adaptive_avg_pool3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3)), linear=((0,),)),
+    "adaptive_avg_pool1d": Dimensions(blocks=Folded(0, core=2), linear=((0,),)),
+    "adaptive_avg_pool2d": Dimensions(blocks=Folded(0, core=3), linear=((0,),)),
+    "adaptive_avg_pool3d": Dimensions(blocks=Folded(0, core=4), linear=((0,),)),
     "adaptive_max_pool2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
     "adaptive_max_pool3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
     "adaptive_max_pool1d": Dimensions(blocks=Folded(0, core=2)),

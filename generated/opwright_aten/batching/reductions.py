@@ -7,12 +7,14 @@ from opwright_core.abi import Along, ByHand, Dimensions, Elementwise, Everything
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "sum": Everything(0, combines="sum"),
-    "sum.dim_IntList": Along(0, dim=1, empty_is_all=True, combines="sum"),
+    "sum": Dimensions(Everything(0), blocks=Everything(0, combines="sum"), linear=((0,),)),
+    "sum.dim_IntList": Dimensions(
+        Along(0, dim=1, empty_is_all=True), blocks=Along(0, dim=1, empty_is_all=True, combines="sum"), linear=((0,),)
+    ),
     "prod": Everything(0, combines=True),
     "prod.dim_int": Along(0, dim=1, empty_is_all=True, combines=True),
-    "mean": Everything(0),
-    "mean.dim": Along(0, dim=1, empty_is_all=True),
+    "mean": Dimensions(Everything(0), linear=((0,),)),
+    "mean.dim": Dimensions(Along(0, dim=1, empty_is_all=True), linear=((0,),)),
     "amax": Along(0, dim=1, empty_is_all=True, combines="max"),
     "amin": Along(0, dim=1, empty_is_all=True, combines="min"),
     "any": Everything(0, combines="max"),
@@ -54,19 +56,20 @@ RULES: dict[str, Family | Dimensions] = {
     "std_mean": Dimensions(blocks=Everything(0)),
     "std_mean.dim": Dimensions(blocks=Along(0, dim=1, empty_is_all=True)),
     "std_mean.correction": Along(0, dim=1, empty_is_all=True),
-    "cumsum": Along(0, dim=1, combines=True),
+    "cumsum": Dimensions(Along(0, dim=1), blocks=Along(0, dim=1, combines=True), linear=((0,),)),
     "cumsum_": Along(0, dim=1),
     "cumprod": Along(0, dim=1, combines=True),
     "cumprod_": Along(0, dim=1),
     "cummax": Along(0, dim=1),
     "cummin": Along(0, dim=1),
     "logcumsumexp": Along(0, dim=1, combines=True),
-    "diff": Dimensions(blocks=Along(0, 3, 4, dim=2)),
+    "diff": Dimensions(blocks=Along(0, 3, 4, dim=2), linear=((0, 3, 4),)),
     "trapezoid.x": Dimensions(blocks=Along(0, 1, dim=2)),
-    "trapezoid.dx": Dimensions(blocks=Along(0, dim=2)),
+    "trapezoid.dx": Dimensions(blocks=Along(0, dim=2), linear=((0,),)),
     "trapz.x": Dimensions(blocks=Along(0, 1, dim=2)),
     "trapz.dx": Dimensions(blocks=Along(0, dim=2)),
     "cumulative_trapezoid.x": Dimensions(blocks=Along(0, 1, dim=2)),
     "cumulative_trapezoid.dx": Dimensions(blocks=Along(0, dim=2)),
+    "sum_to_size": Dimensions(linear=((0,),)),
     "hash_tensor": Along(0, dim=1, empty_is_all=True),
 }

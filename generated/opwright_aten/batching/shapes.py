@@ -7,28 +7,46 @@ from opwright_core.abi import Along, ByHand, Dimensions, Family, Folded, Leading
 
 # By operator: its family, with the positions of the arguments by their role.
 RULES: dict[str, Family | Dimensions] = {
-    "flip": Along(0, dim=1),
-    "roll": Dimensions(ByHand("opwright_kernels.batching.filling", "roll"), blocks=Along(0, dim=2, empty_is_all=True)),
-    "rot90": Along(0, dim=2),
-    "channel_shuffle": Folded(0, core=2),
-    "pixel_shuffle": Leading((0, 3)),
-    "pixel_unshuffle": Leading((0, 3)),
-    "narrow_copy": Along(0, dim=1),
-    "repeat": Dimensions(
-        ByHand("opwright_kernels.batching.views", "repeat"), sharding="opwright_kernels.dimensions.indexing:repeated"
+    "flip": Dimensions(Along(0, dim=1), linear=((0,),)),
+    "fliplr": Dimensions(linear=((0,),)),
+    "flipud": Dimensions(linear=((0,),)),
+    "roll": Dimensions(
+        ByHand("opwright_kernels.batching.filling", "roll"), blocks=Along(0, dim=2, empty_is_all=True), linear=((0,),)
     ),
-    "repeat_interleave.self_int": Dimensions(blocks=Along(0, dim=2)),
+    "rot90": Dimensions(Along(0, dim=2), linear=((0,),)),
+    "channel_shuffle": Dimensions(Folded(0, core=2), linear=((0,),)),
+    "pixel_shuffle": Dimensions(Leading((0, 3)), linear=((0,),)),
+    "pixel_unshuffle": Dimensions(Leading((0, 3)), linear=((0,),)),
+    "narrow_copy": Dimensions(Along(0, dim=1), linear=((0,),)),
+    "repeat": Dimensions(
+        ByHand("opwright_kernels.batching.views", "repeat"),
+        sharding="opwright_kernels.dimensions.indexing:repeated",
+        linear=((0,),),
+    ),
+    "tile": Dimensions(linear=((0,),)),
+    "repeat_interleave.self_int": Dimensions(blocks=Along(0, dim=2), linear=((0,),)),
+    "concat": Dimensions(linear=((0,),)),
+    "concatenate": Dimensions(linear=((0,),)),
+    "hstack": Dimensions(linear=((0,),)),
+    "vstack": Dimensions(linear=((0,),)),
+    "row_stack": Dimensions(linear=((0,),)),
+    "dstack": Dimensions(linear=((0,),)),
+    "column_stack": Dimensions(linear=((0,),)),
     "block_diag": Dimensions(
         ByHand("opwright_kernels.batching.matrices", "block_diagonal"),
         whole="since it places matrices behind each other",
+        linear=((0,),),
     ),
-    "diag_embed": Along(0, new=(2, 3)),
-    "slice_scatter": Along(0, 1, dim=2),
+    "diag": Dimensions(linear=((0,),)),
+    "diagflat": Dimensions(linear=((0,),)),
+    "diag_embed": Dimensions(Along(0, new=(2, 3)), linear=((0,),)),
+    "slice_scatter": Dimensions(Along(0, 1, dim=2), linear=((0, 1),)),
     "select_scatter": Dimensions(
         ByHand("opwright_kernels.batching.selecting", "select_scatter"),
         sharding="opwright_kernels.dimensions.indexing:selected",
+        linear=((0, 1),),
     ),
-    "diagonal_scatter": Along(0, 1, dim=(3, 4)),
+    "diagonal_scatter": Dimensions(Along(0, 1, dim=(3, 4)), linear=((0, 1),)),
     "as_strided_scatter": Dimensions(
         ByHand("opwright_kernels.batching.views", "as_strided_scatter"),
         whole="since strides say where elements lie in memory",
@@ -36,10 +54,10 @@ RULES: dict[str, Family | Dimensions] = {
     "constant_pad_nd": Dimensions(
         ByHand("opwright_kernels.batching.filling", "pad"), sharding="opwright_kernels.dimensions.indexing:padded"
     ),
-    "reflection_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
-    "reflection_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
-    "reflection_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
-    "replication_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1))),
-    "replication_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2))),
-    "replication_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3))),
+    "reflection_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1)), linear=((0,),)),
+    "reflection_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2)), linear=((0,),)),
+    "reflection_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3)), linear=((0,),)),
+    "replication_pad1d": Dimensions(Folded(0, core=2), blocks=Leading((0, 1)), linear=((0,),)),
+    "replication_pad2d": Dimensions(Folded(0, core=3), blocks=Leading((0, 2)), linear=((0,),)),
+    "replication_pad3d": Dimensions(Folded(0, core=4), blocks=Leading((0, 3)), linear=((0,),)),
 }

@@ -44,8 +44,16 @@ def rule_of(operator: Operator, values: Sequence[Any]) -> DimensionRule:
         found = _derived(operator, declared, values, tensors)
     keys = list(shapes)
     places = [each[0] if isinstance(each, tuple) else each for each in keys]
-    linear = tuple([tuple([n for n, place in enumerate(places) if place in group]) for group in declared.linear])
+    said = () if _is_rounded(operator, values, tensors) else declared.linear
+    linear = tuple([tuple([n for n, place in enumerate(places) if place in group]) for group in said])
     return DimensionRule(found.operands, found.results, found.kinds, found.reason, tuple(filter(None, linear)))
+
+
+def _is_rounded(operator: Operator, values: Sequence[Any], tensors: Tensors) -> bool:
+    """Whether an argument `dtype` makes integers of fractions, so that nothing is linear."""
+    place = operator.signature.positions.get("dtype")
+    dtype = None if place is None else values[place]
+    return dtype is not None and dtype.kind in "biu" and any(each.kind in "fc" for _, each in tensors.values())
 
 
 def _of_variant(operator: Operator, variant: Variant, values: Sequence[Any]) -> DimensionRule:

@@ -69,7 +69,7 @@ class _Call:
         self._values = [theirs_of(value) for value in values]
         self._sizes = [tuple(each.shape) for each in _tensors(self._values)]
         self._has_gradients = True
-        self._whole = self._run(lambda tensor, _: tensor.clone().requires_grad_(_is_differentiable(tensor)))
+        self._whole = self._run(lambda tensor, _: self._leaf(tensor.clone()))
 
     def rows(self) -> list[Any]:
         """Return the rows of placements in which each rank has some of each tensor."""
@@ -83,7 +83,7 @@ class _Call:
     def wrong(self, outs: Sequence[Any], ins: Sequence[Any], mesh: Any) -> str:
         """Return how results and gradients differ from those of the whole, "" where they do not."""
         try:
-            found = self._run(lambda tensor, n: _placed(tensor, ins[n], mesh))
+            found = self._run(lambda tensor, n: self._leaf(_placed(tensor, ins[n], mesh)))
         except Exception as error:
             return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         for what, one, two in zip(("results", "gradients"), found, self._whole, strict=True):
@@ -93,7 +93,12 @@ class _Call:
                 if why := _different(part, whole):
                     return f"{what} {number + 1}: {why}"
         placed = [each.placements[0] for each in found[0] if isinstance(each, DTensor)]
-        return f"results are placed as {placed}" if placed != list(outs) else ""
+        return f"results are placed as {placed}" if placed[: len(outs)] != list(outs) else ""
+
+    def _leaf(self, tensor: Any) -> Any:
+        """Return a tensor of which gradients are asked, unless the operator writes."""
+        is_asked = not self._arguments.written and (tensor.dtype.is_floating_point or tensor.dtype.is_complex)
+        return tensor.detach().requires_grad_(is_asked)
 
     def _run(self, made: Any) -> tuple[list[Any], list[Any]]:
         """Return results and gradients for tensors that are made of the call's, by their number."""
@@ -111,6 +116,8 @@ class _Call:
         count = len(values) - len(self._keywords)
         results = tree_leaves(self._overload(*values[:count], **dict(zip(self._keywords, values[count:], strict=True))))
         results = [each for each in results if isinstance(each, torch.Tensor)]
+        if self._arguments.written:
+            return [*results, *given], []
         losses = [_size(each) for each in results if each.requires_grad]
         inputs = [each for each in given if each.requires_grad]
         if not losses or not inputs or not self._has_gradients:
@@ -132,7 +139,7 @@ def _placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> Any:
         found = DTensor.from_local(LocalTensor(parts), mesh, [placement], run_check=False)
     else:
         found = distribute_tensor(tensor, mesh, [placement])
-    return found.detach().requires_grad_(_is_differentiable(tensor))
+    return found
 
 
 def _different(part: Any, whole: Any) -> str:
@@ -156,7 +163,3 @@ def _size(tensor: torch.Tensor) -> torch.Tensor:
 
 def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
     return [each for each in tree_leaves(list(values)) if isinstance(each, torch.Tensor)]
-
-
-def _is_differentiable(tensor: torch.Tensor) -> bool:
-    return bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex)
