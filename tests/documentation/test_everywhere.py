@@ -44,8 +44,21 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_readme_has_a_command_for_each_framework() -> None:
-    assert sorted(USES) == sorted(f"python use_{each}.py" for each in ("arrays", *FRAMEWORKS))
+    assert sorted(USES) == sorted(f"python use_{each}.py" for each in ("arrays", "two_processes", *FRAMEWORKS))
     assert {path.name for path in EXAMPLE.glob("use_*.py")} == {each.removeprefix("python ") for each in USES}
+
+
+@pytest.mark.slow
+@pytest.mark.oracle
+def test_two_processes(folder: Path) -> None:
+    """What each of two processes holds a part of: DTensor over gloo, JAX over gloo, workers of Dask."""
+    done = run(folder, "use_two_processes.py")
+    assert done.returncode == 0, done.stderr
+    lines = [re.sub(r"^.* sent, |^.* tasks, ", "", line) for line in done.stdout.splitlines() if line[0] != "["]
+    assert lines == ["equal"] * 14
+    assert "DTensor: squared_distances of columns: (Partial(sum),), 0 sent" in done.stdout
+    assert "JAX: squared_distances of columns: P(None, None), 1 sent" in done.stdout
+    assert "JAX: moving_mean of columns: P(None, 'x'), 2 sent" in done.stdout
 
 
 def test_arrays_of_numpy(folder: Path) -> None:
