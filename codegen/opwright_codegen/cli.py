@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_WITH_OTHER_FORMATS = ("breaking", "coverage", "list", "doctor")  # than those of findings
+_WITH_OTHER_FORMATS = ("coverage", "list", "doctor")  # than those of findings
+_WITH_OTHER_JSON = ("breaking",)
 
 # What reads and renders is imported where it is used: a run that has nothing to do never loads it.
 
@@ -90,7 +91,7 @@ def _reported(arguments: Namespace) -> int:
     """Run a command. In a format that programs read, what it comes to is all that is printed, errors included."""
     outcome = Outcome(arguments.command)
     format: Format = getattr(arguments, "format", "text")
-    if format == "text" or arguments.command in _WITH_OTHER_FORMATS:
+    if arguments.command in _WITH_OTHER_FORMATS + _WITH_OTHER_JSON * (format == "json") or format == "text":
         return _run(arguments, outcome, sys.stdout)
     from opwright_codegen.findings.writing import write_outcome
 
@@ -160,7 +161,7 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
         case "breaking":
             from opwright_codegen.commands.breaking import breaking
 
-            return breaking(config, arguments, out)
+            return breaking(config, arguments, out, outcome)
         case "freeze":
             from opwright_codegen.commands.freeze import freeze
 

@@ -100,6 +100,20 @@ def test_commands_on_schemas(project: Path) -> None:
     assert checked("fmt") == (1, ["yaml-syntax"])
 
 
+def test_breaking(project: Path) -> None:
+    """(Its JSON has a form of its own, which its tests have.)"""
+    (project / "old.yaml").write_text(PROJECT["ops.yaml"].replace("Tensor self", "Tensor self, int times=2"))
+    (project / "pyproject.toml").write_text(PROJECT["pyproject.toml"].replace("*.yaml", "ops.yaml"))
+    status, shown = run("breaking", "old.yaml", "ops.yaml", "--format", "sarif")
+    log = json.loads(shown)
+    jsonschema.validate(log, sarif_schema.SCHEMA)
+    (result,) = log["runs"][0]["results"]
+    assert (status, result["ruleId"], result["properties"]["breaks"]) == (1, "argument-removed", "CALL, GRAPH")
+    for format in ("github", "junit"):
+        assert "argument-removed" in run("breaking", "old.yaml", "ops.yaml", "--format", format)[1]
+    assert run("breaking", "ops.yaml", "ops.yaml", "--format", "github") == (0, "")
+
+
 def test_build(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert checked("build") == (0, [])
     (project / "ops.yaml").write_text(NATIVE)

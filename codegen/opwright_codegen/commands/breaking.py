@@ -6,14 +6,15 @@ import io
 import json
 from argparse import Namespace
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TextIO
 
 from opwright_codegen.commands.config import Config, read_config
 from opwright_codegen.commands.job import job_of, module_of, root_of
-from opwright_codegen.errors import UsageError, nearest
+from opwright_codegen.errors import SchemaError, UsageError, nearest
+from opwright_codegen.findings.finding import Finding, Outcome
 from opwright_codegen.promises.breakages import CATEGORIES, Breakage
 from opwright_codegen.promises.comparing import added, chosen, compare, counted
 from opwright_codegen.promises.states import State, generated_packages, last_tag, schema_files, unpacked
@@ -33,7 +34,7 @@ class _Side:
     packages: tuple[str, ...] = ()
 
 
-def breaking(config: Config, arguments: Namespace, out: TextIO) -> int:
+def breaking(config: Config, arguments: Namespace, out: TextIO, outcome: Outcome) -> int:
     """Compare two states, and print what breaks; the status. Raises UsageError, SchemaErrors."""
     categories = _categories(arguments.categories, config)
     before = arguments.old or config.breaking.against or f"git:{last_tag(config.root)}"
@@ -48,6 +49,8 @@ def breaking(config: Config, arguments: Namespace, out: TextIO) -> int:
             found += _on_samples(sides[0], sides[1], categories, arguments.seed)
     found = chosen(found, categories)
     fresh = added(old, new)
+    outcome.findings += map(_shared, found)
+    outcome.facts |= {"old": before, "new": arguments.new or ".", "added": len(fresh)}
     if arguments.format == "json":
         _print_json(before, arguments.new or ".", categories, found, fresh, out)
     else:
@@ -142,6 +145,14 @@ def _on_samples(old: _Side, new: _Side, categories: Collection[str], seed: int) 
 
 
 # -- what is printed
+
+
+def _shared(each: Breakage) -> Finding:
+    """Return a difference as findings of all commands are: what an upgrade serves is a note."""
+    error = SchemaError(each.code, each.message, each.new or each.old, each.hint)
+    more = {"breaks": ", ".join(each.categories), "served": ", ".join(each.served), "old": str(each.old or "")}
+    shown = Finding.of(error, "error" if each.categories else "note", each.operator)
+    return replace(shown, more={name: value for name, value in more.items() if value})
 
 
 def _print_text(found: Sequence[Breakage], fresh: Sequence[str], out: TextIO) -> None:

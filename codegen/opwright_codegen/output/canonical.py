@@ -20,11 +20,12 @@ __all__ = ["ORDER", "canonical"]
 
 # What an entry is, what is made of it, what its results look like, who computes them.
 ORDER: Final = (
-    "func", "name", "output_differentiability", "doc", "python_module", "tags", "variants", "device_check",
-    "device_guard", "category_override", "manual_kernel_registration", "manual_cpp_binding", "cpp_no_default_args",
-    "use_const_ref_for_mutable_tensors", "structured", "structured_delegate", "structured_inherits", "autocast",
-    "autogen", "variant_tags", "kernel", "meta", "batch", "blocks", "sharding", "linear", "cost", "precomputed",
-    "ufunc_inner_loop", "dispatch", "convention", "dtypes", "dtype_of", "launch", "reference",
+    "func", "name", "output_differentiability", "doc", "since", "deprecated", "upgrade", "python_module", "tags",
+    "variants", "device_check", "device_guard", "category_override", "manual_kernel_registration", "manual_cpp_binding",
+    "cpp_no_default_args", "use_const_ref_for_mutable_tensors", "structured", "structured_delegate",
+    "structured_inherits", "autocast", "autogen", "variant_tags", "kernel", "meta", "batch", "blocks", "sharding",
+    "linear", "cost", "precomputed", "ufunc_inner_loop", "dispatch", "convention", "dtypes", "dtype_of", "launch",
+    "reference",
 )  # fmt: skip
 _LISTS: Final = ("variants", "autogen")  # of words, separated by commas
 _SCHEMAS: Final = ("func", "name")
