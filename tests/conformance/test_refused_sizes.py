@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import opwright
 
+torch: Any = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = [pytest.mark.oracle, pytest.mark.once]
 
 SIZES: list[tuple[int, ...] | None] = [None, (), (1,), (2,), (3,), (4,), (2, 1), (1, 2)]
