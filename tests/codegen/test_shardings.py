@@ -77,3 +77,21 @@ def test_operators_that_write_have_none(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path), contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         assert main(["generate"]) == 1
     assert "ops.yaml:5:13: error: cut::g_ writes to its arguments" in out.getvalue()
+
+
+def test_a_dimension_that_is_a_number_is_not_all_of_them(tmp_path: Path) -> None:
+    """Results of parts were put together as if the operator reduced everything: blocks of Dask gave other shapes."""
+    (tmp_path / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "cut_ops"\n')
+    text = "".join(
+        f'- func: cut::r{number}(Tensor self) -> Tensor\n  meta: reduce(self{dim}, combines="sum")\n'
+        f'  dispatch: {{CPU: "self.sum()"}}\n'
+        for number, dim in enumerate((", 1", ", dim=-1", ", None", ""))
+    )
+    (tmp_path / "ops.yaml").write_text(text)
+    with contextlib.chdir(tmp_path), contextlib.redirect_stdout(io.StringIO()):
+        assert main(["generate"]) == 0
+    rows = "".join(path.read_text() for path in (tmp_path / "cut_ops" / "batching").glob("*.py"))
+    found = re.findall(r'"r(\d)": (.*),', rows)
+    assert found == [
+        (str(n), f"Everything(0{', combines=' + chr(34) + 'sum' + chr(34) if n > 1 else ''})") for n in range(4)
+    ]

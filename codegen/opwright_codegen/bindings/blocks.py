@@ -53,18 +53,25 @@ def blocks(operators: OperatorSet, bindings: Sequence[Binding], families: Mappin
     for binding in bindings:
         name = binding.view.name
         family = families.get(name)
-        if family is not None and family.name in _COMBINING and (way := _combines(binding)):
+        if family is not None and family.name in _COMBINING and (way := _combines(binding, family)):
             found[name] = replace(family, keywords=(*family.keywords, ("combines", way)))
     return found | written
 
 
-def _combines(binding: Binding) -> bool | str:
-    """Return what the rule of `meta` says of results of parts: whether their result is that of the whole, or a word."""
+def _combines(binding: Binding, family: Family) -> bool | str:
+    """Return what the rule of `meta` says of results of parts: whether their result is that of the whole, or a word.
+
+    A dimension that is a number there is no argument of the operator: its family reduces all, which parts do not.
+    """
     if not isinstance(binding.meta, Plans):
         return False
     formula = binding.meta.formulas[0]
     while isinstance(formula, Conditional):
         formula = formula.then
     keywords = dict(formula.keywords) if isinstance(formula, Call) else {}
+    if family.name == "Everything" and isinstance(formula, Call):
+        dim = next(iter(formula.arguments[1:2]), keywords.get("dim"))
+        if dim is not None and not (isinstance(dim, Constant) and dim.value is None):
+            return False
     way = keywords.get("combines")
     return way.value if isinstance(way, Constant) and isinstance(way.value, bool | str) else False

@@ -32,6 +32,7 @@ import opwright.fx.above_autograd
 import opwright.fx.recording
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
+import opwright.utils.flop_counter
 import opwright.utils.originals
 import opwright_core
 from opwright.guards.blocks import put_back
