@@ -20,8 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.schema.compat import incompatibilities
 from opwright_codegen.schema.model import FunctionSchema
@@ -72,6 +70,8 @@ def mutated(schema: str, random: random.Random) -> str | None:
 
 def parsed(text: str) -> tuple[Any, FunctionSchema] | None:
     """Return a schema as PyTorch and as we read it; None where one of both does not."""
+    import torch
+
     try:
         return torch._C.parse_schema(text), FunctionSchema.parse(text)
     except (RuntimeError, SchemaError):

@@ -268,6 +268,7 @@ class TestHostileText:
         keys = set(ALL_KEYS) - {
             "batch",
             "blocks",
+            "cost",
             "dispatch",
             "meta",
             "doc",

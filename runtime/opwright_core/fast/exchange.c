@@ -102,6 +102,7 @@ static struct {
     PyArrayObject *arrays[MOST_SHELLS];
 } shells[SHELLS];
 
+/* Return the place of arrays of a dtype and a number of dimensions; others may share it. */
 static int shell_of(const PyArray_Descr *dtype, int ndim) {
     return (int)(((size_t)dtype >> 5) * 5 + (size_t)ndim) % SHELLS;
 }
