@@ -2,9 +2,7 @@
  * given back as arrays of the library. What is not common is left to Python (`opwright.other_arrays`). */
 
 #include "exchange.h"
-#include "array_pool.h"
 #include "interned.h"
-#include <stdatomic.h>
 
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_COMPLEX = 5, DL_BOOL };
 
@@ -93,49 +91,6 @@ static int is_uncommon(const Exchange *exchange, PyObject *value) {
            (exchange->is_neg != NULL && is_not_false(exchange->is_neg(value, NULL)));
 }
 
-/* Arrays without memory, which become the next ones of their dtype and number of dimensions: NumPy takes longer to make
- * and free one than to say where its memory is. */
-#define SHELLS 32
-#define MOST_SHELLS 3
-static struct {
-    int count;
-    PyArrayObject *arrays[MOST_SHELLS];
-} shells[SHELLS];
-
-/* Return the place of arrays of a dtype and a number of dimensions; others may share it. */
-static int shell_of(const PyArray_Descr *dtype, int ndim) {
-    return (int)(((size_t)dtype >> 5) * 5 + (size_t)ndim) % SHELLS;
-}
-
-/* Return an array without memory, with its reference, NULL if there is none of that kind. */
-static PyArrayObject *take_shell(const PyArray_Descr *dtype, int ndim) {
-    int at = shell_of(dtype, ndim);
-    for (int i = shells[at].count - 1; i >= 0; i--) {
-        PyArrayObject *array = shells[at].arrays[i];
-        if (PyArray_DESCR(array) == dtype && PyArray_NDIM(array) == ndim) {
-            shells[at].arrays[i] = shells[at].arrays[--shells[at].count];
-            return array;
-        }
-    }
-    return NULL;
-}
-
-/* Drop an array that `array_on` made: if nobody else has it, it is kept without its memory. Takes the reference. */
-void array_off(PyObject *object) {
-    PyArrayObject_fields *fields = (PyArrayObject_fields *)object;
-    if (PyArray_CheckExact(object) && Py_REFCNT(object) == 1 && fields->weakreflist == NULL && fields->base != NULL &&
-        !(fields->flags & NPY_ARRAY_OWNDATA)) {
-        int at = shell_of(fields->descr, fields->nd);
-        if (shells[at].count < MOST_SHELLS) {
-            fields->data = NULL;
-            shells[at].arrays[shells[at].count++] = (PyArrayObject *)object;
-            Py_CLEAR(fields->base);
-            return;
-        }
-    }
-    Py_DECREF(object);
-}
-
 /* Return a new array on the memory of a tensor of DLPack, which keeps its owner; NULL without an exception where NumPy has
  * no such array. */
 PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags) {
@@ -148,25 +103,11 @@ PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags) {
         return NULL;
     }
     PyArray_Descr *dtype = PyArray_DescrFromType(dtypes[at].type);
-    char *data = (char *)tensor->data + tensor->byte_offset;
-    PyArrayObject *shell = take_shell(dtype, tensor->ndim);
-    if (shell != NULL) {
-        PyArrayObject_fields *fields = (PyArrayObject_fields *)shell;
-        Py_DECREF(dtype); /* which the array has */
-        for (int i = 0; i < tensor->ndim; i++) {
-            fields->dimensions[i] = tensor->shape[i];
-            fields->strides[i] = tensor->strides[i] * (tensor->bits / 8);
-        }
-        fields->data = data;
-        fields->base = Py_NewRef(owner);
-        fields->flags = flags;
-        PyArray_UpdateFlags(shell, NPY_ARRAY_UPDATE_ALL);
-        return (PyObject *)shell;
-    }
     npy_intp strides[NPY_MAXDIMS];
     for (int i = 0; i < tensor->ndim; i++) {
         strides[i] = tensor->strides[i] * (tensor->bits / 8);
     }
+    char *data = (char *)tensor->data + tensor->byte_offset;
     PyObject *array = PyArray_NewFromDescr(
         &PyArray_Type, dtype, tensor->ndim, (const npy_intp *)tensor->shape, strides, data, flags, NULL);
     if (array != NULL && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0) {
@@ -202,50 +143,14 @@ PyObject *exchange_take(const Exchange *exchange, PyObject *value) {
     return array_on(&tensor, value, NPY_ARRAY_WRITEABLE);
 }
 
-/* A tensor that is given away, and what is behind it. Small ones that were dropped are linked until somebody who has
- * Python's lock gives up their arrays: to wait for the lock takes longer than to make a tensor. */
-typedef struct Lent {
-    ManagedTensor managed;
-    struct Lent *next;
-    int is_small;
-    int64_t sizes[]; /* then the strides */
-} Lent;
-
-#define SMALL_BYTES 4096
-#define MOST_DROPPED 32
-static _Atomic(Lent *) dropped;
-static atomic_int dropped_count;
-
 /* Drop the array of a tensor that was given away. */
 static void delete_managed(ManagedTensor *self) {
-    Lent *lent = (Lent *)self;
-    if (lent->is_small && atomic_fetch_add(&dropped_count, 1) < MOST_DROPPED) {
-        lent->next = atomic_load(&dropped);
-        while (!atomic_compare_exchange_weak(&dropped, &lent->next, lent)) {
-        }
-        return;
-    }
-    if (lent->is_small) {
-        atomic_fetch_sub(&dropped_count, 1);
-    }
     if (Py_IsInitialized()) {
         PyGILState_STATE state = PyGILState_Ensure();
         Py_DECREF((PyObject *)self->context);
         PyGILState_Release(state);
     }
     PyMem_RawFree(self);
-}
-
-/* Give up the arrays of small tensors that were dropped. */
-static void give_up_dropped(void) {
-    Lent *lent = atomic_load(&dropped) == NULL ? NULL : atomic_exchange(&dropped, NULL);
-    while (lent != NULL) {
-        Lent *next = lent->next;
-        array_give_up(lent->managed.context);
-        PyMem_RawFree(lent);
-        atomic_fetch_sub(&dropped_count, 1);
-        lent = next;
-    }
 }
 
 /* Return a tensor of DLPack on the memory of an array, to which it takes the reference unless it fails; NULL without an
@@ -264,14 +169,11 @@ ManagedTensor *managed_tensor(PyArrayObject *array) {
             return NULL;
         }
     }
-    give_up_dropped();
-    Lent *lent = PyMem_RawCalloc(1, sizeof(Lent) + 2 * (size_t)ndim * sizeof(int64_t));
-    if (lent == NULL) {
+    ManagedTensor *made = PyMem_RawCalloc(1, sizeof(ManagedTensor) + 2 * (size_t)ndim * sizeof(int64_t));
+    if (made == NULL) {
         return NULL;
     }
-    ManagedTensor *made = &lent->managed;
-    int64_t *sizes = lent->sizes;
-    lent->is_small = PyArray_BASE(array) == NULL && PyArray_NBYTES(array) <= SMALL_BYTES;
+    int64_t *sizes = (int64_t *)(made + 1);
     for (int i = 0; i < ndim; i++) {
         sizes[i] = PyArray_DIM(array, i);
         sizes[ndim + i] = PyArray_STRIDE(array, i) / itemsize;

@@ -53,7 +53,6 @@ typedef struct {
 } Exchange;
 
 PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags);
-void array_off(PyObject *object);
 PyObject *array_like(const DLTensor *tensor);
 ManagedTensor *managed_tensor(PyArrayObject *array);
 

@@ -445,12 +445,7 @@ __attribute__((noinline)) static PyObject *call_exchanged(const SignatureKey *si
         result = given_back(signature, args, taken, named(signature, call_kernel(signature, kernel, taken)));
     }
     while (count > 0) {
-        count--;
-        if (signature->kinds[count] == KIND_EXCHANGED) {
-            array_off(taken[count]);
-        } else {
-            Py_DECREF(taken[count]);
-        }
+        Py_DECREF(taken[--count]);
     }
     return result;
 }
