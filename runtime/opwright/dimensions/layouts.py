@@ -107,7 +107,7 @@ def _called(
             filled[key] = made
     with mode:
         result = operator.call(*filled)
-    return [each.array for each in (result if isinstance(result, tuple | list) else (result,))]
+    return [each.array for each in (result if isinstance(result, tuple | list) else (result,)) if each is not None]
 
 
 def fake(shape: Sequence[int], dtype: Any, mode: FakeTensorMode) -> Tensor:
