@@ -49,6 +49,7 @@ NO_TANGENTS = {
         ["grid_sampler_2d", "grid_sampler_3d", "_pdist_forward", "_ctc_loss", "_embedding_bag"], NONE_THERE
     ),
     **dict.fromkeys(["igamma", "igammac", "ormqr"], NONE_THERE),
+    "_scaled_dot_product_flash_attention_for_cpu": NONE_THERE,
     **dict.fromkeys(["huber_loss_backward", "masked_scatter_backward", "native_dropout_backward"], NONE_THERE),
     **dict.fromkeys(["soft_margin_loss_backward", "nll_loss_backward", "nll_loss2d_backward"], NONE_THERE),
     "conj_physical_": "compared as _conj_physical",

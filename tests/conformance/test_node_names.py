@@ -26,6 +26,7 @@ WITHOUT = (
     "floor_divide", "floor_divide.Scalar", "detach_copy", "binomial", "bincount", "remainder.Scalar_Tensor", "copy",
     "scatter.reduce", "scatter.value_reduce", "_ctc_loss_backward", "linalg_ldl_solve",
     "silu_backward", "mish_backward", "logit_backward", "hardsigmoid_backward", "native_group_norm_backward",
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
 )  # fmt: skip
 DIFFERENT = Table(
     "test_node_names.DIFFERENT", Known("numpy_T", "PermuteBackward0", "a composite in PyTorch, of permute")

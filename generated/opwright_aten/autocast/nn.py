@@ -24,3 +24,20 @@ bilinear = autocast_wrapper("aten::bilinear", CPU="unchanged", CUDA="promote")
 # scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
 #     bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
 scaled_dot_product_attention = autocast_wrapper("aten::scaled_dot_product_attention", "lower_precision")
+
+
+# _scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool
+#     is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)
+_scaled_dot_product_flash_attention_for_cpu = autocast_wrapper(
+    "aten::_scaled_dot_product_flash_attention_for_cpu",
+    "unchanged",
+)
+
+
+# _scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value,
+#     Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) ->
+#     (Tensor grad_query, Tensor grad_key, Tensor grad_value)
+_scaled_dot_product_flash_attention_for_cpu_backward = autocast_wrapper(
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+    "unchanged",
+)

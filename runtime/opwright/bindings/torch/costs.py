@@ -21,13 +21,16 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["register_cost"]
 
 _MODULE: Final = "torch.utils.flop_counter"
-_known: Final[dict[Any, dict[str, Arguments]]] = {}  # by packet, its overloads
+# By the name of a packet, its overloads. PyTorch makes another packet of the name when an overload is added.
+_known: Final[dict[str, dict[str, Arguments]]] = {}
+_packets: Final[list[Any]] = []
 
 
 def register_cost(overload: torch._ops.OpOverload, arguments: Arguments) -> None:
     """Have PyTorch's FlopCounterMode count an operator."""
     packet = overload.overloadpacket
-    _known.setdefault(packet, {})[overload._overloadname] = arguments
+    _known.setdefault(packet._qualified_op_name, {})[overload._overloadname] = arguments
+    _packets.append(packet)
     if (module := sys.modules.get(_MODULE)) is not None:
         _give(module, packet)
     elif not any(isinstance(each, _Waiting) for each in sys.meta_path):
@@ -42,7 +45,7 @@ def _give(module: ModuleType, packet: Any) -> None:
 def _flops(packet: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """Return the operations of a call. PyTorch does not say of which overload."""
     kwargs = {name: value for name, value in kwargs.items() if name != "out_val"}
-    overloads = _known[packet]
+    overloads = _known[packet._qualified_op_name]
     named = next(iter(overloads))
     if len(overloads) > 1:
         named = torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs)
@@ -84,5 +87,5 @@ class _Following(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Load the module, and give it what waits."""
         self._loader.exec_module(module)
-        for packet in _known:
+        for packet in _packets:
             _give(module, packet)
