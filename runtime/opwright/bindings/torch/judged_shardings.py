@@ -138,7 +138,7 @@ def _placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> Any:
         parts = dict(enumerate(map(torch.from_numpy, summands(whole.detach().numpy()))))
         found = DTensor.from_local(LocalTensor(parts), mesh, [placement], run_check=False)
     else:
-        found = distribute_tensor(tensor, mesh, [placement])
+        found = distribute_tensor(tensor.clone(), mesh, [placement])  # whose memory the call may write to
     return found
 
 
