@@ -74,7 +74,7 @@ def parsed(text: str) -> tuple[Any, FunctionSchema] | None:
 
     try:
         return torch._C.parse_schema(text), FunctionSchema.parse(text)
-    except (RuntimeError, SchemaError):
+    except (RuntimeError, MemoryError, SchemaError):  # (PyTorch's parser has no memory for some sizes of lists)
         return None
 
 

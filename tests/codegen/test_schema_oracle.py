@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import zlib
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -471,11 +472,12 @@ def test_what_is_written_is_read_as_the_runtime_reads_it(text: str) -> None:
 def test_the_runtime_agrees_on_changed_schemas_of_its_own() -> None:
     """A sample of PyTorch's schemas, each changed in one place as people change them; `compatible_pairs.py FILE` does
     so for all schemas of a file."""
-    rng = seeds.generator(9)
-    known = sorted(str(schema) for schema in torch._C._jit_get_all_schemas() if str(schema).startswith("aten::"))
+    known = sorted({str(schema) for schema in torch._C._jit_get_all_schemas() if str(schema).startswith("aten::")})
     answers = []
-    for text in rng.sample(known, 220):
-        changed = mutated(text, rng)
+    for text in known:  # each is chosen and changed by its own text: other tests may have defined operators
+        if zlib.crc32(text.encode()) % 12 or re.search(r"\bt[A-Z]?\w*\b(?=[\[),])", text):
+            continue  # (types like `t` are TorchScript's variables)
+        changed = mutated(text, seeds.generator(text))
         old, new = parsed(text), None if changed is None else parsed(changed)
         if old is not None and new is not None:
             theirs, reasons, why = compared(old, new)
