@@ -112,19 +112,20 @@ def judged(name: str, *args: Any) -> str:
 def test_dtensor_is_told_at_its_import_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a module that stands for DTensor, since that is imported once: no finder is left, nor a loader that is other
     than it was."""
-    from opwright.bindings.torch import sharding
+    from opwright.bindings.torch.late_modules import Finder, when_imported
 
     (tmp_path / "late_dtensor.py").write_text("DTensor = int\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(sharding, "_MODULE", "late_dtensor")
     told: list[int] = []
-    sharding._when_there(lambda: told.append(1))
-    sharding._when_there(lambda: told.append(2))
+    when_imported("late_dtensor", "DTensor", lambda: told.append(1))
+    when_imported("late_dtensor", "DTensor", lambda: told.append(2))
     assert not told
     late: Any = importlib.import_module("late_dtensor")
-    assert told == [1, 2] and not [each for each in sys.meta_path if isinstance(each, sharding._Finder)]
+    assert told == [1, 2] and not [
+        each for each in sys.meta_path if isinstance(each, Finder) and each.module == "late_dtensor"
+    ]
     assert "exec_module" not in vars(late.__spec__.loader)
-    sharding._when_there(lambda: told.append(3))
+    when_imported("late_dtensor", "DTensor", lambda: told.append(3))
     assert told == [1, 2, 3]
 
 

@@ -2,20 +2,19 @@
 
 Note [When DTensor is told]
 `torch.distributed.tensor` takes as long to import as PyTorch, which does without it. So it is told of operators when it
-is there, or else at the end of its import: the loader of that one module is followed by `_tell_waiting`.
+is there, or else at the end of its import (`late_modules`).
 """
 
 from __future__ import annotations
 
-import importlib.machinery
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import torch
 
 from opwright.bindings.torch.arguments import Arguments
+from opwright.bindings.torch.late_modules import when_imported
 from opwright.bindings.torch.values import our_dtype
 from opwright.dimensions.deriving import rule_of, tensors_in
 from opwright.dimensions.layouts import fake, results, without_labels
@@ -24,20 +23,19 @@ from opwright.fake.modes import FakeTensorMode
 
 __all__ = ["Sharded", "register_gradient_sharding", "register_sharding"]
 
-_MODULE: Final = "torch.distributed.tensor"
+_DTENSOR: Final = ("torch.distributed.tensor", "DTensor")
 _SIZE: Final = 4099  # stands for a size that only data tells
-_waiting: Final[list[Callable[[], None]]] = []
 
 
 def register_sharding(overload: torch._ops.OpOverload, arguments: Arguments) -> None:
     """Tell DTensor how calls of an operator are sharded; of one with results that are no tensors nothing is told."""
     if all("Tensor" in str(each.type) for each in overload._schema.returns):
-        _when_there(lambda: _register(overload, Sharded(arguments), arguments.written))
+        when_imported(*_DTENSOR, lambda: _register(overload, Sharded(arguments), arguments.written))
 
 
 def register_gradient_sharding(overload: torch._ops.OpOverload, arguments: Arguments, positions: Sequence[int]) -> None:
     """Tell DTensor how an operator that computes gradients of the arguments at `positions` is sharded."""
-    _when_there(lambda: _register(overload, _Gradients(arguments, positions), ()))
+    when_imported(*_DTENSOR, lambda: _register(overload, _Gradients(arguments, positions), ()))
 
 
 class Sharded:
@@ -150,42 +148,3 @@ def _known(value: Any) -> Any:
     if isinstance(value, torch.SymInt):
         return value.node.hint if value.node.has_hint() else _SIZE
     return value
-
-
-def _when_there(tell: Callable[[], None]) -> None:
-    """Call `tell` as soon as DTensor is imported. See Note [When DTensor is told]."""
-    module = sys.modules.get(_MODULE)
-    if module is not None and hasattr(module, "DTensor"):
-        tell()
-        return
-    if not _waiting:
-        sys.meta_path.insert(0, _Finder())
-    _waiting.append(tell)
-
-
-class _Finder:
-    """The finder of that one module, once: it is found as ever, and we are told when it is loaded."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the spec of the module, None for any other."""
-        if name != _MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is None or spec.loader is None:
-            return spec
-        loader: Any = spec.loader
-        load = loader.exec_module
-
-        def followed(module: Any) -> None:
-            del loader.exec_module
-            load(module)
-            _tell_waiting()
-
-        loader.exec_module = followed
-        return spec
-
-
-def _tell_waiting() -> None:
-    while _waiting:
-        _waiting.pop(0)()
