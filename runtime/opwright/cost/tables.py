@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.util import find_spec
+from collections.abc import Callable
 from typing import Any, Final
 
+from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.rule_table import RuleTable
 from opwright_core.dispatch.registry.tables import registry
@@ -24,21 +22,11 @@ def said_of(operator: Operator) -> tuple[Said, str] | None:
     given = COSTS.find(operator.name)
     if given is not None:
         return given, "declared"
-    if operator.home is None:
-        return None
-    text: str | None = _texts(operator.home.module.rpartition(".ops.")[0]).get(operator.name.partition("::")[2])
+    text: str | None = table_of(operator, "costs", "COSTS").get(operator.name.partition("::")[2])
     if text is None:
         return None
-    source, _, said = text.partition(": ")
+    source, _, said = text.partition(": ")  # `declared: …`, `expression: …` or `kernel: …`
     return said, source
-
-
-@cache
-def _texts(package: str) -> Mapping[str, str]:
-    """Return the texts of a generated package: `declared: …`, `expression: …` or `kernel: …` by operator."""
-    module = f"{package}.costs"
-    found: Mapping[str, str] = {} if find_spec(module) is None else importlib.import_module(module).COSTS
-    return found
 
 
 def functional_of(operator: Operator) -> Operator:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, Final
 
 from opwright.autograd import no_grad
 from opwright.gate.references import Reference, of_tensors
 from opwright.inspection.kernel_handles import KernelHandle
+from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_kinds import Lazy
 from opwright_core.dispatch.registry.tables import registry
@@ -29,11 +29,8 @@ def declared_in_package(name: str) -> Reference | None:
     Raises what importing the function's module raises.
     """
     operator = registry.operators.get(name)
-    package = "" if operator is None or operator.home is None else operator.home.module.rpartition(".ops.")[0]
-    if operator is None or not package or find_spec(f"{package}.references") is None:
-        return None
-    said = importlib.import_module(f"{package}.references").REFERENCES.get(name.partition("::")[2])
-    if said is None:
+    said = None if operator is None else table_of(operator, "references", "REFERENCES").get(name.partition("::")[2])
+    if operator is None or said is None:
         return None
     if "::" in said:
         try:

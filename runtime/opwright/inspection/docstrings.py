@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import textwrap
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.util import find_spec
 
+from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import BACKENDS, DispatchKey
 from opwright_core.places import shown
@@ -46,15 +44,5 @@ def _filled(line: str) -> str:
 def text_of(operator: Operator) -> str:
     """Return the text of a generated operator: its own, else that of all overloads of its name; '' where its package
     has none."""
-    if operator.home is None:
-        return ""
-    texts = _texts(operator.home.module.rpartition(".ops.")[0])
+    texts: Mapping[str, str] = table_of(operator, "docs", "DOCS")
     return texts.get(f"{operator.base}.{operator.overload or 'default'}") or texts.get(operator.base, "")
-
-
-@cache
-def _texts(package: str) -> Mapping[str, str]:
-    """Return the texts of a package, which is looked for once."""
-    module = f"{package}.docs"
-    found: dict[str, str] = {} if find_spec(module) is None else importlib.import_module(module).DOCS
-    return found

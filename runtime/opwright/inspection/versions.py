@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import warnings
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any, Final
 
+from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["former_versions", "version_of", "warning_first"]
@@ -20,7 +19,7 @@ _ROOTS: Final = tuple(f"{name}." for name in ("opwright", "opwright_core", "opwr
 def former_versions(operator: Operator) -> list[_Former]:
     """Return the former versions of an operator, the oldest first: its declaration then, and the function that writes a
     call of it, all arguments given, as one of the present version."""
-    found: list[_Former] = _listed(operator, "FORMER").get(_short(operator), [])
+    found: list[_Former] = table_of(operator, "versions", "FORMER").get(_short(operator), [])
     return found
 
 
@@ -32,7 +31,7 @@ def version_of(operator: Operator) -> int:
 def warning_first(operator: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return the kernel of a deprecated operator, with a DeprecationWarning at the line of the caller before each
     call."""
-    said = _listed(operator, "DEPRECATED").get(_short(operator), "")
+    said = table_of(operator, "versions", "DEPRECATED").get(_short(operator), "")
     message = f"{operator.name} is deprecated{f': {said}' if said else ''}"
     home = "" if operator.home is None else f"{operator.home.module.rpartition('.ops.')[0]}."
 
@@ -54,14 +53,3 @@ def _level_of_the_caller(home: str) -> int:
 
 def _short(operator: Operator) -> str:
     return operator.name.partition("::")[2]
-
-
-def _listed(operator: Operator, table: str) -> dict[str, Any]:
-    """Return a table of the package that declares an operator; an empty one where the package has none."""
-    if operator.home is None:
-        return {}
-    module = f"{operator.home.module.rpartition('.ops.')[0]}.versions"
-    if find_spec(module) is None:
-        return {}
-    found: dict[str, Any] = getattr(importlib.import_module(module), table)
-    return found
