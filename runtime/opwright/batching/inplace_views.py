@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opwright.base.functional_variants import view_of
 from opwright.batching.tables import BatchRule
 from opwright.levels.inside import value_of
-from opwright.namespaces import ops
 from opwright_core.state import active_modes, set_modes
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["inplace_view_rule"]
 def inplace_view_rule(operator: Operator) -> BatchRule:
     """Return the rule of an operator that changes only what a tensor says of its memory. It raises RuntimeError for
     those that make the memory another one."""
-    functional = _functional_of(operator)
+    functional = view_of(operator)
 
     def rule(level: Batching, *args: Any) -> Any:
         if functional is None or not level.is_batched(args[0]):
@@ -37,13 +37,3 @@ def inplace_view_rule(operator: Operator) -> BatchRule:
         return args[0]
 
     return rule
-
-
-def _functional_of(operator: Operator) -> Operator | None:
-    """Return the operator that gives the view: of the name without `_`, with the same arguments."""
-    packet = getattr(getattr(ops, operator.namespace), operator.base.removesuffix("_"), None)
-    for overload in packet.overloads() if packet is not None else ():
-        other: Operator = getattr(packet, overload)
-        if other.signature.types == operator.signature.types and other is not operator:
-            return other
-    return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from opwright.base.functional_variants import functional_variant
 from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.rule_table import RuleTable
-from opwright_core.dispatch.registry.tables import registry
 
 __all__ = ["COSTS", "Said", "functional_of", "said_of"]
 
@@ -30,17 +30,9 @@ def said_of(operator: Operator) -> tuple[Said, str] | None:
 
 
 def functional_of(operator: Operator) -> Operator:
-    """Return the operator that returns what this one writes; itself where there is none, and for one that does not."""
-    signature = operator.signature
-    if not signature.written:
-        return operator
-    outputs = {signature.names[place] for place in signature.written if place >= signature.positional}
-    names = [name for name in signature.names if name not in outputs]
-    known = registry.overloads.get(operator.packet_name.removesuffix("_"))
-    for each in known.operators.values() if known is not None else ():
-        if not each.signature.written and sorted(each.signature.names) == sorted(names):
-            same = [each.signature.types[n] == signature.types[signature.positions[name]]
-                    for n, name in enumerate(each.signature.names)]  # fmt: skip
-            if all(same):
-                return each
-    return operator
+    """Return the operator that returns what this one writes, with the same arguments; itself where there is none, and
+    for one that does not."""
+    variant = functional_variant(operator) if operator.signature.written else None
+    return (
+        operator if variant is None or not all(isinstance(each, int) for each in variant.sources) else variant.operator
+    )
