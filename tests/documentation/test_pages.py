@@ -39,7 +39,7 @@ def test_python_blocks_run(page: Path) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("examples/*/*.md")]
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("docs/*/*.md"), *ROOT.glob("examples/*/*.md")]
     wrong = []
     for page in pages:
         text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
