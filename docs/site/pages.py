@@ -34,7 +34,7 @@ PLACES = {
 }
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".c": "c", ".h": "c", ".cu": "cuda", ".md": "markdown"}
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
-SOURCE = re.compile(r"\]\(source:/([^)#]+)#L(\d+)\)")  # what `opwright docs --source source:` writes
+SOURCE = re.compile(r"\bsource:/([^)#\"]+)#L(\d+)")  # what `opwright docs --source source:` writes
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 _origins: dict[str, Path] = {}  # where each page of the site comes from, but for generated ones
@@ -62,11 +62,11 @@ def _pages_of(folder: str) -> list[str]:
     base = GENERATED.parent if folder.startswith("reference/") else DOCS
     names = {folder + path.name for path in (base / folder).glob("*.md")}
     names |= {place for name, place in PLACES.items() if place.startswith(folder) and (ROOT / name).exists()}
-    return sorted({re.sub("README.md$", "index.md", name) for name in names}, key=_order)
+    return sorted(names, key=_order)
 
 
 def _order(name: str) -> list[Any]:
-    parts = re.split(r"(\d+)", name.replace("index.md", " ").removesuffix(".md"))
+    parts = re.split(r"(\d+)", re.sub(r"(README|index)\.md$", " ", name).removesuffix(".md"))
     return [int(part) if part.isdigit() else part for part in parts]
 
 
@@ -124,7 +124,7 @@ def place_of(path: Path) -> str:
     if name in PLACES:
         return PLACES[name]
     if path.is_relative_to(DOCS):
-        return re.sub("README.md$", "index.md", name.removeprefix("docs/"))
+        return name.removeprefix("docs/")
     return f"source/{name}" if path.suffix in (".md", ".svg", ".png") else f"source/{name}.md"
 
 
@@ -151,8 +151,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     parts = CODE.split(markdown)
     if origin is not None:
         parts[::2] = [LINK.sub(_rewriter(origin, page.file.src_uri), part) for part in parts[::2]]
-    else:
-        parts[::2] = [SOURCE.sub(_source(page.file.src_uri), part) for part in parts[::2]]
     parts[1::2] = [part if "\n" in part else part.replace("\\|", "&#124;") for part in parts[1::2]]
     return "".join(parts)
 
@@ -165,13 +163,11 @@ def _rewriter(origin: Path, place: str) -> Callable[[re.Match[str]], str]:
     return rewritten
 
 
-def _source(place: str) -> Callable[[re.Match[str]], str]:
-    folder = os.path.dirname(place)
-    return lambda link: f"]({os.path.relpath(place_of(ROOT / link[1]), folder)}#__codelineno-0-{link[2]})"
-
-
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put drawings into the page itself, where they have its colours, and above an operator the way to the others."""
+    """Put drawings into the page itself, where they have its colours; above an operator the way to the others, and at
+    its places in files the ways there (mkdocs knows no anchors of lines)."""
+    up = os.path.relpath(".", os.path.dirname(page.file.src_uri) or ".")
+    html = SOURCE.sub(lambda link: f"{up}/{place_of(ROOT / link[1])[:-3]}.html#__codelineno-0-{link[2]}", html)
     if re.match(r"reference/operators/(?!index\.md)", page.file.src_uri):
         html = f'<p class="up"><a href="index.html">Operators</a></p>\n{html}'
     return re.sub(r'<img [^>]*src="[^"]*drawings/(\w+)\.svg"[^>]*>', lambda found: _drawing(found[1]), html)
