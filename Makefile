@@ -65,6 +65,7 @@ bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three t
 
 site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site
 	rm -rf build/reference
+	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source:
 	$(VENV)/bin/python docs/site/names.py build/reference/python
 	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
