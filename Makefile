@@ -6,6 +6,7 @@ PURE ?=
 SLOW ?=
 NEWEST ?=
 RUNS ?= 1
+VERSION ?=
 TORCH ?=
 STANDARD ?= 2025.12
 PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
@@ -63,11 +64,12 @@ endif
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
-site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site
+site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site; VERSION=0.1: as that version, into the branch gh-pages
 	rm -rf build/reference
 	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source:
 	$(VENV)/bin/python docs/site/names.py build/reference/python
-	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
+	PATH="$(abspath $(VENV)-site/bin):$$PATH" NO_MKDOCS_2_WARNING=1 \
+	    $(if $(VERSION),mike deploy --update-aliases $(VERSION) latest,mkdocs build) --config-file docs/site/mkdocs.yml
 
 # What a former run installed was the newest then.
 newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; ORACLE=1 as above
