@@ -188,7 +188,7 @@ def test_schemas_of_files(capsys: pytest.CaptureFixture[str]) -> None:
         read[name] = json.loads(capsys.readouterr().out)
         jsonschema.Draft202012Validator.check_schema(read[name])
     settings = read["settings"]["properties"]
-    assert set(settings) == set(config.Config.__dataclass_fields__) - {"root", "path"}
+    assert set(settings) == set(config.Config.__match_args__) - {"root", "path"}
     assert set(settings["bindings"]["items"]["enum"]) == set(BINDINGS)
     import tomllib
 

@@ -6,8 +6,9 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TextIO
+
+from opwright_codegen.records import dataclass
 
 __all__ = ["SHELLS", "show_completion"]
 
