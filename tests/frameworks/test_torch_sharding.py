@@ -31,6 +31,26 @@ OPERATORS = """
 - func: shared::wrong_sum(Tensor self, int dim) -> Tensor
   meta: reduce(self, dim, accepts="floating", combines="sum")
   dispatch: {CPU: self.max(dim)}
+- func: shared::wrong_parallel(Tensor self) -> Tensor
+  meta: pointwise(self, accepts="floating")
+  dispatch: {CPU: "xp.cumsum(self, -1)"}
+- func: shared::wrong_max(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", combines="max")
+  dispatch: {CPU: self.sum(dim)}
+- func: shared::wrong_min(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", combines="min")
+  dispatch: {CPU: self.max(dim)}
+- func: shared::wrong_window(Tensor self) -> Tensor
+  meta: pointwise(self, accepts="floating")
+  sharding: ... n -> ... n; n window(0, 1)
+  dispatch: {CPU: "self - xp.roll(self, 1, -1)"}
+- func: shared::wrong_again(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", combines=True)
+  dispatch: {CPU: self.max(dim) - self.min(dim)}
+- func: shared::wrong_whole(Tensor self) -> Tensor
+  meta: pointwise(self, accepts="floating")
+  sharding: ... n -> ... n; n whole
+  dispatch: {CPU: xp.abs(self)}
 - func: shared::wrong_line(Tensor self) -> Tensor
   meta: pointwise(self, accepts="floating")
   linear: self
@@ -194,6 +214,9 @@ def test_wrong_rules_are_found(mesh: Any) -> None:
     assert judged("shared::soft", x, 0.2) == ""
     assert judged("shared::total", x, [0], False) == ""
     assert judged("shared::wrong_sum", x, 1).startswith("placed as S(1) -> P(sum): results 1: ")
+    assert judged("shared::wrong_max", x, 1).startswith("placed as S(1) -> P(max): results 1: ")
+    assert judged("shared::wrong_min", x, 1).startswith("placed as S(1) -> P(min): results 1: ")
+    assert judged("shared::wrong_parallel", x).startswith("placed as S(1) -> S(1): results 1: ")
     assert judged("shared::wrong_line", x).startswith("placed as P(sum) -> P(sum): results 1: ")
 
 
