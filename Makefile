@@ -64,7 +64,10 @@ bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three t
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
 site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site
-	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs --quiet build --strict --config-file docs/site/mkdocs.yml
+	rm -rf build/reference
+	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source:
+	$(VENV)/bin/python docs/site/names.py build/reference/python
+	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
 # What a former run installed was the newest then.
 newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; ORACLE=1 as above

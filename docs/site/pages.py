@@ -34,6 +34,7 @@ PLACES = {
 }
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".c": "c", ".h": "c", ".cu": "cuda", ".md": "markdown"}
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
+SOURCE = re.compile(r"\bsource:/([^)#\"]+)#L(\d+)")  # what `opwright docs --source source:` writes
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 _origins: dict[str, Path] = {}  # where each page of the site comes from, but for generated ones
@@ -61,27 +62,30 @@ def _pages_of(folder: str) -> list[str]:
     base = GENERATED.parent if folder.startswith("reference/") else DOCS
     names = {folder + path.name for path in (base / folder).glob("*.md")}
     names |= {place for name, place in PLACES.items() if place.startswith(folder) and (ROOT / name).exists()}
-    return sorted({re.sub("README.md$", "index.md", name) for name in names}, key=_order)
+    return sorted(names, key=_order)
 
 
 def _order(name: str) -> list[Any]:
-    parts = re.split(r"(\d+)", name.replace("index.md", " "))
+    parts = re.split(r"(\d+)", re.sub(r"(README|index)\.md$", " ", name).removesuffix(".md"))
     return [int(part) if part.isdigit() else part for part in parts]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages from outside of docs/, and whatever pages lead to."""
     _origins.clear()
+    sources: set[Path] = set()
     for path in (path for path in GENERATED.rglob("*") if path.is_file()):
         place = f"reference/{path.relative_to(GENERATED).as_posix()}"
         files.append(File.generated(config, place, abs_src_path=str(path)))
+        if path.suffix == ".md":
+            sources |= {ROOT / link[1] for link in SOURCE.finditer(path.read_text(encoding="utf-8"))}
     for name in ("style.css", "favicon.svg"):
         files.append(File.generated(config, name, abs_src_path=str(DOCS / "site" / name)))
     for file in files.documentation_pages():
         if file.generated_by is None:
             _origins[file.src_uri] = DOCS / file.src_uri
     others = [ROOT / name for name in PLACES if not name.startswith("docs/")]
-    waiting = [*_origins.values(), *(path for path in others if path.exists())]
+    waiting = [*_origins.values(), *sorted(sources), *(path for path in others if path.exists())]
     while waiting:
         path = waiting.pop()
         place = place_of(path)
@@ -99,11 +103,12 @@ def _added(path: Path, place: str, config: MkDocsConfig) -> File:
         return File.generated(config, place, abs_src_path=str(path))
     shown = sorted(each for each in path.rglob("*") if _is_source(each)) if path.is_dir() else [path]
     name = path.relative_to(ROOT).as_posix()
-    parts = [f"# {name}\n"]
+    parts = [f"---\nsearch:\n  exclude: true\n---\n# {name}\n"]
     for each in shown:
         if path.is_dir():
             parts.append(f"## {each.relative_to(path).as_posix()}\n")
-        parts.append(f"````{LANGUAGES.get(each.suffix, 'text')}\n{each.read_text(encoding='utf-8').rstrip()}\n````\n")
+        language = LANGUAGES.get(each.suffix, "text")
+        parts.append(f'````{language} linenums="1"\n{each.read_text(encoding="utf-8").rstrip()}\n````\n')
     return File.generated(config, place, content="\n".join(parts))
 
 
@@ -119,7 +124,7 @@ def place_of(path: Path) -> str:
     if name in PLACES:
         return PLACES[name]
     if path.is_relative_to(DOCS):
-        return re.sub("README.md$", "index.md", name.removeprefix("docs/"))
+        return name.removeprefix("docs/")
     return f"source/{name}" if path.suffix in (".md", ".svg", ".png") else f"source/{name}.md"
 
 
@@ -159,7 +164,12 @@ def _rewriter(origin: Path, place: str) -> Callable[[re.Match[str]], str]:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put drawings into the page itself, where they have its colours and their words can be found."""
+    """Put drawings into the page itself, where they have its colours; above an operator the way to the others, and at
+    its places in files the ways there (mkdocs knows no anchors of lines)."""
+    up = os.path.relpath(".", os.path.dirname(page.file.src_uri) or ".")
+    html = SOURCE.sub(lambda link: f"{up}/{place_of(ROOT / link[1])[:-3]}.html#__codelineno-0-{link[2]}", html)
+    if re.match(r"reference/operators/(?!index\.md)", page.file.src_uri):
+        html = f'<p class="up"><a href="index.html">Operators</a></p>\n{html}'
     return re.sub(r'<img [^>]*src="[^"]*drawings/(\w+)\.svg"[^>]*>', lambda found: _drawing(found[1]), html)
 
 
