@@ -2,7 +2,7 @@
 
 A block that begins with the name of a file is written there. Blocks of shell and Python run in the order they stand
 in, those of Python in one process for each page. An unlabelled block right behind one is what it prints: `…` alone on a
-line stands for any lines, and times and numbers of files may differ. Without such a block it has to succeed.
+line stands for any lines; times, numbers of files and lines of our schemas may differ. Without one it has to succeed.
 
     python tests/documentation/running_pages.py docs/tutorial/[1-4]*.md    # pages show what came, from now on
 """
@@ -24,7 +24,11 @@ from typing import Any, NamedTuple
 
 _BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"(?:#|//|/\*) (\S+\.\w+)(?: \*/)?\n")
-_VARIES = re.compile(r"\b(read|render|write) [\d.]+|[\d.]+ (ms|s)\b|(?:\d+ (?:created|(?:un)?changed)(?:, )?)+")
+_VARIES = re.compile(
+    r"\b(read |render |write |schemas/\w+\.yaml:)[\d.]+"
+    r"|[\d.]+( ?ms| ?s)\b"
+    r"|(?:\d+ (?:created|(?:un)?changed)(?:, )?)+"
+)
 
 
 class Cell(NamedTuple):
@@ -65,30 +69,32 @@ def agrees(shown: str, came: str) -> bool:
     """Returns whether what a page shows is what came, but for times and the lines that it leaves out."""
     lines = [
         r"(?:.*\n)*" if line.strip() == "…" else re.escape(line.rstrip()) + r"[ ]*\n"
-        for line in _VARIES.sub(r"\1 N \2", shown).splitlines()
+        for line in _VARIES.sub(r"\1N\2", shown).splitlines()
     ]
-    return re.fullmatch("".join(lines), _VARIES.sub(r"\1 N \2", came)) is not None
+    return re.fullmatch("".join(lines), _VARIES.sub(r"\1N\2", came)) is not None
 
 
 def run_pages(jobs: Sequence[tuple[Path, Path]]) -> list[str]:
-    """Runs pages, each in its folder, in one process that forks for each; returns what differs, with its place."""
-    given = json.dumps([[str(page.resolve()), str(folder)] for page, folder in jobs])
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    """Runs pages, each in its folder; returns what they print otherwise than they show, with its place."""
+    wrong = []
+    for (page, _), outputs in zip(jobs, _outputs(jobs), strict=True):
+        for cell, (came, failed) in zip(read_cells(page.read_text(encoding="utf-8")), outputs, strict=True):
+            if failed if cell.shown is None else not agrees(cell.shown, came):
+                wrong.append(f"{page.name}:{cell.line} prints\n{came}")
+    return wrong
+
+
+def _outputs(jobs: Sequence[tuple[Path, Path]]) -> list[list[tuple[str, bool]]]:
+    """Returns what each block of each page printed, and whether it failed, by a process that forks for each page."""
     done = subprocess.run(
         [sys.executable, __file__, "--worker"],
-        input=given,
-        env={**os.environ, "PATH": path, "NO_COLOR": "1"},
+        input=json.dumps([[str(page.resolve()), str(folder)] for page, folder in jobs]),
+        env={**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    wrong = []
-    for (page, _), outputs in zip(jobs, json.loads(done.stdout), strict=True):
-        cells = read_cells(page.read_text(encoding="utf-8"))
-        for cell, (came, failed) in zip(cells, outputs, strict=True):
-            if failed if cell.shown is None else not agrees(cell.shown, came):
-                wrong.append(f"{page.name}:{cell.line} prints\n{came}")
-    return wrong
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 # -- in the process that runs them
@@ -142,12 +148,13 @@ def _run_python(text: str, names: dict[str, Any]) -> tuple[str, bool]:
 
 
 def _write_outputs(pages: Sequence[Path]) -> None:
-    """Puts the output that comes into pages that show another, run in one empty folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        given = json.dumps([[str(page.resolve()), folder] for page in pages])
-        command = [sys.executable, __file__, "--worker"]
-        done = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, check=True)
-    for page, outputs in zip(pages, json.loads(done.stdout), strict=True):
+    """Puts the output that comes into pages that show another; pages with numbers go on in one folder."""
+    with tempfile.TemporaryDirectory() as root:
+        jobs = [(page, Path(root) / ("steps" if page.name[0].isdigit() else page.stem)) for page in pages]
+        for _, folder in jobs:
+            folder.mkdir(exist_ok=True)
+        found = _outputs(jobs)
+    for page, outputs in zip(pages, found, strict=True):
         text = page.read_text(encoding="utf-8")
         for cell, (came, _) in reversed(list(zip(read_cells(text), outputs, strict=True))):
             if cell.shown is not None and not agrees(cell.shown, came):
