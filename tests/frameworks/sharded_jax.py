@@ -78,7 +78,7 @@ def planted() -> dict[str, list[str]]:
     load_modules(["faults_of_dimensions"])
     causes = {name: cause for name, (_, cause) in planting.CAUSES.items()}
     with judge() as found:
-        return {name: [causes[name], found(find_operator(name), [wrap(A)])] for name in causes}
+        return {name: [causes[name], found(find_operator(name), [wrap(A)])[0]] for name in causes}
 
 
 def judged(mesh: Any, kind: str) -> Iterator[str]:

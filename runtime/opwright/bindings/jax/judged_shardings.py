@@ -34,9 +34,9 @@ Arrays = Sequence[np.ndarray[Any, Any]]
 
 
 @contextlib.contextmanager
-def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
-    """Have XLA play devices, and give what says how a call differs on them, "" where it does not. It takes all
-    arguments, ours."""
+def judge() -> Iterator[Callable[[Operator, Sequence[Any]], tuple[str, Sequence[str]]]]:
+    """Have XLA play devices, and give what says how a call differs on them, "" where it does not; nothing
+    is missing. It takes all arguments, ours."""
     with contextlib.suppress(RuntimeError):  # (JAX has been used: then it has the devices, or has not)
         jax.config.update("jax_num_cpu_devices", _DEVICES)
     devices = jax.devices("cpu")[:_DEVICES]
@@ -52,7 +52,7 @@ def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield lambda operator, values: _problem(operator, values, meshes)
+            yield lambda operator, values: (_problem(operator, values, meshes), ())
     finally:
         jax.config.update("jax_enable_x64", has_wide)
 

@@ -13,12 +13,14 @@ from math import prod
 from typing import Any, Final
 from unittest import mock
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch.distributed._local_tensor import LocalTensorMode
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor._ops import strategy_validation as validation
 from torch.testing._internal.distributed.fake_pg import FakeStore
+from torch.utils._pytree import tree_leaves, tree_map
 
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.calls import overload_named, theirs_of
@@ -37,24 +39,24 @@ _Verdict = tuple[list[str], list[str]]  # rows that are wrong, and rows that are
 
 
 @contextlib.contextmanager
-def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
-    """Have this process play ranks, and give what says which rows of a call are wrong, "" where none is."""
-    with _ranks():
-        yield lambda operator, values: "; ".join(verdict(operator, values, most=0)[0])
-
-
-@contextlib.contextmanager
-def _ranks() -> Iterator[None]:
+def judge() -> Iterator[Callable[[Operator, Sequence[Any]], tuple[str, Sequence[str]]]]:
+    """Have this process play ranks, and give what says which rows of a call are wrong, "" where none is, and which are
+    missing."""
     is_mine = not dist.is_initialized()
     if is_mine:
         dist.init_process_group("fake", rank=0, world_size=_RANKS, store=FakeStore())  # type: ignore[no-untyped-call]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            yield _judged
     finally:
         if is_mine:
             dist.destroy_process_group()
+
+
+def _judged(operator: Operator, values: Sequence[Any]) -> tuple[str, Sequence[str]]:
+    wrong, missing = verdict(operator, values)
+    return "; ".join(wrong), missing
 
 
 def verdict(operator: Operator, values: Sequence[Any], most: int = _TRIED) -> _Verdict:
@@ -64,16 +66,19 @@ def verdict(operator: Operator, values: Sequence[Any], most: int = _TRIED) -> _V
     try:
         overload = overload_named(operator.name)
         values = _longer(operator, values)
+        own = _arrays(operator.call(*values))  # (which refuses what may end the process in PyTorch)
         rows = Sharded(Arguments(operator, overload._schema)).rows([theirs_of(each) for each in values], {})
         keywords = [each.name for each in overload._schema.arguments if each.kwarg_only]
         theirs = [theirs_of(each) for each in values]
         count = len(theirs) - len(keywords)
         args, kwargs = tuple(theirs[:count]), dict(zip(keywords, theirs[count:], strict=True))
         whole = validation._check_ground_truth(overload(*args, **kwargs))
-    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+    except (AttributeError, RuntimeError, TypeError, ValueError, IndexError):  # (results may be no tensors)
+        return [], []
+    if whole is None or not _is_alike(whole, own):
         return [], []
     tensors = [each for _, each in validation.extract_tensors_from_args(args, kwargs)]
-    if whole is None or any(each.dtype in _ROUGH for each in tensors):
+    if any(each.dtype in _ROUGH for each in tensors):
         return [], []
     results = whole if isinstance(whole, list) else [whole]
     ins, outs = [tuple([tuple(each.shape) for each in side]) for side in (tensors, results)]
@@ -86,7 +91,7 @@ def verdict(operator: Operator, values: Sequence[Any], most: int = _TRIED) -> _V
 
     def stats(wrong_only: bool) -> Any:
         found = validation.ComparisonStats()
-        with mock.patch.object(validation, "_query_dtensor_rules", lambda *_: keys):
+        with mock.patch.multiple(validation, _query_dtensor_rules=lambda *_: keys, _negate_tensors_in_tree=_negated):
             validation._validate_aten_op_for_sample(
                 overload, args, kwargs, whole, _RANKS, wrong_only, False, 0, "", found
             )
@@ -101,6 +106,11 @@ def _shown(found: Any) -> str:
     return f"{' '.join(found.input_placements)} -> {' '.join(found.output_placements)}"
 
 
+def _negated(tree: Any) -> Any:
+    """Return arguments with other signs; positions, which are integers, stay, as they would end the process."""
+    return tree_map(lambda each: -each if isinstance(each, torch.Tensor) and each.is_floating_point() else each, tree)
+
+
 def _why(overload: Any, args: Any, kwargs: Any, whole: Any, found: Any) -> str:
     """Return how results differ, which the validator does not keep."""
     ways = [tuple(map(validation.parse_placement, side)) for side in (found.input_placements, found.output_placements)]
@@ -113,6 +123,22 @@ def _why(overload: Any, args: Any, kwargs: Any, whole: Any, found: Any) -> str:
     return next((why for _, why in each if why), "other values with other signs").partition("\n")[0]
 
 
+def _arrays(result: Any) -> list[Any]:
+    results = result if isinstance(result, (list, tuple)) else [result]
+    return [each.resolve_conj().resolve_neg().detach().numpy() for each in results if isinstance(each, Tensor)]
+
+
+def _is_alike(whole: Any, own: Sequence[Any]) -> bool:
+    """Whether PyTorch takes the arguments as we do: its inner operators do not know of dimensions from the end."""
+    theirs = [each.resolve_conj().resolve_neg().numpy() for each in (whole if isinstance(whole, list) else [whole])]
+    pairs = list(zip(theirs, own, strict=False))
+    return len(theirs) == len(own) and all(one.shape == other.shape and _is_close(one, other) for one, other in pairs)
+
+
+def _is_close(one: Any, other: Any) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-3, atol=1e-3, equal_nan=True))
+
+
 def _is_taken(placements: Sequence[str], tensors: Sequence[torch.Tensor]) -> bool:
     """Whether the validator makes such operands: its shares of integers are fractions."""
     pairs = zip(placements, tensors, strict=True)
@@ -121,15 +147,7 @@ def _is_taken(placements: Sequence[str], tensors: Sequence[torch.Tensor]) -> boo
 
 def _longer(operator: Operator, values: Sequence[Any]) -> list[Any]:
     """Return the arguments with tensors that ranks may have in equal parts."""
-    arrays: list[Any] = []
-
-    def taken(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            arrays.append(value.resolve_conj().resolve_neg().detach().numpy())
-            return value
-        return [taken(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-    taken(values)
+    arrays = _arrays(tree_leaves(list(values)))
     given = iter(lengthened(rule_of(operator, list(values)), arrays, _RANKS))
 
     def put(value: Any) -> Any:
