@@ -6,20 +6,19 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from copying import copy_example
+from python_copies import run_python
 
 ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "examples" / "quickstart"
 
 
 def run(*arguments: str, cwd: Path, **environment: str) -> str:
-    command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
+    done = run_python(*arguments, cwd=cwd, env=os.environ | environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

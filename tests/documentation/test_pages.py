@@ -7,11 +7,10 @@ name of a file (`# shapes.py`): tests of these pages write such files and use th
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 from test_blocks import PRINTED
 
 ROOT = Path(__file__).parents[2]
@@ -34,8 +33,7 @@ def program(text: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path) -> None:
-    command = [sys.executable, "-c", program(page.read_text(encoding="utf-8"))]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = run_python("-c", program(page.read_text(encoding="utf-8")), cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
 
 
