@@ -188,8 +188,9 @@ def _add_commands_of_the_runtime(commands: _Commands[_Parser]) -> None:
     command.add_argument("-v", "--verbose", action="store_true", help="a line for each test")
     command.add_argument(
         "--sharded",
-        choices=("numpy", "jax", "torch"),
-        help="a table of dimension rules, judged by operands cut into parts: in NumPy, or by shardings of =jax, =torch",
+        choices=("numpy", "jax", "torch", "torch-validator"),
+        help="a table of dimension rules, judged by operands cut into parts: in NumPy, by shardings of =jax, =torch, "
+        "or by PyTorch's own validator",
     )
     command.add_argument("--table-only", action="store_true", help="with --sharded: judge nothing")
     command.add_argument("--markdown", action="store_true", help="with --sharded: as a page")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from opwright_codegen.errors import UsageError
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.output.editor_schema import editor_schemas
 from opwright_codegen.output.freshness import kernel_files, named_files, named_modules
+from opwright_codegen.records import dataclass, field
 
 if TYPE_CHECKING:
     from opwright_codegen.errors import SchemaError

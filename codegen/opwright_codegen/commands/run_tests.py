@@ -46,7 +46,7 @@ def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
     modules = [*found, *arguments.modules]
     if arguments.sharded:
         by = arguments.sharded
-        modules += [f"{each}_{by}" for each in found] if by != "numpy" else []
+        modules += [f"{each}_{by.partition('-')[0]}" for each in found] if by != "numpy" else []
         options = ["--by", by, *["--table-only"] * arguments.table_only, *["--markdown"] * arguments.markdown]
         table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *options, *namespaces]
         return subprocess.run(table, env=environment, check=False).returncode
