@@ -296,7 +296,7 @@ class NodeNumber(int):
 
 
 def from_records(records: Iterable[tuple[Any, ...]], trees: TreeInfo | None, operators: Any = None) -> Graph:
-    """Return the graph of what `Graph.__reduce__` says of its nodes; calls of former versions of operators are upgraded.
+    """Return the graph of what `Graph.__reduce__` says of its nodes; calls of former versions are upgraded.
 
     Raises ValueError where it is not known how. Graphs that were pickled before have no versions.
     """
