@@ -45,8 +45,10 @@ generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or template
 	$(VENV)/bin/python -m opwright.facade_stub
 	$(VENV)/bin/python -m opwright_codegen.parsing.tables
 
-check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
+check: $(INSTALLED)  ## fresh output, schemas in canonical form and without findings, ruff, mypy, the order of imports
 	$(VENV)/bin/opwright generate --check
+	$(VENV)/bin/opwright fmt --check
+	$(VENV)/bin/opwright lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
