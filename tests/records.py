@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 READ = ("codegen", "generated", "runtime", "schemas", "templates", "tests", "examples", "docs", "pyproject.toml")
 # What continuous integration may not run: it has no GPU and not always a browser, and exhaustive sweeps are run before
 # a release.
-LEFT_OUT = ("needs a GPU", "needs a browser", "slow: ")
+LEFT_OUT = ("needs a GPU", "needs a browser", "needs another shell", "slow: ")
 DECLARED = "opwright.excuses"  # what a worker of pytest-xdist hands over at its end
 LEFT = "opwright.left_out"
 

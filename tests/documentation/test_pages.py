@@ -14,6 +14,7 @@ from python_copies import run_python
 from test_blocks import PRINTED
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ("benchmarks", "codegen", "docs", "examples", "generated", "runtime", "schemas", "templates", "tests")
 PAGES = [
     path
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -37,7 +38,7 @@ def test_python_blocks_run(page: Path) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("examples/*/*.md")]
+    pages = [*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
     wrong = []
     for page in pages:
         text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -237,12 +237,14 @@ def _are_equal(one: Sizes, other: Sizes) -> bool:
 # Images of another size, over one, two or three dimensions
 
 
+@compiled
 def resized_nearest_backward(grad_output: Operand, output_size: Sizes, input_size: Sizes, *scales: Scale) -> Operand:
     """Return the gradient of `upsample_nearest`."""
     _check_resized(grad_output, output_size, input_size, len(scales))
     return _new(upsample_nearest_backward(grad_output, input_size, scales))
 
 
+@compiled
 def resized_nearest_exact_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, *scales: Scale
 ) -> Operand:
@@ -251,6 +253,7 @@ def resized_nearest_exact_backward(
     return _new(upsample_nearest_exact_backward(grad_output, input_size, scales))
 
 
+@compiled
 def resized_linear_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
@@ -259,6 +262,7 @@ def resized_linear_backward(
     return _new(upsample_linear_backward(grad_output, input_size, align_corners, scales))
 
 
+@compiled
 def resized_cubic_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
@@ -267,6 +271,7 @@ def resized_cubic_backward(
     return _new(upsample_cubic_backward(grad_output, input_size, align_corners, scales))
 
 
+@compiled
 def resized_bilinear_aa_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
@@ -275,6 +280,7 @@ def resized_bilinear_aa_backward(
     return _new(upsample_antialiased_backward(grad_output, input_size, "bilinear", align_corners, scales))
 
 
+@compiled
 def resized_bicubic_aa_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.ops.typed import Declared, Typed
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.names import is_word, returns_list

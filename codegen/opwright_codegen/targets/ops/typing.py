@@ -10,9 +10,9 @@ classes that Note [Typed calls] describes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.ops.calls import CallTypes, PartCalls, words_of
 from opwright_codegen.targets.ops.methods import PythonOperator, methods_of, python_operators
