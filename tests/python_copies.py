@@ -112,6 +112,7 @@ def _run(words: list[str]) -> None:
     if is_file:
         runpy.run_path(first, run_name="__main__")
     elif first == "-m":
+        sys.modules.pop(rest[0], None)  # runpy warns of what is imported already
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     else:
         main = sys.modules["__main__"].__dict__

@@ -58,8 +58,7 @@ def test_the_first_page_of_the_site(first: Path, tmp_path: Path) -> None:
     assert run("-c", wrong, cwd=first) in page
     folder = copy_example("first", tmp_path / "first")
     (folder / "ops.yaml").write_text((folder / "ops.yaml").read_text().replace("like", "lik"), encoding="utf-8")
-    command = [sys.executable, "-P", "-m", "opwright_codegen.cli", "check"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run_python("-P", "-m", "opwright_codegen.cli", "check", cwd=folder)
     assert done.stderr.partition("\n\n")[0] in page
 
 

@@ -163,6 +163,7 @@ def user_program(tmp_path: Path) -> Path:
     return Path(shutil.copy(USER_PROGRAM, tmp_path))
 
 
+@pytest.mark.once  # a type checker reads files
 def test_mypy(program: Path) -> None:
     said = mypy(program)
     revealed = re.findall(r':(\d+): note: Revealed type is "(.*)"', said)
@@ -181,6 +182,7 @@ def test_pyright(pyright: dict[str, list[dict[str, Any]]]) -> None:
     assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, found
 
 
+@pytest.mark.once  # a type checker reads files
 def test_a_users_program_in_mypy(user_program: Path) -> None:
     assert mypy(user_program) == "Success: no issues found in 1 source file\n"
 

@@ -156,8 +156,8 @@ def main() -> None:
 
 
 def _warm_up(task: Task) -> None:
-    """Run properties here: what each process would load by itself is then loaded. The one that repeats a call many times
-    leaves its first round out of account, and loads nothing that the others do not."""
+    """Run properties here: what each process would load by itself is then loaded. The one that repeats a call many
+    times leaves its first round out of account, and loads nothing that the others do not."""
     properties = [each for each in chosen(task.properties) if each.name != "keeps-nothing"]
     known = custom_op("opwright_gate::known", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
     known.register_fake(lambda x: x * 2)
