@@ -18,6 +18,7 @@ ORDER = [
     "records", "source", "errors", "parsing", "schema", "formula", "expressions", "read", "kernels", "derivatives",
     "views", "bindings", "targets.native", "targets.cuda", "targets.kernels", "targets.gradients", "targets.ops",
     "targets.bindings", "targets", "output", "explanations", "findings", "building", "importing", "mutants", "promises",
+    "reference",
     "commands", "about", "hooks", "arguments", "cli", "entry",
 ]  # fmt: skip
 LONGEST_FILE = 400

@@ -20,7 +20,7 @@ _FIELDS: Final = "__record_fields__"
 
 
 class _Field:
-    """The declaration of a field."""
+    """A field's declaration."""
 
     __slots__ = ("compare", "default", "default_factory", "hash", "init", "kw_only", "name", "repr")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from python_copies import run_python
 from type_checking import mypy_cache
 
 import opwright
@@ -134,14 +135,25 @@ def mypy(path: Path) -> str:
     return ran.stdout
 
 
-def pyright(path: Path) -> list[dict[str, Any]]:
-    """What pyright says of a program. It finds the packages where the environment has them, as with a user: those of
-    `extraPaths` are taken for the program's own, of which all may be imported."""
+@pytest.fixture(scope="module")
+def pyright(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """What pyright says of each program, which it reads at once. It finds the packages where the environment has them,
+    as with a user: those of `extraPaths` are taken for the program's own, of which all may be imported."""
+    folder = tmp_path_factory.mktemp("pyright")
+    names = [name for name in dir(opwright) if name not in ("_subclasses", "__version__")]
+    every = "import opwright\n" + "".join(f"reveal_type(opwright.{name})\n" for name in names)
+    (folder / "names.py").write_text(every, encoding="utf-8")
+    (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
+    shutil.copy(USER_PROGRAM, folder)
     config = {"pythonVersion": "3.11", "typeCheckingMode": "standard"}
-    (path.parent / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
-    arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(path.parent)]
+    (folder / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(folder)]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
-    found: list[dict[str, Any]] = json.loads(ran.stdout)["generalDiagnostics"]
+    said = json.loads(ran.stdout)
+    assert said["summary"]["filesAnalyzed"] == 3
+    found: dict[str, list[dict[str, Any]]] = {path.name: [] for path in folder.glob("*.py")}
+    for each in said["generalDiagnostics"]:
+        found[Path(each["file"]).name].append(each)
     return found
 
 
@@ -151,6 +163,7 @@ def user_program(tmp_path: Path) -> Path:
     return Path(shutil.copy(USER_PROGRAM, tmp_path))
 
 
+@pytest.mark.once  # a type checker reads files
 def test_mypy(program: Path) -> None:
     said = mypy(program)
     revealed = re.findall(r':(\d+): note: Revealed type is "(.*)"', said)
@@ -160,8 +173,8 @@ def test_mypy(program: Path) -> None:
 
 
 @needs_pyright
-def test_pyright(program: Path) -> None:
-    found = pyright(program)
+def test_pyright(pyright: dict[str, list[dict[str, Any]]]) -> None:
+    found = pyright["program.py"]
     revealed = [entry["message"] for entry in found if entry["severity"] == "information"]
     shown = [simplified(re.fullmatch(r'Type of ".*" is "(.*)"', text, re.DOTALL)[1]) for text in revealed]  # type: ignore[index]
     assert shown == list(REVEALED.values())
@@ -169,13 +182,14 @@ def test_pyright(program: Path) -> None:
     assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, found
 
 
+@pytest.mark.once  # a type checker reads files
 def test_a_users_program_in_mypy(user_program: Path) -> None:
     assert mypy(user_program) == "Success: no issues found in 1 source file\n"
 
 
 @needs_pyright
-def test_a_users_program_in_pyright(user_program: Path) -> None:
-    assert pyright(user_program) == []
+def test_a_users_program_in_pyright(pyright: dict[str, list[dict[str, Any]]]) -> None:
+    assert pyright[USER_PROGRAM.name] == []
 
 
 DEPRECATED = """
@@ -228,13 +242,9 @@ def test_calls_of_what_is_deprecated_are_struck(tmp_path: Path, monkeypatch: pyt
 
 
 @needs_pyright
-def test_every_public_name_is_exported(tmp_path: Path) -> None:
+def test_every_public_name_is_exported(pyright: dict[str, list[dict[str, Any]]]) -> None:
     """No name is private to pyright, nor Any: modules that are loaded later, functions that are generated."""
-    skipped = ("_subclasses", "__version__")
-    names = [name for name in dir(opwright) if name not in skipped]
-    path = tmp_path / "names.py"
-    path.write_text("import opwright\n" + "".join(f"reveal_type(opwright.{name})\n" for name in names))
-    found = pyright(path)
+    found = pyright["names.py"]
     assert [entry["message"] for entry in found if entry["severity"] == "error"] == []
     assert [entry["message"] for entry in found if re.search(r'is "(Any|Unknown)"$', entry["message"])] == []
 
@@ -257,5 +267,5 @@ def _classes(path: Path) -> list[ast.ClassDef]:
 
 
 def test_a_users_program_runs() -> None:
-    ran = subprocess.run([sys.executable, str(USER_PROGRAM)], capture_output=True, text=True, check=False)
+    ran = run_python(USER_PROGRAM, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr

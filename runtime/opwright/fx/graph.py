@@ -290,6 +290,11 @@ class Graph:
 
         return format_graph(self)
 
+    def _repr_html_(self) -> str:
+        from opwright.fx.printing import format_html
+
+        return format_html(self)
+
 
 class NodeNumber(int):
     """A node's number in a pickled graph."""
