@@ -32,9 +32,7 @@ _WITH_OTHER_JSON = ("breaking",)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who started us
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    _prepare_streams()
     try:
         words = list(sys.argv[1:] if argv is None else argv)
         if words[:1] == ["gate"]:  # whose options are the runtime's
@@ -75,6 +73,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+def _prepare_streams() -> None:
+    """Have every text be printed: dropped where a stream is closed, escaped where its encoding lacks a character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by who started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and (stream.errors == "strict" or not _is_utf8(stream)):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _speak_utf8() -> None:
+    """Read and write files of UTF-8, which documents and schema files are, whatever the terminal has."""
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper) and not _is_utf8(stream):
+            stream.reconfigure(encoding="utf-8")
+
+
+def _is_utf8(stream: io.TextIOWrapper) -> bool:
+    return stream.encoding.lower() in ("utf-8", "utf8")
+
+
 @contextmanager
 def _without_collection() -> Iterator[None]:
     """Run without the search for cycles among objects, which took up to a quarter of the time: few are dropped."""
@@ -91,6 +110,8 @@ def _reported(arguments: Namespace) -> int:
     """Run a command. In a format that programs read, what it comes to is all that is printed, errors included."""
     outcome = Outcome(arguments.command)
     format: Format = getattr(arguments, "format", "text")
+    if format != "text" or arguments.command in ("fmt", "schema"):
+        _speak_utf8()
     if arguments.command in _WITH_OTHER_FORMATS + _WITH_OTHER_JSON * (format == "json") or format == "text":
         return _run(arguments, outcome, sys.stdout)
     from opwright_codegen.findings.writing import write_outcome

@@ -184,7 +184,7 @@ def _reduced(self: Any) -> tuple[Any, ...]:
 
 
 def _restored(cls: type, values: dict[str, Any]) -> Any:
-    made = cls.__new__(cls)
+    made = object.__new__(cls)
     for name, value in values.items():
         object.__setattr__(made, name, value)
     return made

@@ -187,19 +187,44 @@ def test_the_lock_is_held_by_check(project: Path, capsys: pytest.CaptureFixture[
     assert "api.lock.yaml:1:" in capsys.readouterr().err
 
 
+PLANTED = """
+- func: demo::same(Tensor self, Scalar lambd=0.5) -> Tensor
+  meta: pointwise(self)
+  dispatch: {CPU: %s}
+- func: demo::soft(Tensor self, Scalar lambd=0.5) -> Tensor
+  meta: pointwise(self)
+  dispatch: {CPU: %s}
+- func: demo::half(Tensor self) -> Tensor
+  meta: pointwise(self%s)
+  dispatch: {CPU: self * %s}
+- func: demo::peek(%s self) -> Tensor
+  dispatch: {CompositeImplicitAutograd: half(self)}
+"""
+WAS = PLANTED % ("self - lambd", "self - lambd", "", "2", "Tensor")
+IS = PLANTED % ("-lambd + self", "self - 2 * lambd", ', kind="int_to_float"', "2.0", "Tensor(a!)")
+
+
 def test_wheels_and_what_is_drawn(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wheel holds no schema files: its generated package is read as text, and run for FAKE and VALUE."""
-    assert main(["generate"]) == 0
-    with zipfile.ZipFile(project / "old.whl", "w") as wheel:
-        for path in (project / "soft_ops").rglob("*.py"):
-            wheel.write(path, path.relative_to(project).as_posix())
-    assert main(["breaking", "old.whl", "."]) == 0
-    (project / "ops.yaml").write_text(OLD.replace("self - lambd", "self - 2 * lambd"), encoding="utf-8")
-    assert main(["generate"]) == 0
+    """Wheels hold no schema files: their packages are read as text, and run for FAKE and VALUE. Each planted change is
+    found in its category, and a kernel that was written anew is none."""
+    for name, text in (("old.whl", WAS), ("new.whl", IS)):
+        (project / "ops.yaml").write_text(text, encoding="utf-8")
+        assert main(["generate"]) == 0
+        with zipfile.ZipFile(project / name, "w") as wheel:
+            for path in (project / "soft_ops").rglob("*.py"):
+                wheel.write(path, path.relative_to(project).as_posix())
+    assert main(["breaking", "old.whl", "old.whl"]) == 0
     capsys.readouterr()
-    assert main(["breaking", "old.whl", ".", "--categories", "FAKE,VALUE"]) == 1
-    assert "breaks VALUE: demo::soft: values differ: " in (said := capsys.readouterr().out)
-    assert said.count("breaks") == 1
+    everything = ["--categories", "CALL,GRAPH,ALIAS,FAKE,VALUE"]
+    assert main(["breaking", "old.whl", "new.whl", *everything, "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert {(each["operator"], each["code"]) for each in found if each["breaks"] != ["VALUE"]} == {
+        ("demo::peek", "alias-changed"),
+        ("demo::half", "fake-changed"),
+    }
+    values = {each["operator"]: each["message"] for each in found if each["breaks"] == ["VALUE"]}
+    assert values["demo::soft"].startswith("values differ: ") and set(values) <= {"demo::soft", "demo::half"}
+    assert all(each["hint"] for each in found)
     (project / "none.whl").write_text("no zip", encoding="utf-8")
     for what in ("none.whl", "git:nothing", "nowhere"):
         assert main(["breaking", what, "."]) == 2

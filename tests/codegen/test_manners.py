@@ -134,6 +134,46 @@ def test_words_of_the_parser_are_those_of_the_commands() -> None:
     assert arguments._SHELLS == SHELLS and tuple(SCHEMAS) == arguments._FILES and arguments._FORMATS == FORMATS
 
 
+def test_hostile_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "good.yaml").write_text(OPS)
+    (tmp_path / "binary.yaml").write_bytes(bytes(range(256)))
+    (tmp_path / "long.yaml").write_text("- func: " + "x" * 300_000)
+    for ours, other in (("a", "b"), ("b", "a")):
+        (tmp_path / ours).symlink_to(other)
+    for file in ("binary.yaml", "long.yaml", "a", "empty", "nowhere.yaml", os.devnull, ""):
+        for words in (["check"], ["lint"], ["list"], ["fmt", "--check"], ["show", "f"], ["breaking", "good.yaml"]):
+            status = main([*words, file])
+            said = capsys.readouterr().err
+            ends = words[0] == "breaking" and file in ("", "empty")  # which are folders
+            assert (status in (1, 2) or ends) and "an error of its own" not in said, (words, file, said)
+
+
+STREAMS = """
+opwright() { "$PYTHON" -c 'from opwright_codegen.entry import main; raise SystemExit(main())' "$@"; echo "-- $?" >&2; }
+opwright explain | head -1
+opwright explain unknown-type >&-
+opwright explain unknown-type >/dev/full
+opwright fmt - <&-
+export LC_ALL=C PYTHONCOERCECLOCALE=0 PYTHONUTF8=0
+opwright explain unknown-type
+opwright fmt - < good.yaml | cmp - good.yaml
+"""
+
+
+def test_hostile_streams(tmp_path: Path) -> None:
+    """Pipes that are closed, discs that are full, terminals that have no more than ASCII."""
+    (tmp_path / "good.yaml").write_text(OPS.replace("  meta", "  doc: Return … and é.\n  meta"), encoding="utf-8")
+    environment = os.environ | {"PYTHON": sys.executable}
+    ran = subprocess.run(["bash", "-c", STREAMS], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    for word in ("Traceback", "an error of its own", "Exception ignored"):
+        assert word not in ran.stderr, ran.stderr
+    first, *others = re.findall(r"-- (\d+)", ran.stderr)
+    assert others == ["0", "2", "1", "0", "0"] and ran.returncode == 0, ran.stderr
+    assert first in ("0", "2")  # whoever is faster
+
+
 def test_nothing_said_is_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out

@@ -27,7 +27,8 @@ def format_files(config: Config, arguments: Namespace, out: TextIO, outcome: Out
     """
     namespace = arguments.namespace or config.namespace
     if arguments.files == ["-"]:
-        out.write(canonical(Source("<stdin>", sys.stdin.read()), namespace))
+        text = "" if sys.stdin is None else sys.stdin.read()  # closed by who started us
+        out.write(canonical(Source("<stdin>", text), namespace))
         return 0
     configured = [*config.schemas, *([config.derivatives] if config.derivatives else [])]
     paths = [path for text in arguments.files for path in matching_files(Path(), text)] or configured

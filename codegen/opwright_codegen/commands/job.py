@@ -127,8 +127,8 @@ def job_of(config: Config, arguments: Namespace) -> Job:
     schemas = _named(arguments.schemas) or config.schemas
     if not schemas:
         raise UsageError('no schema file: name one, or set schemas = ["…"] in [tool.opwright] of pyproject.toml')
-    own = {schema.resolve() for schema in config.schemas}
-    chosen = {schema.resolve() for schema in schemas}
+    own = set(map(os.path.realpath, config.schemas))
+    chosen = set(map(os.path.realpath, schemas))
     is_configured = chosen <= own
     tags, kernels, strict = (config.tags, config.kernels, config.strict_kernels) if is_configured else (None, (), False)
     namespace = arguments.namespace or (config.namespace if is_configured else None)
