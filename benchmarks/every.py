@@ -36,10 +36,8 @@ def operators() -> Iterator[tuple[str, Callable[[], Call], Callable[[], Call]]]:
 
 def _first(name: str) -> Sample | None:
     """The first sample of float32 arrays, and of places; else of whole arrays; else the first that both take."""
-    taken = [sample for sample in samples_of(name) if _is_taken(name, sample)]
-    plain = [sample for sample in taken if _is_plain(sample)]
-    common = [sample for sample in plain if _is_common(sample)]
-    return next(iter(common or plain or taken), None)
+    ordered = sorted(samples_of(name), key=lambda sample: (not _is_plain(sample), not _is_common(sample)))
+    return next((sample for sample in ordered if _is_taken(name, sample)), None)
 
 
 def _is_taken(name: str, sample: Sample) -> bool:

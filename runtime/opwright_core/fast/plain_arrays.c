@@ -200,7 +200,7 @@ Array *array_of_scalar(PyObject *object, int type) {
 /* Whether an object is a list or tuple of `count` ints, or of one int, which is then repeated: they are written to
  * `values`. Ints of more than 31 bits are refused, so that sums and products of two can not overflow. */
 int read_ints(PyObject *object, npy_intp *values, int count) {
-    if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
+    if (!PyList_CheckExact(object) && !PyTuple_Check(object)) {
         return 0;
     }
     Py_ssize_t given = PySequence_Fast_GET_SIZE(object);
@@ -292,7 +292,7 @@ PyObject *walk_arrays(PyObject *const *operands, int count, PyObject *out, WalkB
 
 /* Return the length of a list or tuple; -1 without an exception for anything else. */
 int count_of_sequence(PyObject *object) {
-    return PyList_CheckExact(object) || PyTuple_CheckExact(object) ? (int)PySequence_Fast_GET_SIZE(object) : -1;
+    return PyList_CheckExact(object) || PyTuple_Check(object) ? (int)PySequence_Fast_GET_SIZE(object) : -1;
 }
 
 /* Run `work(job)`; for `size` elements from LONG_WORK on without the GIL. The caller holds references to the arrays. */

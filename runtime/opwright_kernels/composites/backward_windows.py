@@ -135,16 +135,19 @@ def max_pool3d_with_indices_backward(
     return _maxima_backward(grad_output, self, indices, 3)
 
 
+@compiled
 def adaptive_max_pool2d_backward(grad_output: Operand, self: Operand, indices: Operand) -> Operand:
     """Return the gradient of `adaptive_max_pool2d`."""
     return _maxima_backward(grad_output, self, indices, 2)
 
 
+@compiled
 def adaptive_max_pool3d_backward(grad_output: Operand, self: Operand, indices: Operand) -> Operand:
     """Return the gradient of `adaptive_max_pool3d`."""
     return _maxima_backward(grad_output, self, indices, 3)
 
 
+@compiled
 def fractional_max_pool2d_backward(
     grad_output: Operand, self: Operand, kernel_size: Sizes, output_size: Sizes, indices: Operand
 ) -> Operand:
@@ -152,6 +155,7 @@ def fractional_max_pool2d_backward(
     return _maxima_backward(grad_output, self, indices, 2)
 
 
+@compiled
 def fractional_max_pool3d_backward(
     grad_output: Operand, self: Operand, kernel_size: Sizes, output_size: Sizes, indices: Operand
 ) -> Operand:
@@ -159,12 +163,14 @@ def fractional_max_pool3d_backward(
     return _maxima_backward(grad_output, self, indices, 3)
 
 
+@compiled
 def _adaptive_avg_pool2d_backward(grad_output: Operand, self: Operand) -> Operand:
     """Return the gradient of `_adaptive_avg_pool2d`."""
     _check_images(2, grad_output, self)
     return _new(adaptive_avg_pool_backward(grad_output, self.shape))
 
 
+@compiled
 def _adaptive_avg_pool3d_backward(grad_output: Operand, self: Operand) -> Operand:
     """Return the gradient of `_adaptive_avg_pool3d`."""
     _check_images(3, grad_output, self)
@@ -231,18 +237,20 @@ def _check_images(dims: int, grad: Operand, self: Operand) -> None:
 
 
 def _are_equal(one: Sizes, other: Sizes) -> bool:
-    return all(a is b or holds(a == b) for a, b in zip(one, other, strict=True))
+    return False not in [a is b or holds(a == b) for a, b in zip(one, other, strict=True)]
 
 
 # Images of another size, over one, two or three dimensions
 
 
+@compiled
 def resized_nearest_backward(grad_output: Operand, output_size: Sizes, input_size: Sizes, *scales: Scale) -> Operand:
     """Return the gradient of `upsample_nearest`."""
     _check_resized(grad_output, output_size, input_size, len(scales))
     return _new(upsample_nearest_backward(grad_output, input_size, scales))
 
 
+@compiled
 def resized_nearest_exact_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, *scales: Scale
 ) -> Operand:
@@ -251,6 +259,7 @@ def resized_nearest_exact_backward(
     return _new(upsample_nearest_exact_backward(grad_output, input_size, scales))
 
 
+@compiled
 def resized_linear_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
@@ -259,6 +268,7 @@ def resized_linear_backward(
     return _new(upsample_linear_backward(grad_output, input_size, align_corners, scales))
 
 
+@compiled
 def resized_cubic_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
@@ -267,6 +277,7 @@ def resized_cubic_backward(
     return _new(upsample_cubic_backward(grad_output, input_size, align_corners, scales))
 
 
+@compiled
 def resized_bilinear_aa_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:
@@ -275,6 +286,7 @@ def resized_bilinear_aa_backward(
     return _new(upsample_antialiased_backward(grad_output, input_size, "bilinear", align_corners, scales))
 
 
+@compiled
 def resized_bicubic_aa_backward(
     grad_output: Operand, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: Scale
 ) -> Operand:

@@ -10,6 +10,7 @@ from typing import Any
 import opwright
 from opwright.base.view_layouts import without_base
 from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.core import compiled
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels.gradients.reductions import add_gradients
 from opwright_kernels.images.backward_windows import avg_pool_gradient, max_pool_gradient, repeated_gradient
@@ -177,6 +178,7 @@ def _window_sizes(
     return aten.reshape(end - start, [-1, *[1] * (-dim - 1)])
 
 
+@compiled
 def adaptive_avg_pool_backward(grad: Tensor, shape: Sequence[int], dims: int = 2) -> Tensor:
     """Apply the transposed operator: averaging is linear, and each dimension is averaged for itself."""
     return _transposed_by_dimension(grad, shape, dims, _averages)

@@ -43,6 +43,7 @@ def upsample_nearest_exact(xp: ModuleType, self: Array, output_size: Sizes, *sca
     return _resized(xp, self, output_size, scales, _nearest, 0.5)
 
 
+@compiled
 def upsample_linear(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
@@ -50,6 +51,7 @@ def upsample_linear(
     return _resized(xp, self, output_size, scales, _linear, align_corners)
 
 
+@compiled
 def upsample_cubic(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
@@ -57,6 +59,7 @@ def upsample_cubic(
     return _resized(xp, self, output_size, scales, _cubic, align_corners)
 
 
+@compiled
 def upsample_linear_antialiased(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
@@ -64,6 +67,7 @@ def upsample_linear_antialiased(
     return _resized(xp, self, output_size, scales, _spread, _triangle, 1, align_corners)
 
 
+@compiled
 def upsample_cubic_antialiased(
     xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:

@@ -14,7 +14,7 @@
     X(gather_kernels) X(grid_kernels) X(im2col_kernels) X(joining_kernels) X(loss_kernels) X(margin_kernels)           \
     X(matmul_gradient_kernels) X(matmul_kernels) X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels)        \
     X(pad_kernels) X(pooling_kernels) X(reduction_kernels) X(scan_kernels) X(scatter_kernels) X(select_kernels)        \
-    X(softmax_kernels) X(special_kernels) X(upsample_kernels) X(where_kernels)
+    X(resizing_kernels) X(softmax_kernels) X(special_kernels) X(upsample_kernels) X(where_kernels)
 
 #define DECLARED(TABLE) extern const CompiledKernel TABLE[];
 KERNEL_TABLES(DECLARED)
