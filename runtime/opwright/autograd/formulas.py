@@ -21,6 +21,14 @@ __all__ = ["gradients_for"]
 Function = Callable[..., Any]
 # What a step does: `STEP_GRAD` and so on of runtime/opwright_core/fast/gradients.c, by `NUMBERS` of setup.py.
 _GRAD, _SAVED, _VALUE, _GIVEN, _CONJ, _CALL = range(6)
+# How the gradient of a matrix lies beside that of its view, `STEP_SAME` and so on: products are added through views.
+_APART, _SAME, _TURNED, _SWAPPED = range(4)
+_LAYS: Final = {
+    ("grad.reshape(self_shape)",): _SAME,
+    ("grad.t()",): _TURNED,
+    ("grad.numpy_T()",): _TURNED,
+    ("grad.transpose(dim0, dim1)",): _SWAPPED,
+}
 _ARITHMETIC: Final = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _WITH_ALPHA: Final = ("add", "sub", "rsub")
 _REFLECTED: Final = {"add": "add", "sub": "rsub", "mul": "mul"}  # of a number and a tensor
@@ -40,8 +48,9 @@ class _Value(NamedTuple):
 def gradients_for(node: type[Node]) -> Any:
     """Return the formulas that the core evaluates for nodes of a class, and the slots that it frees; None for none."""
     try:
-        formulas = tuple([_Reader(node).read(text) if text else () for text in getattr(node, "formulas", ())])
-        return fast.Gradients(node, formulas, node.saved)
+        texts = tuple(getattr(node, "formulas", ()))
+        formulas = tuple([_Reader(node).read(text) if text else () for text in texts])
+        return fast.Gradients(node, formulas, node.saved, _LAYS.get(texts, _APART))
     except (ValueError, AttributeError):  # more than it holds, or slots of another kind
         return None
 

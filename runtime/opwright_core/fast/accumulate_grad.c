@@ -86,10 +86,15 @@ static int store(PyObject *extra, PyObject *grad) {
     return 1;
 }
 
+/* Whether the gradient there is may be added to on its array. */
+static int takes_sum(Tensor *existing) {
+    return Py_TYPE((PyObject *)existing) == core.tensor && existing->keys == core.dense_cpu && existing->array != NULL &&
+           Py_TYPE(existing->array) == core.array && existing->extra != NULL;
+}
+
 /* Add to the gradient there is, which is small. Returns whether that was done, or -1. */
 static int add_to(Tensor *existing, Tensor *grad) {
-    if (Py_TYPE((PyObject *)existing) != core.tensor || existing->keys != core.dense_cpu || existing->array == NULL ||
-        Py_TYPE(existing->array) != core.array || existing->extra == NULL || !array_is_small(existing->array, LONG_SUM) ||
+    if (!takes_sum(existing) || !array_is_small(existing->array, LONG_SUM) ||
         !arrays_are_alike(existing->array, grad->array)) {
         return 0;
     }
@@ -115,14 +120,22 @@ static int add_to(Tensor *existing, Tensor *grad) {
     return is_counted;
 }
 
-/* Accumulate in a common case, with the leaf's lock held. Returns whether that was done, or -1. */
-static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
+/* Whether a tensor is still a common leaf, and as it was when the graph was made. */
+static int is_common(PyObject *leaf, PyObject *variable) {
     Tensor *tensor = (Tensor *)variable;
     int64_t keys = bits_of(variable);
-    if (keys == -1 || (keys & (core.nondense_bits | core.view_bits)) || tensor->edge != leaf || !(keys & core.grad_bits) || tensor->array == NULL ||
-        Py_TYPE(tensor->array) != core.array ||
-        !array_fits(tensor->array, ((Node *)leaf)->dtype, ((Node *)leaf)->shape) ||
-        !arrays_are_alike(tensor->array, ((Tensor *)grad)->array)) {
+    return keys != -1 && !(keys & (core.nondense_bits | core.view_bits)) && tensor->edge == leaf &&
+           (keys & core.grad_bits) && tensor->array != NULL && Py_TYPE(tensor->array) == core.array &&
+           array_fits(tensor->array, ((Node *)leaf)->dtype, ((Node *)leaf)->shape);
+}
+
+/* What is done with the lock of a leaf held. */
+typedef int (*Held)(PyObject *leaf, PyObject *variable, void *given);
+
+/* Accumulate a gradient in a common case, with the leaf's lock held. Returns whether that was done, or -1. */
+static int accumulate_held(PyObject *leaf, PyObject *variable, void *given) {
+    PyObject *grad = given;
+    if (!is_common(leaf, variable) || !arrays_are_alike(((Tensor *)variable)->array, ((Tensor *)grad)->array)) {
         return 0;
     }
     PyObject *extra = extra_of(variable);
@@ -141,8 +154,31 @@ static int accumulate_held(PyObject *leaf, PyObject *variable, PyObject *grad) {
     return result;
 }
 
-/* Accumulate if no other thread has the leaf's lock. Returns whether that was done, or -1. */
-static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
+/* How a product is added to an array: whether that was done, or -1. */
+typedef struct {
+    int (*add)(PyObject *array, void *given);
+    void *given;
+} Adding;
+
+/* Add a product to the gradient that a leaf has, in a common case, with the leaf's lock held. Returns whether that was done,
+ * or -1. */
+static int add_held(PyObject *leaf, PyObject *variable, void *given) {
+    const Adding *adding = given;
+    PyObject *extra = is_common(leaf, variable) ? extra_of(variable) : NULL;
+    PyObject *existing = extra == NULL ? NULL : Py_XNewRef(slot_at(extra, storage_slots.grad));
+    Py_XDECREF(extra);
+    int result = PyErr_Occurred() ? -1 : 0;
+    if (existing != NULL && takes_sum((Tensor *)existing) &&
+        arrays_are_alike(((Tensor *)existing)->array, ((Tensor *)variable)->array)) {
+        result = adding->add(((Tensor *)existing)->array, adding->given);
+        result = result > 0 ? storage_count_write(existing) : result;
+    }
+    Py_XDECREF(existing);
+    return result;
+}
+
+/* Do something with a leaf if no other thread has its lock. Returns whether that was done, or -1. */
+static int with_lock(PyObject *leaf, PyObject *variable, Held held, void *given) {
     PyObject *lock = Py_XNewRef(slot_at(leaf, engine.lock));
     if (lock == NULL) {
         return 0;
@@ -151,7 +187,7 @@ static int accumulate(PyObject *leaf, PyObject *variable, PyObject *grad) {
     PyObject *has_it = PyObject_VectorcallMethod(interned.acquire, args, 2, NULL);
     int result = has_it == NULL ? -1 : 0;
     if (has_it == Py_True) {
-        result = accumulate_held(leaf, variable, grad);
+        result = held(leaf, variable, given);
         PyObject *released = PyObject_VectorcallMethod(interned.release, args, 1, NULL);
         result = released == NULL ? -1 : result;
         Py_XDECREF(released);
@@ -171,7 +207,7 @@ int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     int is_done = 0;
     PyObject *variable = slot_at(leaf, engine.post_hooks) == Py_None && is_plain(grad) ? living(leaf) : NULL;
     if (variable != NULL) {
-        is_done = accumulate(leaf, variable, grad);
+        is_done = with_lock(leaf, variable, accumulate_held, grad);
         Py_DECREF(variable);
     }
     if (is_done != 0) {
@@ -181,6 +217,24 @@ int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     PyObject *result = PyObject_CallFunctionObjArgs(leaves.accumulate, leaf, grad, is_ours, NULL);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
+}
+
+/* Whether a leaf that lives has a gradient. */
+int leaf_has_gradient(PyObject *leaf) {
+    PyObject *variable = living(leaf), *extra = variable == NULL ? NULL : ((Tensor *)variable)->extra;
+    const int is_known = extra != NULL && Py_IS_TYPE(extra, storage_slots.extra);
+    const PyObject *grad = is_known ? slot_at(extra, storage_slots.grad) : NULL;
+    Py_XDECREF(variable);
+    return grad != NULL && grad != Py_None;
+}
+
+/* Have a function add to the array of the `.grad` of a leaf without hooks. Returns whether that was done, or -1. */
+int leaf_add_by(PyObject *leaf, int (*add)(PyObject *array, void *given), void *given) {
+    PyObject *variable = leaf_has_hooks(leaf) ? NULL : living(leaf);
+    Adding adding = {add, given};
+    const int is_done = variable == NULL ? 0 : with_lock(leaf, variable, add_held, &adding);
+    Py_XDECREF(variable);
+    return is_done;
 }
 
 /* Take the loops of `np.add`. Returns -1 with an exception. */

@@ -124,6 +124,34 @@ PyObject *array_whole_base(PyObject *view, PyObject *other) {
     return is_all ? base : NULL;
 }
 
+/* Whether nobody but a tensor has a view, nobody but another tensor and its storage the array that it is a view of, or
+ * another view of the same memory, and nobody the memory. */
+int array_is_alone_with(PyObject *view, PyObject *other) {
+    PyObject *base = PyArray_BASE((PyArrayObject *)view);
+    if (base == NULL || other == NULL || Py_TYPE(base) != core.array || Py_TYPE(other) != core.array ||
+        Py_REFCNT(view) != 1 || PyArray_BASE((PyArrayObject *)base) != NULL) {
+        return 0;
+    }
+    return base == other ? Py_REFCNT(base) == 3
+                         : PyArray_BASE((PyArrayObject *)other) == base && Py_REFCNT(base) == 2 && Py_REFCNT(other) == 2;
+}
+
+/* Return the elements of a row-major array as a matrix, which is then turned where that is wanted: a new view. NULL
+ * without an exception for other arrays, and other numbers of elements. */
+PyObject *array_as_matrix(PyObject *object, Py_ssize_t rows, Py_ssize_t columns, int is_turned) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    npy_intp sizes[2] = {is_turned ? columns : rows, is_turned ? rows : columns};
+    PyArray_Dims shape = {sizes, 2};
+    if (!PyArray_ISCARRAY(array) || PyArray_SIZE(array) != rows * columns) {
+        return NULL;
+    }
+    PyObject *matrix = PyArray_Newshape(array, &shape, NPY_CORDER);
+    if (matrix != NULL && is_turned) {
+        Py_SETREF(matrix, PyArray_Transpose((PyArrayObject *)matrix, NULL));
+    }
+    return matrix;
+}
+
 /* Return the only number of an array of floats without dimensions as an array of ones; NULL for another array, without
  * an exception, and where there is no memory, with it. */
 PyObject *array_of_one(PyObject *like) {

@@ -107,6 +107,7 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
     Py_XDECREF(pass.leaves);
     Py_XDECREF(pass.dependencies);
     Py_XDECREF(pass.complete);
+    Py_XDECREF(pass.uses);
     Py_XDECREF(pass.current);
     Py_DECREF(root);
     return failed ? NULL : Py_NewRef(Py_True);

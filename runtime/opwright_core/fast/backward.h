@@ -11,10 +11,11 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
 /* accumulate_grad.c */
 int leaf_accumulate(PyObject *leaf, PyObject *grad);
 int leaf_has_hooks(PyObject *leaf);
+int leaf_has_gradient(PyObject *leaf);
+int leaf_add_by(PyObject *leaf, int (*add)(PyObject *array, void *given), void *given);
 
-/* gradients.c: what nodes compute without Python, and what they free */
+/* gradients.c: what nodes free */
 PyTypeObject *make_gradients_type(PyObject *module);
-int gradients_compute(PyObject *gradients, PyObject *node, PyObject *grad, const Edges *edges, PyObject **results);
 int gradients_release(PyObject *gradients, PyObject *node);
 
 #endif

@@ -24,7 +24,7 @@ static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssi
     call->count = count - behind;
     call->out = NULL;
     if (names != NULL) {
-        if (PyTuple_GET_SIZE(names) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), interned.out) != 0) {
+        if ((kernel->traits & ADDS) != 0 || PyTuple_GET_SIZE(names) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), interned.out) != 0) {
             return 0;
         }
         call->out = args[count] == Py_None ? NULL : args[count];
@@ -101,4 +101,13 @@ CallableType compiled_type = {
 int compiled_ready(void) {
     numpy = PyImport_ImportModule("numpy");
     return numpy == NULL ? -1 : 0;
+}
+
+/* Return the kernel of a function, if that adds its result to an array where it is given one: borrowed, else NULL. */
+const CompiledKernel *adding_kernel(PyObject *function) {
+    if (!Py_IS_TYPE(function, compiled_type.type)) {
+        return NULL;
+    }
+    const CompiledKernel *kernel = ((Compiled *)function)->kernel;
+    return kernel != NULL && (kernel->traits & ADDS) != 0 ? kernel : NULL;
 }

@@ -1,23 +1,23 @@
-/* Dependencies of leaves: how many gradients each leaf of a pass gets. They are counted if a leaf has hooks, which want the
- * whole gradient as soon as it is there. */
+/* How many gradients each node of a pass gets, by the edges that lead to it. They are counted if a leaf has hooks, which
+ * want the whole gradient as soon as it is there, and where a product may be added to a `.grad`. */
 
 #include "backward.h"
 #include "engine.h"
 
 typedef struct {
-    PyObject *seen, *stack, *dependencies; /* a set and a list of nodes; a dictionary of leaves */
+    PyObject *stack, *uses; /* a list of nodes whose edges were not followed; a dictionary of nodes and leaves */
     int has_hooks;
 } Walk;
 
-/* Add to the count of a leaf; return what it is then, or -1. */
-static Py_ssize_t change_count(PyObject *dependencies, PyObject *leaf, Py_ssize_t change) {
-    PyObject *existing = PyDict_GetItemWithError(dependencies, leaf);
+/* Add to the count of a node; return what it is then, or -1. */
+static Py_ssize_t change_count(PyObject *uses, PyObject *node, Py_ssize_t change) {
+    PyObject *existing = PyDict_GetItemWithError(uses, node);
     if (existing == NULL && PyErr_Occurred()) {
         return -1;
     }
     Py_ssize_t count = (existing == NULL ? 0 : PyLong_AsSsize_t(existing)) + change;
     PyObject *number = PyLong_FromSsize_t(count);
-    int failed = number == NULL || PyDict_SetItem(dependencies, leaf, number) < 0;
+    int failed = number == NULL || PyDict_SetItem(uses, node, number) < 0;
     Py_XDECREF(number);
     return failed ? -1 : count;
 }
@@ -28,21 +28,18 @@ static int follow(Walk *walk, PyObject *edge) {
     if (node == Py_None) {
         return 0;
     }
-    if (Py_IS_TYPE(node, engine.leaf)) {
-        walk->has_hooks |= leaf_has_hooks(node);
-        return change_count(walk->dependencies, node, 1) < 0 ? -1 : 0;
+    Py_ssize_t count = change_count(walk->uses, node, 1);
+    if (count == 1 && !is_leaf(node)) {
+        return PyList_Append(walk->stack, node);
     }
-    int is_known = PySet_Contains(walk->seen, node);
-    if (is_known != 0) {
-        return is_known < 0 ? -1 : 0;
-    }
-    return PySet_Add(walk->seen, node) < 0 ? -1 : PyList_Append(walk->stack, node);
+    walk->has_hooks |= is_leaf(node) && leaf_has_hooks(node);
+    return count < 0 ? -1 : 0;
 }
 
 /* Take the last node that was noted, and follow its edges. Returns -1 with an exception. */
 static int step(Walk *walk) {
     Py_ssize_t last = PyList_GET_SIZE(walk->stack) - 1;
-    PyObject *node = PyList_GET_ITEM(walk->stack, last); /* borrowed: `seen` has it, too */
+    PyObject *node = PyList_GET_ITEM(walk->stack, last); /* borrowed: `uses` has it, too */
     if (PyList_SetSlice(walk->stack, last, last + 1, NULL) < 0) {
         return -1;
     }
@@ -59,19 +56,34 @@ static int step(Walk *walk) {
     return failed ? -1 : 0;
 }
 
-/* Count the gradients of the leaves that a root leads to, if any of these has hooks: else `dependencies` is NULL. Returns -1 with
+/* Count the edges that lead from a root to each node. Returns a new dictionary, and whether any leaf has hooks; NULL with
  * an exception. */
-int count_dependencies(PyObject *root, PyObject **dependencies) {
-    Walk walk = {PySet_New(NULL), PyList_New(0), PyDict_New(), 0};
-    int failed = walk.seen == NULL || walk.stack == NULL || walk.dependencies == NULL || follow(&walk, root) < 0;
+PyObject *count_uses(PyObject *root, int *has_hooks) {
+    Walk walk = {PyList_New(0), PyDict_New(), 0};
+    int failed = walk.stack == NULL || walk.uses == NULL || follow(&walk, root) < 0;
     while (!failed && PyList_GET_SIZE(walk.stack) > 0) {
         failed = step(&walk) < 0;
     }
-    *dependencies = !failed && walk.has_hooks ? Py_NewRef(walk.dependencies) : NULL;
-    Py_XDECREF(walk.dependencies);
+    *has_hooks = walk.has_hooks;
     Py_XDECREF(walk.stack);
-    Py_XDECREF(walk.seen);
-    return failed ? -1 : 0;
+    if (failed) {
+        Py_CLEAR(walk.uses);
+    }
+    return walk.uses;
+}
+
+/* Count the gradients of the leaves that a root leads to, if any of these has hooks: else `dependencies` is NULL. Returns -1 with
+ * an exception. */
+int count_dependencies(PyObject *root, PyObject **dependencies) {
+    int has_hooks;
+    *dependencies = count_uses(root, &has_hooks);
+    if (*dependencies == NULL) {
+        return -1;
+    }
+    if (!has_hooks) {
+        Py_CLEAR(*dependencies);
+    }
+    return 0;
 }
 
 /* Note that a gradient arrived at a leaf. Returns how many are still to come, or -1. */

@@ -9,11 +9,6 @@
 
 Engine engine = {0};
 
-/* Whether an edge leads to a leaf; returns 1 or 0. */
-static int is_leaf(PyObject *edge) {
-    return Py_IS_TYPE(edge, engine.leaf);
-}
-
 /* Return the sequence of a node, or -1 with an exception. */
 static int64_t sequence_of(PyObject *node) {
     if (!is_node(node)) {
@@ -21,38 +16,6 @@ static int64_t sequence_of(PyObject *node) {
         return -1;
     }
     return ((Node *)node)->sequence;
-}
-
-/* Whether the pass alone has a gradient and its memory, which is an array of its own. */
-static int is_ours_alone(PyObject *grad) {
-    const Tensor *tensor = (Tensor *)grad;
-    return Py_REFCNT(grad) == 1 && Py_TYPE(grad) == core.tensor && tensor->keys == core.dense_cpu &&
-           tensor->extra == Py_None && tensor->weak_references == NULL && tensor->array != NULL &&
-           Py_TYPE(tensor->array) == core.array && array_is_small(tensor->array, PY_SSIZE_T_MAX) &&
-           array_is_free(tensor->array);
-}
-
-/* Return the sum of two gradients, either of which may be NULL or None: a new reference. One that the pass alone has, the
- * first, gets the second added, as PyTorch adds to it. */
-static PyObject *sum_of(PyObject *first, PyObject *second) {
-    if (first == NULL || first == Py_None) {
-        return Py_NewRef(second);
-    }
-    if (second == Py_None) {
-        return Py_NewRef(first);
-    }
-    PyObject *args[3] = {first, second, engine.one}, *kernel = NULL;
-    if (!is_ours_alone(first)) {
-        return operator_call(&engine.add, args, 3);
-    }
-    if (operator_find(&engine.add, args, 3, &kernel) < 0) {
-        return NULL;
-    }
-    const int is_done = kernel != NULL && kernel_run_into(kernel, args, 3);
-    PyObject *result = is_done ? Py_NewRef(first)
-                               : PyObject_Vectorcall(kernel == NULL ? engine.add.function : kernel, args, 3, NULL);
-    Py_XDECREF(kernel);
-    return result;
 }
 
 /* Hand a leaf its whole gradient, the reference to which is taken: the leaf keeps one that is held here alone. Python
@@ -169,7 +132,7 @@ static int deliver(Pass *pass, PyObject *edge, PyObject *grad) {
 }
 
 /* Return what the node's class has cached, borrowed: a Gradients, or None. NULL with an exception. */
-static PyObject *gradients_of(PyObject *node) {
+PyObject *gradients_of(PyObject *node) {
     PyObject *type = (PyObject *)Py_TYPE(node);
     if (!PyType_IsSubtype(Py_TYPE(node), engine.recorded)) {
         return Py_None;
@@ -203,13 +166,13 @@ static int release(const Pass *pass, PyObject *node, PyObject *gradients) {
     return done == NULL ? -1 : 0;
 }
 
-/* Hand a node's gradients on. What goes to the one node that runs next is put into `next` and `next_grad`. Returns -1
- * with an exception. */
+/* Hand a node's gradients on, but for those that are NULL: they were added to what waits. What goes to the one node that
+ * runs next is put into `next` and `next_grad`. Returns -1 with an exception. */
 static int hand_on(
     Pass *pass, PyObject *node, const Edges *edges, PyObject *const *results, PyObject **next, PyObject **next_grad) {
     for (Py_ssize_t i = 0; i < edges->count; i++) {
         PyObject *edge = edges->items[i];
-        if (edge == Py_None) {
+        if (edge == Py_None || results[i] == NULL) {
             continue;
         }
         PyObject *result = fitted(results[i], edge, node, i);
@@ -255,11 +218,11 @@ static int take_results(PyObject *found, Py_ssize_t count, PyObject **results, i
     return 0;
 }
 
-/* Compute a node's gradients from the one of its output: new references in `results`, which held NULL. Returns -1 with
- * an exception. */
-static int compute(PyObject *node, PyObject *gradients, PyObject *grad, const Edges *edges, PyObject **results) {
+/* Compute a node's gradients from the one of its output: new references in `results`, which held NULL, and still does for
+ * what was added to a gradient that waits. Returns -1 with an exception. */
+static int compute(Pass *pass, PyObject *node, PyObject *gradients, PyObject *grad, const Edges *edges, PyObject **results) {
     if (gradients != Py_None) {
-        int is_done = gradients_compute(gradients, node, grad, edges, results);
+        int is_done = gradients_compute(pass, gradients, node, grad, edges, results);
         if (is_done != 0) {
             return is_done < 0 ? -1 : 0;
         }
@@ -297,7 +260,7 @@ static int run_node(Pass *pass, PyObject *node, PyObject *grads, PyObject **next
         goto done;
     }
     int is_common = ((Node *)node)->extra == Py_None && Py_TYPE(grads) == core.tensor;
-    failed = is_common ? compute(node, gradients, grads, &edges, results)
+    failed = is_common ? compute(pass, node, gradients, grads, &edges, results)
                        : run_uncommon(pass, node, grads, &edges, results);
     failed = failed || release(pass, node, gradients) < 0 ||
              hand_on(pass, node, &edges, results, is_common ? next : NULL, next_grad) < 0;

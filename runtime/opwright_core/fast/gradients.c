@@ -5,13 +5,13 @@
 
 #include "arrays.h"
 #include "backward.h"
+#include "engine.h"
 #include "saved_values.h"
-#include "operator.h"
 
 /* What a step does, by the numbers of `opwright.autograd.formulas`: STEP_GRAD is the gradient of the result, STEP_SAVED a
  * tensor that the node saved, STEP_VALUE anything else in a slot, STEP_GIVEN a constant, STEP_CONJ a value's conjugate,
- * STEP_CALL an operator's result. */
-#include "numbers.h"
+ * STEP_CALL an operator's result; and how the gradient of a view's node lies beside that of its base: STEP_APART for nodes
+ * of no such view, STEP_SAME, STEP_TURNED, STEP_SWAPPED by its two dims. */
 
 /* The most slots that are freed here. */
 #define MOST_FREED 12
@@ -23,6 +23,7 @@ typedef struct {
     Py_ssize_t slot;
     PyObject *given;
     Operator operator;
+    const CompiledKernel *adding; /* of STEP_CALL: a kernel that can add the result to an array; NULL */
 } Step;
 
 /* The formula of an edge: the last value is its gradient. */
@@ -35,6 +36,7 @@ typedef struct {
     PyObject_HEAD
     Py_ssize_t formulas_count; /* 0: the Python has all */
     Formula *formulas;
+    int lay; /* STEP_APART … */
     Py_ssize_t freed_count;
     Py_ssize_t freed[MOST_FREED];
 } Gradients;
@@ -93,48 +95,119 @@ static PyObject *take_step(Step *step, PyObject *node, PyObject *grad, PyObject 
     }
 }
 
-/* Compute the gradient of an edge. Returns a new reference, or NULL: without an exception if Python has to compute it.
- * */
-static PyObject *compute_one(const Formula *formula, PyObject *node, PyObject *grad) {
-    PyObject *values[MOST_VALUES], *found = NULL;
-    int count = 0;
-    while (count < formula->count) {
-        values[count] = take_step(&formula->steps[count], node, grad, values);
-        if (values[count] == NULL) {
-            break;
+/* The values of the steps of a formula. */
+typedef struct {
+    int count;
+    PyObject *values[MOST_VALUES];
+} Values;
+
+/* Drop the values of steps. */
+static void drop_values(Values *values) {
+    while (values->count > 0) {
+        Py_DECREF(values->values[--values->count]);
+    }
+}
+
+/* Take the steps of a formula up to a number of them. Returns 1; 0, with the values dropped, if one has none: without an
+ * exception Python has to compute the gradient. */
+static int take_steps(const Formula *formula, int until, PyObject *node, PyObject *grad, Values *taken) {
+    while (taken->count < until) {
+        PyObject *value = take_step(&formula->steps[taken->count], node, grad, taken->values);
+        if (value == NULL) {
+            drop_values(taken);
+            return 0;
         }
-        count++;
+        taken->values[taken->count++] = value;
     }
-    if (count > 0 && count == formula->count) {
-        found = Py_NewRef(values[count - 1]);
+    return until > 0;
+}
+
+/* Compute the gradient of an edge. Returns a new reference, or NULL: without an exception if Python has to compute it. */
+static PyObject *compute_one(const Formula *formula, PyObject *node, PyObject *grad) {
+    Values taken;
+    taken.count = 0;
+    if (!take_steps(formula, formula->count, node, grad, &taken)) {
+        return NULL;
     }
-    for (int done = 0; done < count; done++) {
-        Py_DECREF(values[done]);
-    }
+    PyObject *found = Py_NewRef(taken.values[taken.count - 1]);
+    drop_values(&taken);
     return found;
 }
 
-/* Compute the gradients of those edges that lead anywhere: new references in `results`. Returns 0 where the Python has
- * to, and -1 with an exception; `results` then holds NULL. */
-int gradients_compute(PyObject *object, PyObject *node, PyObject *grad, const Edges *edges, PyObject **results) {
-    const Gradients *gradients = (Gradients *)object;
-    if (gradients->formulas_count != edges->count) {
-        return 0;
+/* Whether the last step of a formula is a product that can be added to what waits for the edge. */
+static int is_of_product(const Formula *formula) {
+    return formula->count > 0 && formula->steps[formula->count - 1].adding != NULL;
+}
+
+/* Take the last step of a formula: add the product to the gradient that waits for the edge, `result` stays NULL then, or
+ * compute it. Returns -1 with an exception. */
+static int finish_product(Pass *pass, const Formula *formula, PyObject *edge, Values *taken, PyObject **result) {
+    Step *step = &formula->steps[formula->count - 1];
+    PyObject *args[MOST_ARGUMENTS];
+    for (int i = 0; i < step->count; i++) {
+        args[i] = taken->values[step->operands[i]];
     }
-    for (Py_ssize_t i = 0; i < edges->count; i++) {
+    const Product product = {step->adding, args, step->count};
+    int is_added = add_to_waiting(pass, edge, &product);
+    if (is_added == 0) {
+        *result = operator_call(&step->operator, args, step->count);
+        is_added = *result == NULL ? -1 : 0;
+    }
+    return is_added < 0 ? -1 : 0;
+}
+
+/* The most products of a node. */
+#define MOST_PRODUCTS 2
+
+/* Compute the gradients of those edges that lead anywhere: new references in `results`, which held NULL, and does so where
+ * a product was added to a gradient that waits; such products come last, when nothing is left for Python to compute.
+ * Returns 0 where the Python has to, and -1 with an exception; `results` then holds NULL. */
+int gradients_compute(
+    Pass *pass, PyObject *object, PyObject *node, PyObject *grad, const Edges *edges, PyObject **results) {
+    const Gradients *gradients = (Gradients *)object;
+    Values taken[MOST_PRODUCTS];
+    Py_ssize_t of[MOST_PRODUCTS];
+    int products = 0, is_done = gradients->formulas_count == edges->count;
+    for (Py_ssize_t i = 0; is_done && i < edges->count; i++) {
+        const Formula *formula = &gradients->formulas[i];
         if (edges->items[i] == Py_None) {
             results[i] = Py_NewRef(Py_None);
+        } else if (products < MOST_PRODUCTS && is_of_product(formula)) {
+            of[products] = i;
+            taken[products].count = 0;
+            is_done = take_steps(formula, formula->count - 1, node, grad, &taken[products]);
+            products += is_done;
         } else {
-            results[i] = compute_one(&gradients->formulas[i], node, grad);
-        }
-        if (results[i] == NULL) {
-            for (Py_ssize_t done = 0; done < i; done++) {
-                Py_CLEAR(results[done]);
-            }
-            return PyErr_Occurred() ? -1 : 0;
+            results[i] = compute_one(formula, node, grad);
+            is_done = results[i] != NULL;
         }
     }
-    return 1;
+    for (int k = 0; k < products; k++) {
+        is_done = is_done && finish_product(pass, &gradients->formulas[of[k]], edges->items[of[k]], &taken[k],
+                                            &results[of[k]]) == 0;
+        drop_values(&taken[k]);
+    }
+    for (Py_ssize_t i = 0; !is_done && i < edges->count; i++) {
+        Py_CLEAR(results[i]);
+    }
+    return is_done ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+/* Return how the gradient of a node's operand lies beside that of its result, which is a view of it: STEP_SAME, STEP_TURNED;
+ * STEP_APART for other nodes. */
+int gradients_lay(PyObject *object, PyObject *node) {
+    const Gradients *gradients = (Gradients *)object;
+    if (gradients->lay != STEP_SWAPPED) {
+        return gradients->lay;
+    }
+    long sum = 0;
+    const Formula *formula = gradients->formulas;
+    for (int i = 0; i < formula->count; i++) { /* of two dimensions, one may be counted from the end */
+        PyObject *dim = formula->steps[i].kind == STEP_VALUE ? slot_at(node, formula->steps[i].slot) : NULL;
+        int overflow;
+        sum += dim != NULL && PyLong_CheckExact(dim) ? PyLong_AsLongAndOverflow(dim, &overflow) : 0;
+    }
+    return sum % 2 != 0 ? STEP_TURNED : STEP_SAME;
 }
 
 /* Free what a node saved. Returns 0. */
@@ -177,6 +250,7 @@ static int read_step(Step *step, PyObject *text, PyTypeObject *type, int number)
         return -1;
     }
     step->given = Py_NewRef(given);
+    step->adding = kind == STEP_CALL ? adding_kernel(function) : NULL;
     return kind == STEP_CALL ? operator_set(&step->operator, table, function) : 0;
 }
 
@@ -217,15 +291,16 @@ static int read_freed(Gradients *made, PyObject *freed, PyTypeObject *type) {
     return 0;
 }
 
-/* Make an instance: `Gradients(class, formulas, names of the slots that are freed)`. Returns a new reference. */
+/* Make an instance: `Gradients(class, formulas, names of the slots that are freed, lay)`. Returns a new reference. */
 static PyObject *gradients_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *node, *formulas, *freed;
+    int lay;
     if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
         PyErr_SetString(PyExc_TypeError, "Gradients() takes its arguments by position");
         return NULL;
     }
     if (!PyArg_ParseTuple(
-            args, "O!O!O!:Gradients", &PyType_Type, &node, &PyTuple_Type, &formulas, &PyTuple_Type, &freed)) {
+            args, "O!O!O!i:Gradients", &PyType_Type, &node, &PyTuple_Type, &formulas, &PyTuple_Type, &freed, &lay)) {
         return NULL;
     }
     Gradients *made = (Gradients *)type->tp_alloc(type, 0);
@@ -233,6 +308,7 @@ static PyObject *gradients_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         Py_XDECREF(made);
         return NULL;
     }
+    made->lay = PyTuple_GET_SIZE(formulas) == 1 ? lay : 0;
     made->formulas = PyMem_Calloc((size_t)PyTuple_GET_SIZE(formulas) + 1, sizeof(Formula));
     if (made->formulas == NULL) {
         Py_DECREF(made);

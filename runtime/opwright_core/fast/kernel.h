@@ -22,9 +22,11 @@ typedef struct {
  * function has to handle the call, with one where an array could not be made (MemoryError). */
 typedef PyObject *(*Handler)(const CompiledKernel *kernel, const KernelCall *call);
 
-/* Traits of kernels: the function takes no array module, since it is NumPy's anyway; it never warns of numbers. */
+/* Traits of kernels: the function takes no array module, since it is NumPy's anyway; it never warns of numbers; with an
+ * `out`, an array, it adds its result to what that holds, and returns it. */
 #define OF_NUMPY 1
 #define QUIET 2
+#define ADDS 4
 
 struct CompiledKernel {
     const char *name; /* of the function */

@@ -1,7 +1,7 @@
-/* Gradients of products of matrices, for tensors on the fast path. The functions are in
+/* Gradients of products of matrices, for tensors on the fast path, also added to an array. The functions are in
  * `opwright_kernels.gradients`. */
 
-#include "kernels.h"
+#include "gemm.h"
 
 /* scaled(value, factor) for a factor of 1. Returns the value itself, a new reference; NULL without an exception for
  * other factors. */
@@ -38,13 +38,53 @@ static PyObject *product_lying(PyObject *first, PyObject *second, int is_by_colu
     return made;
 }
 
+/* A product that is added to a matrix. */
+typedef struct {
+    int is_double, is_done;
+    Matrix first, second, out;
+} AddedProduct;
+
+/* Add a product to a matrix. Needs no GIL. */
+static void add_product(void *given) {
+    AddedProduct *job = given;
+    job->is_done = gemm(job->is_double, job->first, job->second, job->out, 1, 1);
+}
+
+/* Whether an array is of a type, of two dimensions, with elements, and BLAS may read or write it. */
+static int is_matrix(PyObject *object, int type) {
+    return is_array_of(object, type) && PyArray_NDIM((Array *)object) == 2 && count_of((Array *)object) > 0 &&
+           PyArray_ISALIGNED((Array *)object) && PyArray_ISNOTSWAPPED((Array *)object);
+}
+
+/* Add first @ second to `out`. Returns a new reference to it; NULL without an exception, with nothing done, for other
+ * sizes, types and strides, and where `out` has memory of an operand, and with the exception of an operand that is NULL.
+ * Steals both operands. */
+static PyObject *product_added(PyObject *first, PyObject *second, PyObject *out) {
+    const int type = first == NULL ? -1 : PyArray_TYPE((Array *)first);
+    AddedProduct job = {.is_done = 0};
+    if (first != NULL && second != NULL && is_matrix(first, type) && is_matrix(second, type) && is_matrix(out, type) &&
+        PyArray_ISWRITEABLE((Array *)out) && arrays_are_apart(first, out) && arrays_are_apart(second, out)) {
+        job = (AddedProduct){type == NPY_DOUBLE, 0, matrix_at((Array *)first, 0), matrix_at((Array *)second, 0),
+                             matrix_at((Array *)out, 0)};
+        const double work = (double)count_of((Array *)out) * (double)job.first.columns;
+        if (job.first.columns == job.second.rows && job.first.rows == job.out.rows &&
+            job.second.columns == job.out.columns) {
+            do_work(add_product, &job, work < (double)LONG_WORK ? (npy_intp)work : LONG_WORK);
+        }
+    }
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return job.is_done ? Py_NewRef(out) : NULL;
+}
+
 /* first_factor_gradient(grad, other, strides, alpha=1) is grad @ other.T, and second_factor_gradient other.T @ grad;
- * the product is column-major if the factor's strides are. Returns a new tensor; NULL without an exception unless the
- * fast path takes both tensors, both are matrices, and alpha is 1. */
+ * the product is column-major if the factor's strides are. With an `out`, an array, it is added to that. Returns a new
+ * tensor, or a new reference to `out`; NULL without an exception unless the fast path takes both tensors, both are
+ * matrices, and alpha is 1. */
 static PyObject *handle_factor(const CompiledKernel *kernel, const KernelCall *call) {
     PyObject *arrays[2];
     double alpha = 1;
-    if (call->count < 3 || call->count > 4 || call->out != NULL ||
+    if (call->count < 3 || call->count > 4 ||
         (call->count == 4 && (!read_number(call->args[3], &alpha) || alpha != 1)) ||
         fast_path_arrays(call->args, 2, Py_None, arrays) <= 0 ||
         PyArray_NDIM((Array *)arrays[0]) != 2 || PyArray_NDIM((Array *)arrays[1]) != 2) {
@@ -52,6 +92,9 @@ static PyObject *handle_factor(const CompiledKernel *kernel, const KernelCall *c
     }
     int is_first = kernel->how != NULL;
     PyObject *grad = Py_NewRef(arrays[0]), *turned = PyArray_Transpose((Array *)arrays[1], NULL), *made;
+    if (call->out != NULL) {
+        return is_first ? product_added(grad, turned, call->out) : product_added(turned, grad, call->out);
+    }
     if (is_first) {
         made = product_lying(grad, turned, are_of_columns(call->args[2], PyArray_DIM((Array *)grad, 0)));
     } else {
@@ -66,7 +109,7 @@ static const char is_of_first[] = "first";
 
 const CompiledKernel matmul_gradient_kernels[] = {
     {"scaled", handle_scaled, NULL, OF_NUMPY | QUIET},
-    {"first_factor_gradient", handle_factor, is_of_first, OF_NUMPY},
-    {"second_factor_gradient", handle_factor, NULL, OF_NUMPY},
+    {"first_factor_gradient", handle_factor, is_of_first, OF_NUMPY | ADDS},
+    {"second_factor_gradient", handle_factor, NULL, OF_NUMPY | ADDS},
     {NULL, NULL, NULL, 0},
 };
