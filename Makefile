@@ -6,6 +6,7 @@ PURE ?=
 SLOW ?=
 NEWEST ?=
 RUNS ?= 1
+VERSION ?=
 TORCH ?=
 STANDARD ?= 2025.12
 PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
@@ -17,6 +18,7 @@ RECORDS := build/tests
 RECORD = $(RECORDS)/$(patsubst .%,%,$(notdir $(1)))$(if $(PURE),-pure).json
 INSTALLED := $(VENV)/.installed
 INSTALLED_ORACLE := $(WITH_ORACLE)/.installed
+INSTALLED_SITE := $(VENV)-site/.installed
 LOG := pip.log
 # What says that the compiled core is built for an environment's Python, or that it cannot be.
 CORE := $(VENV)/.core
@@ -32,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help generate check test newest bench wheels array-api demo clean
+.PHONY: help generate check test newest bench site wheels array-api notebooks demo clean
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
@@ -43,8 +45,10 @@ generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or template
 	$(VENV)/bin/python -m opwright.facade_stub
 	$(VENV)/bin/python -m opwright_codegen.parsing.tables
 
-check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
+check: $(INSTALLED)  ## fresh output, schemas in canonical form and without findings, ruff, mypy, the order of imports
 	$(VENV)/bin/opwright generate --check
+	$(VENV)/bin/opwright fmt --check
+	$(VENV)/bin/opwright lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -62,6 +66,13 @@ endif
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
+site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site; VERSION=0.1: as that version, into the branch gh-pages
+	rm -rf build/reference
+	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source:
+	$(VENV)/bin/python docs/site/names.py build/reference/python
+	PATH="$(abspath $(VENV)-site/bin):$$PATH" NO_MKDOCS_2_WARNING=1 \
+	    $(if $(VERSION),mike deploy --update-aliases $(VERSION) latest,mkdocs build) --config-file docs/site/mkdocs.yml
+
 # What a former run installed was the newest then.
 newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; ORACLE=1 as above
 	@rm -f $(VENV)-newest/.installed $(VENV)-newest-oracle/.installed
@@ -77,30 +88,34 @@ array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... name
 	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize \
 	    --xfails-file="$(abspath tests/array_api_failures.txt)" -o xfail_strict=true
 
+notebooks: $(INSTALLED)  ## the tutorial as notebooks, into build/notebooks
+	$(VENV)/bin/python tests/documentation/notebooks.py build/notebooks
+
 demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small networks are trained
 	$(VENV)/bin/python examples/demo.py
 	$(VENV)/bin/python examples/train_classifier.py
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
-$(INSTALLED): GROUPS := --group dev
+$(INSTALLED): GROUPS := --editable . --group dev
+$(INSTALLED_SITE): GROUPS := --group site
 ifeq ($(TORCH),)
-$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests --group array-api --group bindings --group elsewhere
+$(INSTALLED_ORACLE): GROUPS := --editable . --group dev --group oracle --group cuda-tests --group array-api --group bindings --group elsewhere
 else
-$(INSTALLED_ORACLE): GROUPS := --group dev --group beside-oracle torch==$(TORCH)
+$(INSTALLED_ORACLE): GROUPS := --editable . --group dev --group beside-oracle torch==$(TORCH)
 endif
 # PyTorch of another version comes with CUDA libraries of its own.
 $(INSTALLED_ORACLE): FREE := $(if $(TORCH),/^torch==/d;/^nvidia-/d)
-$(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml constraints.txt
+$(INSTALLED) $(INSTALLED_ORACLE) $(INSTALLED_SITE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(@D) || { echo "no environment could be made in $(@D): $(PYTHON) needs its venv module" >&2; exit 1; }
 	@echo "installing into $(@D)"
 	@sed '$(FREE)' constraints.txt >$(@D)/constraints.txt
 	@{ $(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint $(@D)/constraints.txt); \
+	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint $(@D)/constraints.txt); \
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
 	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"

@@ -46,24 +46,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not sweeps.is_exhaustive:
         items[:] = [item for item in items if not _is_covered_by_forward(item)]
     is_pure = os.environ.get("OPWRIGHT_PURE", "0") not in ("", "0")
+    left: dict[str, str] = {}
     for item in items:
         if "slow" in item.keywords and not sweeps.is_exhaustive:
-            item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
+            left[item.nodeid] = "slow: run with --slow"
         elif "once" in item.keywords and is_pure:
-            item.add_marker(pytest.mark.skip(reason="once: `make test` runs it, and the compiled core changes nothing"))
+            left[item.nodeid] = "once: `make test` runs it, and the compiled core changes nothing"
+    records.leave_out(config, items, left)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Report what a test did, but no setup or teardown that went well: of 30,000 tests each report that a worker sends
-    costs seconds in all."""
+    """Report what a test did, but no setup or teardown that went well, and from a worker no start and no end, which are
+    shown where one process runs all: of 30,000 tests each message of a worker costs seconds in all."""
     if item.config.getoption("durations", None) is not None:
         return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    is_shown = not hasattr(item.config, "workerinput") or item.config.option.verbose > 0
+    if is_shown:
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    if is_shown:
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 

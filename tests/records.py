@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,8 +24,12 @@ ROOT = Path(__file__).parents[1]
 READ = ("codegen", "generated", "runtime", "schemas", "templates", "tests", "examples", "docs", "pyproject.toml")
 # What continuous integration may not run: it has no GPU and not always a browser, and exhaustive sweeps are run before
 # a release.
-LEFT_OUT = ("needs a GPU", "needs a browser", "slow: ")
+LEFT_OUT = ("needs a GPU", "needs a browser", "needs another shell", "slow: ")
 DECLARED = "opwright.excuses"  # what a worker of pytest-xdist hands over at its end
+LEFT = "opwright.left_out"
+
+
+_LEFT = pytest.StashKey[dict[str, str]]()
 
 
 @dataclass
@@ -89,7 +94,13 @@ class Recorder:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        self.record.declared.update(getattr(node, "workeroutput", {}).get(DECLARED, {}))
+        said = getattr(node, "workeroutput", {})
+        self.record.declared.update(said.get(DECLARED, {}))
+        self.record.skipped.update(said.get(LEFT, {}))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for reason, count in Counter(self.record.skipped.values()).most_common(3):
+            terminalreporter.write_line(f"skipped: {count:,} ({reason})")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -110,6 +121,7 @@ class Reporter:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workeroutput"):  # a worker of pytest-xdist, which has loaded the tables
             session.config.workeroutput[DECLARED] = excuses.declared
+            session.config.workeroutput[LEFT] = session.config.stash.get(_LEFT, {})
 
 
 class LeaveOut:
@@ -138,6 +150,17 @@ class LeaveOut:
 def add_options(parser: pytest.Parser) -> None:
     parser.addoption("--record", metavar="FILE", type=Path, help="write what passed, failed and was skipped")
     parser.addoption("--leave-out", metavar="FILE", type=Path, help="leave out what a recorded run passed")
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], left: dict[str, str]) -> None:
+    """Skip tests, each for its reason. A worker of pytest-xdist tells that of all at its end: there are thousands."""
+    if hasattr(config, "workerinput"):
+        items[:] = [item for item in items if item.nodeid not in left]
+        config.stash[_LEFT] = left
+        return
+    for item in items:
+        if item.nodeid in left:
+            item.add_marker(pytest.mark.skip(reason=left[item.nodeid]))
 
 
 def configure(config: pytest.Config) -> None:

@@ -6,20 +6,19 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from copying import copy_example
+from python_copies import run_python
 
 ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "examples" / "quickstart"
 
 
 def run(*arguments: str, cwd: Path, **environment: str) -> str:
-    command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
+    done = run_python(*arguments, cwd=cwd, env=os.environ | environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -36,13 +35,31 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_files_of_the_readmes_first_example() -> None:
-    for name in ("ops.yaml", "derivatives.yaml"):
-        text = (ROOT / "README.md").read_text(encoding="utf-8")
-        shown = re.search(rf"```yaml[a-z ]*\n# {name}\n(.*?)```", text, flags=re.DOTALL)
-        assert shown is not None
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_files_of_the_first_example(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = dict(re.findall(r"```[a-z ]*\n# (\w+\.\w+)\n(.*?)```", text, flags=re.DOTALL))
+    assert {"ops.yaml", "derivatives.yaml"} <= shown.keys()
+    for name, lines in shown.items():
         written = (ROOT / "examples" / "first" / name).read_text(encoding="utf-8")
-        assert re.sub(r" *#.*", "", shown[1]).split() == written.split()
+        assert re.sub(r" *#.*", "", lines).split() == written.split() or "quickstart" in lines
+
+
+@pytest.mark.once  # three programs
+def test_the_first_page_of_the_site(first: Path, tmp_path: Path) -> None:
+    """Its lines give what their comments say, and its mistakes the messages that are there."""
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    code = "".join(re.findall(r"```python excerpt\n(.*?)```", page, flags=re.DOTALL))
+    results = re.compile(r"^( *)(\S.*?)(?:  |\n)# (.*)$", re.MULTILINE)
+    said = [found[3] for found in results.finditer(code)]
+    assert run("-c", results.sub(r"\1print(\2)", code), cwd=first).splitlines() == said and len(said) == 3
+    wrong = "from first_ops import ops\nimport numpy as np\ntry:\n    ops.soft_threshold(np.ones(3), limit='a')\n"
+    wrong += "except TypeError as error:\n    print(f'{type(error).__name__}: {error}')"
+    assert run("-c", wrong, cwd=first) in page
+    folder = copy_example("first", tmp_path / "first")
+    (folder / "ops.yaml").write_text((folder / "ops.yaml").read_text().replace("like", "lik"), encoding="utf-8")
+    done = run_python("-P", "-m", "opwright_codegen.cli", "check", cwd=folder)
+    assert done.stderr.partition("\n\n")[0] in page
 
 
 @pytest.mark.parametrize("framework", ["np", "torch", "jax", "dask"])

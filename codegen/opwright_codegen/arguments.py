@@ -17,6 +17,7 @@ __all__ = ["make_parser"]
 _SCHEMAS: Final = "schema files (YAML), or patterns of them; else those of [tool.opwright]"
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")  # as `findings.writing` has them
 _FILES: Final = ("operators", "derivatives", "settings", "findings")  # as `about.schema` has them
+_OF_A_JOB: Final = ("only", "tags", "namespace", "kernels", "strict_kernels")
 _SHELLS: Final = ("bash", "zsh", "fish")  # as `about.completion` has them
 
 
@@ -187,16 +188,16 @@ def _add_commands_of_the_runtime(commands: _Commands[_Parser]) -> None:
     command.add_argument("-v", "--verbose", action="store_true", help="a line for each test")
     command.add_argument(
         "--sharded",
-        choices=("numpy", "jax", "torch"),
-        help="a table of dimension rules, judged by operands cut into parts: in NumPy, or by shardings of =jax, =torch",
+        choices=("numpy", "jax", "torch", "torch-validator"),
+        help="a table of dimension rules, judged by operands cut into parts: in NumPy, by shardings of =jax, =torch, "
+        "or by PyTorch's own validator",
     )
     command.add_argument("--table-only", action="store_true", help="with --sharded: judge nothing")
     command.add_argument("--markdown", action="store_true", help="with --sharded: as a page")
     _add_format(command)
-    command.set_defaults(
-        schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None
-    )  # all from the configuration
+    command.set_defaults(**dict.fromkeys(_OF_A_JOB), schemas=(), output=None)  # all from the configuration
 
+    _add_docs(commands)
     commands.add_parser("bench", help="time operators beside what their cost takes at best", add_help=False)
 
     command = commands.add_parser("coverage", help="show the last report of the gate, and hold it to a threshold")
@@ -206,6 +207,23 @@ def _add_commands_of_the_runtime(commands: _Commands[_Parser]) -> None:
     command.add_argument("report", nargs="?", metavar="REPORT", help="a report in JSON; else the last that was kept")
     command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
     add_report_options(command)
+
+
+def _add_docs(commands: _Commands[_Parser]) -> None:
+    """Add the command that writes pages."""
+    command = commands.add_parser("docs", help="write a page about each operator, in Markdown")
+    command.add_argument("targets", nargs="*", metavar="NAME", help="of namespaces or packages; else the project's")
+    command.add_argument("-o", "--output", dest="folder", metavar="FOLDER", required=True, help="where the pages go")
+    command.add_argument(
+        "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+    )
+    command.add_argument("--gate", metavar="REPORT", help="a report of the gate, in JSON, of which pages tell")
+    command.add_argument("--math", choices=("latex", "mathml"), default="latex", help="how formulas are set")
+    command.add_argument("--source", default="", metavar="URL", help="of a folder: places in files are links to it")
+    command.add_argument("--check", action="store_true", help="write nothing; exit 1 if the pages are out of date")
+    command.add_argument("--force", action="store_true", help="replace files that were not generated")
+    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
+    command.set_defaults(**dict.fromkeys(_OF_A_JOB), schemas=(), output=None)
 
 
 def _add_sources(sources: _Commands[_Parser]) -> None:

@@ -170,12 +170,12 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
             from opwright_codegen.commands.coverage import show_coverage
 
             return show_coverage(config.root, arguments)
-        case "rules":
-            from opwright_codegen.about.rules import show_rules
-            from opwright_codegen.kernels.modules import KernelModules
+        case "docs":
+            from opwright_codegen.commands.docs import write_docs
 
-            roots = (config.root, config.root / "src")
-            return show_rules(KernelModules(config.rules, roots, of="rule"), arguments.rule, arguments.markdown, out)
+            return write_docs(job_of(config, arguments) if config.schemas else None, config.root, arguments, out)
+        case "rules":
+            return _show_rules(config, arguments, out)
         case "show" if not config.schemas and not arguments.schemas:
             from opwright_codegen.commands.show import show_used
             from opwright_codegen.kernels.used_packages import UsedPackage
@@ -209,6 +209,14 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
             return watch(lambda: job_of(_config(arguments), arguments), arguments, out)
         case _:
             return generate(job_of(config, arguments), arguments, out, outcome)
+
+
+def _show_rules(config: Config, arguments: Namespace, out: TextIO) -> int:
+    from opwright_codegen.about.rules import show_rules
+    from opwright_codegen.kernels.modules import KernelModules
+
+    roots = (config.root, config.root / "src")
+    return show_rules(KernelModules(config.rules, roots, of="rule"), arguments.rule, arguments.markdown, out)
 
 
 def _import(arguments: Namespace, out: TextIO) -> int:

@@ -8,8 +8,9 @@ import unicodedata
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from opwright_codegen.records import dataclass, field
 
 __all__ = ["Source", "Span", "Text"]
 

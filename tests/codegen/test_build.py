@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 
 from opwright_codegen.building.compiler import BuildError, ToolsMissing, find_compiler
 from opwright_codegen.building.progress import Progress, shown
@@ -25,6 +26,7 @@ from opwright_codegen.building.state import depended, stamps_of
 from opwright_codegen.cli import main
 from opwright_codegen.commands import build as command
 
+QUICK = str(Path(__file__).parents[1] / "quick_cc")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "native"
 pytestmark = [
     pytest.mark.once,  # the command compiles, and calls nothing
@@ -48,9 +50,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example, built, in a folder whose name has what shells and make read otherwise."""
     folder = tmp_path_factory.mktemp("build") / "a b#c$d'e: ü"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("native_demo", "__pycache__"))
-    done = subprocess.run(
-        [sys.executable, "-m", "opwright_codegen.cli", "build"], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = run_python("-m", "opwright_codegen.cli", "build", cwd=folder, env=os.environ | {"CC": QUICK})
     assert done.returncode == 0, done.stderr
     assert f"{ALL} of {ALL} files compiled" in done.stdout
     return folder
@@ -61,8 +61,9 @@ def project(built: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The example as it was built, which is also the working directory."""
     texts = {path: path.read_bytes() for path in (built / "csrc").iterdir()}
     monkeypatch.chdir(built)
-    for name in ("CC", "CFLAGS", "LDFLAGS"):
+    for name in ("CFLAGS", "LDFLAGS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CC", QUICK)
     yield built
     for path in (built / "csrc").iterdir():
         path.unlink()
@@ -127,7 +128,7 @@ def test_other_flags_and_another_compiler_compile_anew(
     build(capsys)
     monkeypatch.setenv("CFLAGS", "-O2 -g0 '-DTEXT=\"a b\"'")
     assert f"{ALL} of {ALL} files compiled" in build(capsys)
-    monkeypatch.setenv("CC", "env FROM='a wrapper' cc -Wall")  # as ccache cc
+    monkeypatch.setenv("CC", f"env FROM='a wrapper' {QUICK} -Wall")  # as ccache cc
     assert f"{ALL} of {ALL} files compiled" in build(capsys)
     assert "up to date" in build(capsys)
 
@@ -264,6 +265,7 @@ def test_variables_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_compiler_one_line_says_so(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("CC")
     monkeypatch.setenv("PATH", "")
     assert refused(capsys).startswith("opwright: there is no C compiler: install gcc or clang")
     assert main(["build", "--optional"]) == 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 
 from opwright_codegen.cli import main
 from opwright_codegen.kernels.declared import places_in
@@ -59,9 +60,13 @@ def run(folder: Path, *arguments: str) -> Run:
 
 def start(folder: Path, *arguments: str, options: tuple[str, ...] = (), **environment: str) -> Run:
     """The command in a process of its own."""
-    command = [sys.executable, *options, "-m", "opwright_codegen.cli", *arguments]
+    command = [*options, "-m", "opwright_codegen.cli", *arguments]
     env = {**os.environ, **environment}
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+    if options or environment:
+        command = [sys.executable, *command]
+        found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+    else:
+        found = run_python(*command, cwd=folder)
     return checked(Run(found.returncode, found.stdout, found.stderr))
 
 

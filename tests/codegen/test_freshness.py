@@ -116,6 +116,7 @@ def test_everything_that_is_read_is_hashed(project: Path) -> None:
     assert not ours - hashed, ours - hashed
 
 
+@pytest.mark.once  # files in, messages out
 @pytest.mark.parametrize(
     "name",
     [

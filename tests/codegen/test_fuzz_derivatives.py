@@ -6,6 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ def broken(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.once  # texts in, messages out
 @given(broken())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_broken_entries(text: str) -> None:
@@ -92,6 +94,7 @@ def with_other_formulas(draw: st.DrawFn) -> str:
     return "\n".join([head, *changed]) + "\n"
 
 
+@pytest.mark.once  # texts in, messages out
 @given(with_other_formulas())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_other_formulas(text: str) -> None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from dataclasses import replace
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from strategies import names, schemas
 
 import opwright
 from opwright.errors import ArgumentError, DispatchError
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import Argument, Default, EnumName, FunctionSchema, OperatorName, Return
 from opwright_codegen.schema.rules import schema_problems
 from opwright_codegen.schema.types import Annotation, BaseType, ListType, OptionalType, Type

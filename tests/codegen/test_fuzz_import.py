@@ -81,6 +81,7 @@ def mutated(text: str, draw: random.Random) -> str:
     return text
 
 
+@pytest.mark.once  # texts in, messages out
 @pytest.mark.parametrize("name", TEXTS)
 def test_edits(name: str) -> None:
     draw = seeds.generator(f"edits of {name}")
@@ -89,18 +90,21 @@ def test_edits(name: str) -> None:
         check(name, mutated(TEXTS[name], draw))
 
 
+@pytest.mark.once  # texts in, messages out
 @pytest.mark.parametrize("name", TEXTS)
 def test_files_that_end_anywhere(name: str) -> None:
     for at in range(0, len(TEXTS[name]), 7):
         check(name, TEXTS[name][:at])
 
 
+@pytest.mark.once  # texts in, messages out
 @given(st.text())
 def test_any_text(text: str) -> None:
     for name in ("ops.cpp", "ops.py", "ops.yaml"):
         check(name, text)
 
 
+@pytest.mark.once  # texts in, messages out
 @given(st.lists(st.sampled_from(PIECES)))
 def test_any_pieces(pieces: list[str]) -> None:
     for name in ("ops.cpp", "ops.py", "ops.yaml"):

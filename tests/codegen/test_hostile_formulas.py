@@ -42,6 +42,7 @@ def test_what_computes_is_accepted() -> None:
         assert accepted(text, scope) is not None
 
 
+@pytest.mark.once  # texts in, messages out
 @pytest.mark.skipif(os.name == "nt", reason="no limits of memory and no alarms there")
 def test_what_is_accepted_of_hostile_formulas_does_no_harm() -> None:
     count = 1500 if sweeps.is_exhaustive else 600

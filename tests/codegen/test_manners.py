@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import types
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import jsonschema
@@ -166,16 +167,67 @@ def test_completion_has_all_commands_and_their_options(
             subprocess.run([shell, "-n"], input=shown, text=True, check=True)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_what_bash_completes(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["completion", "bash"])
-    asked = ["che", "check --adv", "check --format s", "completion z", "gate --write", "import t"]
-    program = capsys.readouterr().out + "".join(
-        f'COMP_WORDS=(opwright {each}); COMP_CWORD={len(each.split())}; _opwright; echo "${{COMPREPLY[@]}}"\n'
-        for each in asked
+def by_bash(program: str, lines: Iterable[str]) -> list[str]:
+    for line in lines:
+        words = line.split()
+        program += f'COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _opwright; echo "${{COMPREPLY[@]}}"\n'
+    return subprocess.run(["bash", "--norc"], input=program, text=True, stdout=-1, check=True).stdout.splitlines()
+
+
+def by_fish(program: str, lines: Iterable[str]) -> list[str]:
+    Path("it.fish").write_text("source\n" + "".join(f"echo (complete -C '{line}')\n" for line in lines))
+    command = ["fish", "-N", "it.fish"]
+    shown = subprocess.run(command, input=program, text=True, stdout=-1, check=True).stdout.splitlines()
+    return [line.partition("\t")[0] for line in shown]
+
+
+ZSH = """
+PROMPT=; unsetopt zle_bracketed_paste
+autoload -Uz compinit; fpath=($PWD $fpath); compinit -u -D; bindkey '^I' complete-word
+told() { print -r -- "<<${BUFFER% }>>"; BUFFER= }; zle -N told; bindkey '^X' told
+print ready''.
+"""
+
+
+def by_zsh(program: str, lines: Iterable[str]) -> list[str]:
+    """(It completes for people alone: each line is typed, with a tab, and a key that shows what has become of it.)"""
+    Path("_opwright").write_text(program)
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "dumb"}
+    running = subprocess.Popen(
+        ["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
     )
-    found = subprocess.run(["bash", "--norc"], input=program, text=True, capture_output=True, check=True, cwd="/")
-    assert found.stdout.splitlines() == ["check", "--advice", "sarif", "zsh", "--write-baseline", "torch tmp"]
+    os.close(theirs)
+    said = ""
+    for typed, last in ((ZSH, "ready."), ("".join(f"{line}\t\x18" for line in [*lines, "last"]), "<<last>>")):
+        os.write(ours, typed.encode())
+        while last not in said:
+            said += os.read(ours, 65536).decode()
+    running.kill()
+    running.wait()
+    os.close(ours)
+    return [line.rpartition(" ")[2] for line in re.findall("<<(.*)>>", said.rpartition("ready.")[2])[:-1]]
+
+
+@pytest.mark.parametrize("complete", [by_bash, by_zsh, by_fish])
+def test_what_shells_complete(
+    complete: Callable[[str, Iterable[str]], list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shell = complete.__name__.removeprefix("by_")
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs another shell: {shell}")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zero.cpp").touch()
+    assert main(["completion", shell]) == 0
+    asked = {
+        "che": "check", "check --adv": "--advice", "check --format s": "sarif", "completion z": "zsh", "--he": "--help",
+        "gate --write": "--write-baseline", "import to": "torch", "import cpp --a": "--as", "import cpp z": "zero.cpp",
+        "check z": "zero.cpp",
+    }  # fmt: skip
+    assert complete(capsys.readouterr().out, [f"opwright {each}" for each in asked]) == list(asked.values())
 
 
 def test_schemas_of_files(capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,7 +240,7 @@ def test_schemas_of_files(capsys: pytest.CaptureFixture[str]) -> None:
         read[name] = json.loads(capsys.readouterr().out)
         jsonschema.Draft202012Validator.check_schema(read[name])
     settings = read["settings"]["properties"]
-    assert set(settings) == set(config.Config.__dataclass_fields__) - {"root", "path"}
+    assert set(settings) == set(config.Config.__match_args__) - {"root", "path"}
     assert set(settings["bindings"]["items"]["enum"]) == set(BINDINGS)
     import tomllib
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
 from opwright_codegen.read.entries import ALL_KEYS
 from opwright_codegen.read.files import read_text
+from opwright_codegen.records import as_dict
 from opwright_codegen.schema.model import FunctionSchema
 
 pytestmark = pytest.mark.once  # text in, text out
@@ -48,10 +48,10 @@ def texts(value: Any) -> Iterator[str]:
     elif isinstance(value, (tuple, list)):
         for item in value:
             yield from texts(item)
-    elif is_dataclass(value):
-        for field in fields(value):
-            if not (isinstance(value, FunctionSchema) and field.name == "text"):
-                yield from texts(getattr(value, field.name))
+    else:
+        for name, item in as_dict(value).items():
+            if not (isinstance(value, FunctionSchema) and name == "text"):
+                yield from texts(item)
 
 
 @cache

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from python_copies import run_python
 
 SCHEMA = """\
 - func: ruled::ends(Tensor self, int count) -> (Tensor first, Tensor whole)
@@ -51,7 +50,6 @@ def test_rules_beside_ours_are_called_where_they_are_defined(tmp_path: Path) -> 
     files = {"ops.yaml": SCHEMA, "own_rules.py": RULES, "pyproject.toml": SETTINGS, "program.py": PROGRAM}
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "opwright_codegen.cli", "generate"]
-    for each in (command, [sys.executable, "program.py"]):
-        done = subprocess.run(each, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
+    for each in (["-m", "opwright_codegen.cli", "generate"], ["program.py"]):
+        done = run_python(*each, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

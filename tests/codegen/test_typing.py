@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from python_copies import run_python
 from type_checking import mypy_cache
 
 import opwright
+from opwright_codegen.cli import main
 
 ROOT = Path(__file__).parents[2]
 PYRIGHT = Path(sys.executable).with_name("basedpyright")  # pyright with the program that runs it
@@ -133,14 +135,25 @@ def mypy(path: Path) -> str:
     return ran.stdout
 
 
-def pyright(path: Path) -> list[dict[str, Any]]:
-    """What pyright says of a program. It finds the packages where the environment has them, as with a user: those of
-    `extraPaths` are taken for the program's own, of which all may be imported."""
+@pytest.fixture(scope="module")
+def pyright(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """What pyright says of each program, which it reads at once. It finds the packages where the environment has them,
+    as with a user: those of `extraPaths` are taken for the program's own, of which all may be imported."""
+    folder = tmp_path_factory.mktemp("pyright")
+    names = [name for name in dir(opwright) if name not in ("_subclasses", "__version__")]
+    every = "import opwright\n" + "".join(f"reveal_type(opwright.{name})\n" for name in names)
+    (folder / "names.py").write_text(every, encoding="utf-8")
+    (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
+    shutil.copy(USER_PROGRAM, folder)
     config = {"pythonVersion": "3.11", "typeCheckingMode": "standard"}
-    (path.parent / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
-    arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(path.parent)]
+    (folder / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(folder)]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
-    found: list[dict[str, Any]] = json.loads(ran.stdout)["generalDiagnostics"]
+    said = json.loads(ran.stdout)
+    assert said["summary"]["filesAnalyzed"] == 3
+    found: dict[str, list[dict[str, Any]]] = {path.name: [] for path in folder.glob("*.py")}
+    for each in said["generalDiagnostics"]:
+        found[Path(each["file"]).name].append(each)
     return found
 
 
@@ -150,6 +163,7 @@ def user_program(tmp_path: Path) -> Path:
     return Path(shutil.copy(USER_PROGRAM, tmp_path))
 
 
+@pytest.mark.once  # a type checker reads files
 def test_mypy(program: Path) -> None:
     said = mypy(program)
     revealed = re.findall(r':(\d+): note: Revealed type is "(.*)"', said)
@@ -159,8 +173,8 @@ def test_mypy(program: Path) -> None:
 
 
 @needs_pyright
-def test_pyright(program: Path) -> None:
-    found = pyright(program)
+def test_pyright(pyright: dict[str, list[dict[str, Any]]]) -> None:
+    found = pyright["program.py"]
     revealed = [entry["message"] for entry in found if entry["severity"] == "information"]
     shown = [simplified(re.fullmatch(r'Type of ".*" is "(.*)"', text, re.DOTALL)[1]) for text in revealed]  # type: ignore[index]
     assert shown == list(REVEALED.values())
@@ -168,23 +182,69 @@ def test_pyright(program: Path) -> None:
     assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, found
 
 
+@pytest.mark.once  # a type checker reads files
 def test_a_users_program_in_mypy(user_program: Path) -> None:
     assert mypy(user_program) == "Success: no issues found in 1 source file\n"
 
 
 @needs_pyright
-def test_a_users_program_in_pyright(user_program: Path) -> None:
-    assert pyright(user_program) == []
+def test_a_users_program_in_pyright(pyright: dict[str, list[dict[str, Any]]]) -> None:
+    assert pyright[USER_PROGRAM.name] == []
+
+
+DEPRECATED = """
+- func: struck::soft(Tensor self, Scalar limit=1.0) -> Tensor
+  variants: function, method
+  meta: pointwise(self)
+  upgrade: {2: self.soft(limit=lambd)}
+- func: struck::gone(Tensor self) -> Tensor
+  variants: function, method
+  meta: pointwise(self)
+  deprecated: {since: 1.1, use: soft, message: 'it was "slow", and of a length that takes more than one line here'}
+- func: struck::gone.int(Tensor self, int a) -> Tensor
+  meta: pointwise(self)
+"""
+CALLS = """\
+# mypy: enable-error-code="deprecated"
+# pyright: reportDeprecated=true
+import opwright
+from struck_ops import ops
+from struck_ops.methods import TensorMethods
+
+def told(x: opwright.Tensor, y: TensorMethods) -> None:
+    ops.gone(x)
+    ops.soft(x, lambd=1)
+    ops.gone_default(x)
+    ops.soft_v1(x, 1)
+    y.gone()
+    y.soft(lambd=2)
+    ops.soft(x, limit=1)
+    ops.gone(x, 2)
+    ops.gone_int(x, 2)
+    y.soft(limit=2)
+"""
+
+
+@pytest.mark.once
+def test_calls_of_what_is_deprecated_are_struck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PEP 702, for editors and type checkers; overloads that are not deprecated stay as they are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops.yaml").write_text(DEPRECATED)
+    assert main(["generate", "ops.yaml", "-o", "struck_ops"]) == 0
+    (tmp_path / "program.py").write_text(CALLS)
+    said = mypy(tmp_path / "program.py")
+    lines = [int(line) for line in re.findall(r"program\.py:(\d+): error: .* is deprecated: .*\[deprecated\]", said)]
+    assert lines == [8, 9, 10, 11, 12, 13] and said.count("error:") == len(lines), said
+    assert "struck::gone is deprecated: since 1.1: use soft: it was 'slow', and of a length that takes more" in said
+    if PYRIGHT.exists():
+        marked = [each for each in pyright(tmp_path / "program.py") if each.get("rule") == "reportDeprecated"]
+        assert [each["range"]["start"]["line"] + 1 for each in marked] == lines
 
 
 @needs_pyright
-def test_every_public_name_is_exported(tmp_path: Path) -> None:
+def test_every_public_name_is_exported(pyright: dict[str, list[dict[str, Any]]]) -> None:
     """No name is private to pyright, nor Any: modules that are loaded later, functions that are generated."""
-    skipped = ("_subclasses", "__version__")
-    names = [name for name in dir(opwright) if name not in skipped]
-    path = tmp_path / "names.py"
-    path.write_text("import opwright\n" + "".join(f"reveal_type(opwright.{name})\n" for name in names))
-    found = pyright(path)
+    found = pyright["names.py"]
     assert [entry["message"] for entry in found if entry["severity"] == "error"] == []
     assert [entry["message"] for entry in found if re.search(r'is "(Any|Unknown)"$', entry["message"])] == []
 
@@ -207,5 +267,5 @@ def _classes(path: Path) -> list[ast.ClassDef]:
 
 
 def test_a_users_program_runs() -> None:
-    ran = subprocess.run([sys.executable, str(USER_PROGRAM)], capture_output=True, text=True, check=False)
+    ran = run_python(USER_PROGRAM, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr

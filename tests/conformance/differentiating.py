@@ -294,9 +294,13 @@ SAMPLES_OF = {"_native_batch_norm_legit": "native_batch_norm", "_safe_softmax": 
 
 def unfiltered(name: str) -> list[Sample]:
     """All samples of an operator in 64 bits, also those at which PyTorch differs."""
+    return list({str(sample): sample for sample in one_by_one(name)}.values())
+
+
+def one_by_one(name: str) -> Iterator[Sample]:
+    """The same, some of them more than once, made as they are asked for: most of the time goes into making them."""
     tried = (widened(sample, name) for sample in SAMPLES.get(SAMPLES_OF.get(name, name), lambda: ())())
-    unique = {str(sample): sample for sample in tried if sample is not None}
-    return list(unique.values())
+    return (sample for sample in tried if sample is not None)
 
 
 def chosen(name: str) -> list[Sample]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from differentiating import (
     derivatives,
     flattened,
     named_arguments,
+    one_by_one,
     overload,
     schema_of,
     tensors_of,
-    unfiltered,
 )
 
 import opwright
@@ -96,7 +95,7 @@ def to_tensors(value: Any) -> Any:
 def differentiable_call(name: str) -> tuple[dict[str, Any], list[Any]] | None:
     """Arguments and results of a call of the operator that is recorded, if a sample has one."""
     # Some operators refuse that every argument requires grad: running statistics, tolerances.
-    for sample, most in itertools.product(unfiltered(name), (None, 1)):
+    for sample, most in ((sample, most) for sample in one_by_one(name) for most in (None, 1)):
         values = {key: to_tensors(value) for key, value in named_arguments(schema_of(name), sample).items()}
         tensors = [each for value in values.values() for each in tensors_of(value)]
         for tensor in [each for each in tensors if each.is_floating_point() or each.is_complex()][:most]:

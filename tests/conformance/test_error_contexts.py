@@ -79,7 +79,7 @@ def test_an_error_is_shown_alone(name: str) -> None:
     functions = [operator, getattr(opwright.ops.aten, operator.base), getattr(opwright.Tensor, operator.base, operator)]
     ways = list(itertools.product(functions, ("arrays", "recorded")))
     problems = []
-    for number, (args, kwargs) in enumerate(_mistakes(sample)):
+    for number, (args, kwargs) in share([*enumerate(_mistakes(sample))], 18, name):
         for function, form in share(ways, 1, f"{name} {number}"):
             with registry.lock:
                 operator.forget_table()  # so that the call is a first one

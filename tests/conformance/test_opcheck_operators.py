@@ -4,6 +4,7 @@ arguments."""
 from __future__ import annotations
 
 import pytest
+from sweeps import count, spread
 
 import opwright
 from opwright.testing import opcheck_all, samples
@@ -35,6 +36,7 @@ def test_operators_keep_to_their_schemas(letters: str) -> None:
         if operator.base[0] in letters and operator.base not in KNOWN:
             given = list(samples(operator, dtypes=[opwright.float32], situations=["contiguous"]))
             if given:
+                given = spread(given, count(4, len(given)))
                 tests = ("test_schema", "test_faketensor")
                 wrong += opcheck_all(operator, test_utils=tests, given=given, raise_exception=False)
                 traced = "test_aot_dispatch_dynamic"

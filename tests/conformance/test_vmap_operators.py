@@ -82,6 +82,7 @@ def wrong_of(name: str, most: int, levels: int = 1) -> list[str]:
 
 
 FEW, MANY = 2, 40
+ONCE = pytest.mark.once  # rules are Python in both modes; without the core, `test_the_loop` tells
 
 
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
@@ -91,6 +92,7 @@ def test_the_loop(name: str) -> None:
 
 
 @pytest.mark.calls
+@ONCE
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_two_levels(name: str) -> None:
     wrong = wrong_of(name, 1, levels=2)
@@ -102,6 +104,7 @@ NOT_EMPTY = ("linalg_qr", "multilabel_margin_loss", *LOOPS)
 
 
 @pytest.mark.calls
+@ONCE
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_no_samples(name: str) -> None:
     if name in (*NOT_EMPTY, *NO_TENSORS):
@@ -111,6 +114,7 @@ def test_no_samples(name: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@ONCE
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL))
 def test_gradients(name: str) -> None:
     wrong = gradients_wrong(name, 1)
@@ -123,7 +127,7 @@ def gradients_wrong(name: str, most: int) -> list[str]:
     return [each for each in found if each is not None and not any(text in each for text in REFUSED)]
 
 
-@pytest.mark.once  # more values for the rules, which are Python in both modes; without the core, the tests above tell
+@ONCE
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_many_samples(name: str) -> None:

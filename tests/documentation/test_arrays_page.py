@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "arrays.md").read_text(encoding="utf-8")
@@ -16,7 +15,7 @@ EXCERPTS = re.findall(r"^```python excerpt\n(.*?)^```", PAGE, re.DOTALL | re.MUL
 
 
 def run(program: str, folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    done = run_python("-c", program, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -34,13 +33,7 @@ def test_ufuncs_are_as_the_page_says(tmp_path: Path) -> None:
         "- func: demo::smooth(Tensor x, Tensor y) -> Tensor\n  kernel: x / (1 + abs(y))\n"
     )
     (tmp_path / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "demo_ops"\n')
-    done = subprocess.run(
-        [sys.executable, "-m", "opwright_codegen.cli", "build"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-m", "opwright_codegen.cli", "build", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     head = "import sys; sys.path.insert(0, '.')\nimport demo_ops, numpy as np, opwright\n"
     given = "x, y, out = np.array([1.0, -2.0]), np.array([3.0, 4.0, 5.0]), np.zeros(2)\n"

@@ -1,6 +1,7 @@
 """Shell, YAML and TOML blocks of the README and of each page: run, or read as the generator reads them.
 
-A block that cannot stand alone is marked `excerpt` behind its language. Python blocks are run by `test_pages.py`.
+A block that cannot stand alone is marked `excerpt` behind its language. Python blocks are run by `test_pages.py`, and
+all blocks of the tutorial and of how-tos, in order, by `test_tutorial.py` and `test_how_tos.py`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ PRINTED = ("dimension-rules.md", "errors.md", "rules.md")  # by commands, whose 
 PAGES = [
     ROOT / "README.md",
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in PRINTED),
+    *sorted(ROOT.glob("docs/*/*.md")),
     *sorted(ROOT.glob("examples/**/README.md")),
 ]
 LANGUAGES = {"", "c", "cpp", "cmake", "cuda", "meson", "sh", "yaml", "toml", "python"}
@@ -131,6 +133,8 @@ SHELL = {
     "docs/opcheck.md": (with_operators, ["passed"]),
     "examples/derivatives/README.md": (example("derivatives"), ["loss"]),
 }
+# Pages whose blocks are run in order: test_tutorial.py, test_how_tos.py.
+IN_ORDER = ("docs/tutorial/", "docs/how-to/")
 # Blocks that are run elsewhere, by the test that is named.
 RUN_ELSEWHERE = {
     "opwright build       #": "tests/test_examples.py",
@@ -145,7 +149,13 @@ RUN_ELSEWHERE = {
 
 @pytest.mark.once  # commands of the generator, and of other programs
 @pytest.mark.parametrize(
-    "block", [each for each in blocks("sh") if not each.text.startswith(tuple(RUN_ELSEWHERE))], ids=str
+    "block",
+    [
+        each
+        for each in blocks("sh")
+        if not each.text.startswith(tuple(RUN_ELSEWHERE)) and not each.page.startswith(IN_ORDER)
+    ],
+    ids=str,
 )
 def test_shell_runs(block: Block, tmp_path: Path) -> None:
     prepare, printed = SHELL[block.page]

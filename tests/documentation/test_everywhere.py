@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 
 from opwright_codegen.output.frameworks import FRAMEWORKS
 
@@ -33,14 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python(*command, cwd=folder, env=os.environ | {"PYTHONPATH": paths})
 
 
 def test_the_readme_has_a_command_for_each_framework() -> None:

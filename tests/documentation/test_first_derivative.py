@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from copying import copy_example
+from python_copies import run_python
 
 ROOT = Path(__file__).parents[2]
 GENERATE = ["-m", "opwright_codegen.cli", "generate"]
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return run_python(*arguments, cwd=folder)
 
 
 def files_of_the_page() -> dict[str, str]:

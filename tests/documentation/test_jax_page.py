@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from copying import copy_example
+from python_copies import run_python
 
 pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
 ROOT = Path(__file__).parents[2]
@@ -19,9 +18,7 @@ PAGE = (ROOT / "docs" / "jax.md").read_text(encoding="utf-8")
 def run(folder: Path, *command: str) -> str:
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run_python(*command, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 
 PAGE = (Path(__file__).parents[2] / "docs" / "native.md").read_text(encoding="utf-8")
 ALL_BLOCKS = re.findall(r"^```(\w+)[^\n]*\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -33,7 +34,10 @@ def run(folder: Path, *command: str, path: Path) -> str:
     modules = os.pathsep.join([str(path), os.environ.get("PYTHONPATH", "")])
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PYTHONPATH": modules, "PATH": programs}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if command[0] == sys.executable:
+        done = run_python(*command[1:], cwd=folder, env=environment)
+    else:
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in done.stdout + done.stderr
     return done.stdout
@@ -88,8 +92,7 @@ def test_functions_that_write_are_declared_as_it_says(tmp_path: Path) -> None:
     (entry,) = (text for language, text in ALL_BLOCKS if language == "yaml" and "adamw_step" in text)
     (prototype,) = (text for language, text in ALL_BLOCKS if language == "c" and "adamw_step" in text)
     (tmp_path / "ops.yaml").write_text(entry, encoding="utf-8")
-    command = [sys.executable, "-m", "opwright_codegen.cli", "generate", "ops.yaml", "-o", "demo_ops"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_python("-m", "opwright_codegen.cli", "generate", "ops.yaml", "-o", "demo_ops", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     header = (tmp_path / "demo_ops" / "native" / "demo_kernels.h").read_text(encoding="utf-8")
     assert " ".join(prototype.split()) in " ".join(header.split())

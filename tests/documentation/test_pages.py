@@ -7,14 +7,14 @@ name of a file (`# shapes.py`): tests of these pages write such files and use th
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 from test_blocks import PRINTED
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ("benchmarks", "codegen", "docs", "examples", "generated", "runtime", "schemas", "templates", "tests")
 PAGES = [
     path
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -33,13 +33,12 @@ def program(text: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path) -> None:
-    command = [sys.executable, "-c", program(page.read_text(encoding="utf-8"))]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = run_python("-c", program(page.read_text(encoding="utf-8")), cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("examples/*/*.md")]
+    pages = [*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
     wrong = []
     for page in pages:
         text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)

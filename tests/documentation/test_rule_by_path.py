@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from python_copies import run_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,9 +37,9 @@ def test_a_rule_by_path(tmp_path: Path) -> None:
     assert [name for name, _ in files] == ["ops.yaml", "shapes.py", "measures.py"]
     for name, content in files:
         (tmp_path / name).write_text(content, encoding="utf-8")
-    command = [sys.executable, "-m", "opwright_codegen.cli", "generate", "ops.yaml", "-o", "own_ops"]
-    for arguments in (command, [sys.executable, "-c", PROGRAM]):
-        ran = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = ["-m", "opwright_codegen.cli", "generate", "ops.yaml", "-o", "own_ops"]
+    for arguments in (command, ["-c", PROGRAM]):
+        ran = run_python(*arguments, cwd=tmp_path)
         assert ran.returncode == 0, ran.stderr
     assert "distances: p has to be positive, but got -1.0" in ran.stdout
     assert len(ran.stdout.splitlines()) == 2

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
 
 pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
@@ -18,14 +17,7 @@ PAGE = (ROOT / "docs" / "torch.md").read_text(encoding="utf-8")
 
 def run(folder: Path, *command: str) -> str:
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(*command, cwd=folder, env=os.environ | {"PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

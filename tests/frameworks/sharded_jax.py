@@ -17,12 +17,18 @@ jax.config.update("jax_num_cpu_devices", 4)
 
 import in_parts_jax as f  # noqa: E402
 import numpy as np  # noqa: E402
+from jax import export  # noqa: E402
 from jax.sharding import AxisType, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
+
+from opwright.gate.loading import load_modules  # noqa: E402
+from opwright_core.dispatch.call.operator import find_operator  # noqa: E402
+from opwright_core.tensors.tensor import wrap  # noqa: E402
 
 NAMES = {"all-gather": "gather", "all-reduce": "sum", "collective-permute": "halo", "all-to-all": "all-to-all"}
 RANDOM = np.random.default_rng(0)
 A, B, C, ROW = (RANDOM.uniform(0.1, 1, shape).astype(np.float32) for shape in ((8, 24), (24, 4), (8, 1), (24,)))
+LOOSE = jax.numpy.asarray(A)  # not committed to a device
 BOTH, AUTO, ONLY = ("Explicit", "Auto"), ("Auto",), ("Explicit",)
 X, Y, XY = P("x"), P(None, "x"), P("x", "y")
 Cut = tuple[str, Sequence[Any], Sequence[P], dict[str, tuple[str, ...]], tuple[str, ...]]
@@ -58,8 +64,21 @@ def main() -> None:
                 for why in judged(mesh, kind.name):
                     count += 1
                     faults += [why] if why else []
+                faults += exported(mesh, kind.name) if len(axes) == 1 else uncommitted()
     faults += own_maps()
-    print(json.dumps({"faults": faults, "count": count, "missing": missing()}))
+    print(json.dumps({"faults": faults, "count": count, "missing": missing(), "planted": planted()}))
+
+
+def planted() -> dict[str, list[str]]:
+    """Return the cause of operators that are planted, and what the table's judge says of each."""
+    import planting
+
+    from opwright.bindings.jax.judged_shardings import judge
+
+    load_modules(["faults_of_dimensions"])
+    causes = {name: cause for name, (_, cause) in planting.CAUSES.items()}
+    with judge() as found:
+        return {name: [causes[name], found(find_operator(name), [wrap(A)])[0]] for name in causes}
 
 
 def judged(mesh: Any, kind: str) -> Iterator[str]:
@@ -107,6 +126,31 @@ def fault(said: str, found: Any, expected: Any, text: str, sent: Sequence[str], 
         return f"{said}: {seen} and not {sent}"
     is_warned = any("Python computes it, of arrays that are gathered" in str(each.message) for each in told)
     return "" if is_warned == (said.startswith("Auto") and "peak" in said) else f"{said}: warned: {is_warned}"
+
+
+def exported(mesh: Any, kind: str) -> Iterator[str]:
+    """Yield what differs in exported programs, which hold C alone; with Auto axes XLA would have to ask."""
+    allowed = [export.DisabledSafetyCheck.custom_call(name) for name in f.binding.library.targets()]
+    put = jax.device_put(A, NamedSharding(mesh, X))
+    for name, call in (("softclip", lambda a: f.softclip(a, ROW)), ("peak", lambda a: f.peak(a, 1))):
+        said = ""
+        try:
+            found = export.export(jax.jit(call), disabled_checks=allowed)(put).call(put)
+            if not np.allclose(found, call(put)) or found.sharding.spec[0] != "x":
+                yield f"{kind} {name} exported: {found}"
+        except NotImplementedError as error:
+            said = str(error)
+        wanted = "cannot call back" if name == "peak" else "Explicit axes" if kind == "Auto" else ""
+        if bool(wanted) != bool(said) or wanted not in said:
+            yield f"{kind} {name} exported: {said!r} and not {wanted!r}"
+
+
+def uncommitted() -> Iterator[str]:
+    """Yield what differs for an array that lies nowhere yet, on a mesh."""
+    expected = np.abs(A).max(1)
+    for given in (LOOSE, A):
+        if not np.allclose(jax.jit(lambda a: f.peak(a, 1))(given), expected):
+            yield f"peak of {type(given)}"
 
 
 def own_maps() -> Iterator[str]:

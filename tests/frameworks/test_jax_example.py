@@ -156,7 +156,7 @@ def test_thirty_two_bits(f: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda f: jax.jit(f.peak)(A, 1), TypeError, "peak takes a number where an array was given.*static_argnums"),
+        (lambda f: jax.jit(f.peak)(A, 1), TypeError, "peak takes a number where an array was given.*static_argnames"),
         (lambda f: jax.jit(lambda x: f.peak(x, 3))(A), IndexError, "Dimension out of range"),
         (lambda f: jax.eval_shape(f.haversine, A, A, A, A[:, :2, :2]), RuntimeError, "must match the size"),
         (lambda f: f.peak(jnp.arange(3), 0), RuntimeError, "not implemented for int64"),

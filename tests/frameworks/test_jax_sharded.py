@@ -16,6 +16,7 @@ from opwright_codegen.cli import main
 pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
 pytestmark = [pytest.mark.once, pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")]
 PROGRAM = Path(__file__).parent / "sharded_jax.py"
+KINDS = {"parallel", "sum", "max", "min", "again", "window"}
 SCHEMAS = """
 - func: in_parts::softclip(Tensor self, Tensor limit) -> Tensor
   kernel: limit * tanh(self / limit)
@@ -120,8 +121,13 @@ def test_all_cuts_on_four_devices(folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["faults"] == [] and found["count"] > 40
+    for name, (cause, why) in found["planted"].items():  # (means of parts of one size are right)
+        is_wrong = bool(cause) and not cause.endswith("linear") and "mean" not in name
+        assert bool(why) == is_wrong and (": sharded at 'n' of operand 1: " in why) == is_wrong, (name, why)
+    assert {cause.rpartition("-")[2] for cause, why in found["planted"].values() if why} == KINDS
     assert found["missing"] == [], "JAX has no longer what opwright.bindings.jax.private asks for"
 
 
 def environment(folder: Path) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path]), "JAX_PLATFORMS": "cpu"}
+    path = [str(folder), str(Path(__file__).parents[1] / "gate" / "planted"), *sys.path]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path), "JAX_PLATFORMS": "cpu"}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_core.dispatch.call.operator import find_operator
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = [pytest.mark.oracle, pytest.mark.once]
@@ -28,9 +29,35 @@ OPERATORS = """
   meta: reduce(self, dim, keepdim, accepts="floating", combines="sum")
   linear: self
   dispatch: {CPU: "self.sum(tuple(dim), keepdims=keepdim)"}
+- func: shared::steps(Tensor self, Tensor scale) -> Tensor
+  meta: pointwise(self, scale, accepts="floating")
+  sharding: r n, r n -> r n; n window(2, 1)
+  linear: self
+  dispatch: {CPU: "scale * (xp.concatenate([self[:, 1:], 0 * self[:, :1]], 1)
+                         - xp.concatenate([0 * self[:, :2], self[:, :-2]], 1))"}
 - func: shared::wrong_sum(Tensor self, int dim) -> Tensor
   meta: reduce(self, dim, accepts="floating", combines="sum")
   dispatch: {CPU: self.max(dim)}
+- func: shared::wrong_parallel(Tensor self) -> Tensor
+  meta: pointwise(self, accepts="floating")
+  dispatch: {CPU: "xp.cumsum(self, -1)"}
+- func: shared::wrong_max(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", combines="max")
+  dispatch: {CPU: self.sum(dim)}
+- func: shared::wrong_min(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", combines="min")
+  dispatch: {CPU: self.max(dim)}
+- func: shared::wrong_window(Tensor self) -> Tensor
+  meta: pointwise(self, accepts="floating")
+  sharding: ... n -> ... n; n window(0, 1)
+  dispatch: {CPU: "self - xp.roll(self, 1, -1)"}
+- func: shared::wrong_again(Tensor self, int dim) -> Tensor
+  meta: reduce(self, dim, accepts="floating", combines=True)
+  dispatch: {CPU: self.max(dim) - self.min(dim)}
+- func: shared::wrong_whole(Tensor self) -> Tensor
+  meta: pointwise(self, accepts="floating")
+  sharding: ... n -> ... n; n whole
+  dispatch: {CPU: xp.abs(self)}
 - func: shared::wrong_line(Tensor self) -> Tensor
   meta: pointwise(self, accepts="floating")
   linear: self
@@ -101,12 +128,15 @@ def whole(tensor: Any) -> Any:
 def judged(name: str, *args: Any) -> str:
     """What the table's judge says."""
     from opwright.bindings.torch.judged_shardings import judge
-    from opwright.bindings.torch.values import our_tensor
-    from opwright_core.dispatch.call.operator import find_operator
 
-    values = [our_tensor(each) if isinstance(each, torch.Tensor) else each for each in args]
     with judge() as found:
-        return found(find_operator(name), values)
+        return found(find_operator(name), ours(args))[0]
+
+
+def ours(args: Any) -> list[Any]:
+    from opwright.bindings.torch.values import our_tensor
+
+    return [our_tensor(each) if isinstance(each, torch.Tensor) else each for each in args]
 
 
 def test_dtensor_is_told_at_its_import_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,6 +224,12 @@ def test_wrong_rules_are_found(mesh: Any) -> None:
     assert judged("shared::soft", x, 0.2) == ""
     assert judged("shared::total", x, [0], False) == ""
     assert judged("shared::wrong_sum", x, 1).startswith("placed as S(1) -> P(sum): results 1: ")
+    assert judged("shared::wrong_max", x, 1).startswith("placed as S(1) -> P(max): results 1: ")
+    assert judged("shared::wrong_min", x, 1).startswith("placed as S(1) -> P(min): results 1: ")
+    assert judged("shared::wrong_parallel", x).startswith("placed as S(1) -> S(1): results 1: ")
+    assert judged("shared::wrong_window", x).startswith("placed as S(1) -> S(1): results 1: ")
+    assert judged("shared::steps", x, x + 1) == ""
+    assert judged("shared::wrong_again", x, 1) == judged("shared::wrong_whole", x) == ""  # gathered, which is right
     assert judged("shared::wrong_line", x).startswith("placed as P(sum) -> P(sum): results 1: ")
 
 
@@ -217,18 +253,24 @@ def test_compiled(mesh: Any) -> None:
         torch.testing.assert_close(one.to_local(), other.to_local())
 
 
-def test_pytorchs_own_validator_finds_nothing_incorrect(mesh: Any) -> None:
-    """Brute force over all placements. Missing are partial numbers through what is not said to be linear."""
-    from torch.distributed.tensor._ops import strategy_validation as validation
+def test_pytorchs_own_validator_finds_what_is_wrong_and_what_is_missing(mesh: Any) -> None:
+    """All placements of few tensors are tried: missing are partial numbers through what is not said to be linear, and
+    what is whole without need."""
+    from opwright.bindings.torch.validated_shardings import judge, verdict
 
     torch.manual_seed(0)
     x = torch.rand(4, 6, dtype=torch.float64) - 0.5
-    missing = []
-    for name, args in (("soft", (x,)), ("total", (x, [1])), ("wrong_sum", (x, 1))):
-        overload = getattr(torch.ops.shared, name).default
-        stats = validation.ComparisonStats()
-        validation._validate_aten_op_for_sample(overload, args, {}, overload(*args), 2, False, False, 0, "", stats)
-        assert stats.true_positives and bool(stats.false_positives) == (name == "wrong_sum"), name
-        if name != "wrong_sum":
-            missing += [str(each.input_placements) for each in stats.false_negatives]
-    assert all("P(" in ins for ins in missing), missing
+    with judge():
+        wrong = {
+            name: verdict(find_operator(f"shared::{name}"), ours(args), 0)[0]
+            for name, args in (
+                ("total", (x, [1], False)),
+                ("wrong_sum", (x, 1)),
+                ("steps", (x, x)),
+                ("distances", (x, x)),
+            )
+        }
+        assert [name for name, each in wrong.items() if each] == ["wrong_sum"], wrong
+        assert "S(1) -> P(sum): Value mismatch" in wrong["wrong_sum"][0]
+        for name, args, missing in (("soft", (x[0], 0.3), "P(max) -> P(max)"), ("wrong_whole", (x,), "S(1) -> S(1)")):
+            assert missing in verdict(find_operator(f"shared::{name}"), ours(args))[1]

@@ -54,7 +54,7 @@ LAYOUTS = ("transposed", "sliced", "backwards", "expanded")
 
 
 def test_programs_fail() -> None:
-    report = judge(share(FAULTS, 6, "programs"), ["gradients", "fakes", "layouts"])
+    report = judge(share(FAULTS, 4, "programs"), ["gradients", "fakes", "layouts"])
     assert report.findings
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(PLANTED), *sys.path])}
     programs = [each.program for each in report.findings]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import re
-import shutil
-import subprocess
-import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import report_samples
+from browsers import browser, shown
 from report_samples import CURVES, KNOWN, PROGRAM, TODAY
 
 from opwright.gate.properties import PROPERTIES
@@ -22,7 +19,6 @@ from opwright.gate.reports.page.plots import plot
 from opwright.gate.verdicts import Report, Verdict
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "google-chrome-stable")
 
 
 class Page(HTMLParser):
@@ -169,38 +165,12 @@ addEventListener("load", () => {
 </body>"""
 
 
-def _browser() -> str:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip("needs a browser: chromium or chrome in PATH")
-    if not _starts(found):
-        pytest.skip("needs a browser: the one that there is does not start here")
-    return found
-
-
-@functools.cache
-def _starts(browser: str) -> bool:
-    """Whether a browser shows an empty page: in some containers it may not."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        try:
-            return "<html" in _shown(browser, Path(folder), "about:blank")
-        except (OSError, subprocess.SubprocessError):
-            return False
-
-
-def _shown(browser: str, folder: Path, address: str) -> str:
-    """What a browser makes of a page, as text; its own files go into the folder."""
-    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    command += ["--virtual-time-budget=5000", "--dump-dom", address]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-
-
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
     """Sorting, search and links, in headless Chromium. The policy of the page admits no other script: it is lifted."""
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", written())
     (tmp_path / "page.html").write_text(text.replace("</body>", _ASKED), encoding="utf-8")
-    shown = _shown(_browser(), tmp_path, (tmp_path / "page.html").as_uri())
-    title = re.search(r"<title>(.*?)</title>", shown, re.DOTALL)
+    page = shown(browser(), tmp_path, (tmp_path / "page.html").as_uri())
+    title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
     assert title is not None
     assert title[1] == '[6,"demo::scale demo::scale",2,2,true,"descending",true]'
 
@@ -208,5 +178,5 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
 def test_the_page_runs_its_program_under_its_policy(tmp_path: Path) -> None:
     """The count of rows is what the program writes."""
     (tmp_path / "page.html").write_text(written(), encoding="utf-8")
-    shown = _shown(_browser(), tmp_path, (tmp_path / "page.html").as_uri())
-    assert '<span id="count" class="faint">6 of 6</span>' in shown
+    page = shown(browser(), tmp_path, (tmp_path / "page.html").as_uri())
+    assert '<span id="count" class="faint">6 of 6</span>' in page

@@ -34,7 +34,7 @@ _SLOW = ("keeps-nothing", "deterministic", "precision-of-dtypes", "sizes-do-not-
 
 
 def test_operators_of_ours_have_no_findings_but_known_ones() -> None:
-    tried = share(OPERATORS, 22, "operators of ours")
+    tried = share(OPERATORS, 16, "operators of ours")
     asked = [each.name for each in PROPERTIES if each.name not in _SLOW]
     targets = [f"aten::{name}" if "." in name else f"aten::{name}.default" for name in tried]
     report = gate(targets, properties=asked, jobs=2, modules=[str(EXAMPLES)])

@@ -71,7 +71,7 @@ def test_planted_faults_are_named_and_sound_operators_pass() -> None:
     faulty = sorted(causes.keys() - {*sound})
     assert len(faulty) >= 60
     assert len(sound) >= 30
-    tried = [*share(faulty, 32, "planted"), *share(sound, 14, "planted")]
+    tried = [*share(faulty, 24, "planted"), *share(sound, 10, "planted")]
     report = judge(tried)
     named = {(each.operator, each.cause) for each in report.findings}
     assert [name for name in tried if causes[name][0] and (name, causes[name][0]) not in named] == []

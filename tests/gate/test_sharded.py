@@ -90,6 +90,18 @@ def lagged(x: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
     return x + np.roll(x, 1)
 
 
+@custom_op("held::whole", mutates_args=(), sharding="... n -> ... n; n whole")
+def whole(x: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    return np.abs(x)
+
+
+def test_what_is_whole_without_need_is_proposed() -> None:
+    """What is gathered for nothing gives right values, and advice."""
+    whole.register_fake(lambda x: x.new_empty(x.shape))
+    calls = [case((5, 4)), case((3, 7))]
+    assert missing_kinds(subject("held::whole"), calls) == ["n parallel, dimension 1 of the result"]
+
+
 def test_what_is_missing_is_proposed() -> None:
     """A sum over a dimension that two operands have, although nothing names any."""
     calls = [case((5, 4), (7, 4)), case((9, 6), (8, 6))]

@@ -6,8 +6,9 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TextIO
+
+from opwright_codegen.records import dataclass
 
 __all__ = ["SHELLS", "show_completion"]
 
@@ -35,11 +36,12 @@ class _Option:
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """A command: its options, and the words that may stand behind it."""
+    """A command: its options, the words that may stand behind it, and whether files may."""
 
     help: str
     options: tuple[_Option, ...]
     words: tuple[str, ...] = ()
+    has_files: bool = True
 
 
 def show_completion(shell: str, parser: argparse.ArgumentParser, out: TextIO) -> int:
@@ -70,28 +72,36 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, _Command]]
 
 
 def _command(help: str, parser: argparse.ArgumentParser) -> _Command:
-    options: list[_Option] = []
+    """Return what stands behind a command; of one with commands of its own, what stands behind any of these, too."""
+    options: dict[tuple[str, ...], _Option] = {}
     words: list[str] = []
+    has_files = False
     for action in parser._actions:
         if action.help == argparse.SUPPRESS:
             continue
         choices = tuple(map(str, action.choices or ()))
         if not action.option_strings:
             words += choices
-            continue
-        takes = "" if action.nargs == 0 else str(action.metavar or action.dest.upper())
-        options.append(_Option(tuple(action.option_strings), _plain(action.help), takes, choices))
-    return _Command(_plain(help), tuple(options), tuple(words))
+            has_files |= not choices
+        else:
+            takes = "" if action.nargs == 0 else str(action.metavar or action.dest.upper())
+            names = tuple(action.option_strings)
+            options[names] = _Option(names, _plain(action.help), takes, choices)
+        if isinstance(action, argparse._SubParsersAction):
+            below = [_command("", each) for each in action.choices.values()]
+            has_files |= any(each.has_files for each in below)
+            options = {option.names: option for each in below for option in each.options} | options
+    return _Command(_plain(help), tuple(options.values()), tuple(words), has_files)
 
 
 def _plain(text: str | None) -> str:
     """Return a help without what shells read otherwise."""
-    return re.sub(r"[\[\]'\"`$\\]", "", text or "").replace("%%", "%")
+    return re.sub(r"[\[\]\"`$\\]", "", text or "").replace("'", "’").replace("%%", "%")  # noqa: RUF001
 
 
 def _bash(commands: Mapping[str, _Command]) -> Iterator[str]:
     yield from ("# opwright completion bash > ~/.local/share/bash-completion/completions/opwright", "_opwright() {")
-    yield '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" words=""'
+    yield '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" words="" files=""'
     yield "    COMPREPLY=()"
     yield '    if [ "$COMP_CWORD" -eq 1 ]; then'
     yield f'        COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$word"))'
@@ -110,10 +120,11 @@ def _bash(commands: Mapping[str, _Command]) -> Iterator[str]:
     yield '    case "${COMP_WORDS[1]}" in'
     for name, command in commands.items():
         options = " ".join(each for option in command.options for each in option.names)
-        yield f'        {name}) words="{" ".join((options, *command.words)).strip()}" ;;'
+        files = "" if command.has_files else " files=no"
+        yield f'        {name}) words="{" ".join((options, *command.words)).strip()}"{files} ;;'
     yield "    esac"
     yield '    COMPREPLY=($(compgen -W "$words" -- "$word"))'
-    yield '    case "$word" in -*) ;; *) COMPREPLY+=($(compgen -f -- "$word")) ;; esac'
+    yield '    case "$files $word" in no*|" -"*) ;; *) COMPREPLY+=($(compgen -f -- "$word")) ;; esac'
     yield from ("}", "complete -o filenames -o bashdefault -F _opwright opwright")
 
 
@@ -129,7 +140,7 @@ def _zsh(commands: Mapping[str, _Command]) -> Iterator[str]:
         yield f"        '{name}:{command.help}'"
     yield "    )"
     yield "    if (( CURRENT == 2 )); then"
-    yield "        _describe command commands"
+    yield "        if [[ $PREFIX == -* ]]; then compadd -- --help --version; else _describe command commands; fi"
     yield "        return"
     yield "    fi"
     yield "    local command=$words[2]"
@@ -143,8 +154,9 @@ def _zsh(commands: Mapping[str, _Command]) -> Iterator[str]:
                 what = f"({' '.join(option.words)})" if option.words else "_files"
                 takes = f":{option.takes}:{what}" if option.takes else ""
                 yield f"            '{each}[{option.help.replace(':', chr(92) + ':')}]{takes}' \\"
-        words = f"({' '.join(command.words)})" if command.words else "_files"
-        yield f"            '*:word:{words}' ;;"
+        words = f"({' '.join(command.words)})" if command.words else "_files" if command.has_files else ""
+        first = f"'1:word:{words}' " if command.words and command.has_files else ""
+        yield f"            {first}'*:word:{'_files' if first else words}' ;;"
     yield from (
         "    esac",
         "}",
@@ -156,11 +168,14 @@ def _fish(commands: Mapping[str, _Command]) -> Iterator[str]:
     yield "# opwright completion fish > ~/.config/fish/completions/opwright.fish"
     for name, command in commands.items():
         yield f"complete -c opwright -n __fish_use_subcommand -f -a {name} -d '{command.help}'"
+    for word, help in (("help", "show the commands, and exit"), ("version", "show the version, and exit")):
+        yield f"complete -c opwright -n __fish_use_subcommand -f -l {word} -d '{help}'"
     for name, command in commands.items():
         condition = f"-n '__fish_seen_subcommand_from {name}'"
         for option in command.options:
             flags = " ".join(f"-l {each[2:]}" if each.startswith("--") else f"-s {each[1:]}" for each in option.names)
             takes = f" -x -a '{' '.join(option.words)}'" if option.words else " -r" if option.takes else ""
             yield f"complete -c opwright {condition} {flags}{takes} -d '{option.help}'"
-        if command.words:
-            yield f"complete -c opwright {condition} -f -a '{' '.join(command.words)}'"
+        if command.words or not command.has_files:
+            files = "" if command.has_files else " -f"
+            yield f"complete -c opwright {condition}{files} -a '{' '.join(command.words)}'"

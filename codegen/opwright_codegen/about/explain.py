@@ -6,7 +6,6 @@ import io
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TextIO
@@ -18,6 +17,7 @@ from opwright_codegen.commands.lint import lints_of
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.explanations import Explanation, explanations
 from opwright_codegen.read.advice import OF_ATEN
+from opwright_codegen.records import dataclass
 
 __all__ = ["Said", "problems_of", "show_explanations"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from opwright_codegen.bindings.cuda import CudaKernel, DeviceKernel, check_cuda_meta, cuda_kernel
@@ -42,6 +41,7 @@ from opwright_codegen.kernels.functions import KernelFunction
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.keys import EXPRESSION_KEYS
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet
+from opwright_codegen.records import dataclass, field, replace
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
@@ -14,6 +13,7 @@ from opwright_codegen.formula.ast import Call, Conditional, Constant
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.read.model import OperatorSet
+from opwright_codegen.records import replace
 
 __all__ = ["blocks"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from opwright_codegen.bindings.bind import Binding, Inline
 from opwright_codegen.bindings.family_calls import At, Family, Value
@@ -22,6 +21,7 @@ from opwright_codegen.formula.ast import (
     Unary,
     children,
 )
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.formula.ast import Binary, Call, Constant, Formula, Kind, Name, Reference, Unary, rewrite, walk
 from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.records import dataclass, replace
 from opwright_codegen.source import Span
 
 __all__ = [

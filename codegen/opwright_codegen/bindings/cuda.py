@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.metas import Meta, Plans
@@ -14,6 +13,7 @@ from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.launch import GRANTED
 from opwright_codegen.read.model import Launch, Operator
 from opwright_codegen.read.native import layout_of
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Span
 
 __all__ = ["SIZES", "SUFFIXES", "CudaKernel", "DeviceKernel", "check_cuda_meta", "check_names", "cuda_kernel"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.bindings.blocks import blocks
@@ -13,6 +12,7 @@ from opwright_codegen.bindings.shardings import Sharding, linear_groups, shardin
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView
 

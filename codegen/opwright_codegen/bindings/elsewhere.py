@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.cuda import DeviceKernel, check_names
@@ -16,6 +15,7 @@ from opwright_codegen.kernels.functions import KernelFunction
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Launch, Operator
 from opwright_codegen.read.native import layout_of
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Span
 
 __all__ = ["Elsewhere", "TritonLaunch", "check_key", "elsewhere_kernel"]

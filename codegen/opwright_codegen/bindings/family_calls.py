@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.formula.ast import Call, Constant, Formula, Kind, Reference, Tuple, Unary
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Text
 

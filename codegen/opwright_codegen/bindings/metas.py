@@ -9,7 +9,6 @@ of them). Where a list is the only one (`cat`), the operands are its elements.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 from opwright_codegen.bindings.core_dimensions import sizes_as_texts
@@ -23,6 +22,7 @@ from opwright_codegen.kernels.forms import MetaFormulas, PathMeta, ViewMeta, met
 from opwright_codegen.kernels.functions import KernelFunction
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass, replace
 from opwright_codegen.source import Span
 
 __all__ = ["Meta", "MetaBinder", "Plans", "ViewOf"]

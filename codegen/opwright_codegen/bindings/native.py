@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.metas import Meta, Plans
@@ -11,6 +10,7 @@ from opwright_codegen.bindings.signatures import FunctionKernel, Language, signa
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet
 from opwright_codegen.read.native import layout_of
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Span
 from opwright_codegen.views.names import Namer
 

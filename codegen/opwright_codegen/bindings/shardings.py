@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Span, Text
 

@@ -9,11 +9,11 @@ marks with `!`, and nothing is allocated.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass, replace
 from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.schema.types import BaseType, ListType, OptionalType, Type
 from opwright_codegen.source import Span

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from opwright_codegen.errors import undoubled
+from opwright_codegen.records import dataclass, replace
 
 __all__ = [
     "JAX_HEADER",

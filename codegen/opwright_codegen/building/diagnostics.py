@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from opwright_codegen.building.progress import shown
 from opwright_codegen.errors import nearest
+from opwright_codegen.records import dataclass, field
 
 __all__ = ["Header", "explain", "explain_link", "lacking", "without_header"]
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, TextIO
@@ -20,6 +19,7 @@ from opwright_codegen.building.nvcc import Nvcc
 from opwright_codegen.building.progress import Progress, shown
 from opwright_codegen.building.state import Stamps, State, depended, stamps_before, stamps_of
 from opwright_codegen.output.write import locked
+from opwright_codegen.records import dataclass, field
 
 __all__ = ["Library"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from opwright_codegen.building.compiler import BuildError, python_headers, words_of
+from opwright_codegen.records import dataclass
 
 __all__ = ["Nvcc", "find_nvcc"]
 

@@ -6,7 +6,6 @@ import io
 import json
 from argparse import Namespace
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TextIO
@@ -18,6 +17,7 @@ from opwright_codegen.findings.finding import Finding, Outcome
 from opwright_codegen.promises.breakages import CATEGORIES, Breakage
 from opwright_codegen.promises.comparing import added, chosen, compare, counted
 from opwright_codegen.promises.states import State, generated_packages, last_tag, schema_files, unpacked
+from opwright_codegen.records import dataclass, replace
 
 __all__ = ["breaking"]
 

@@ -6,7 +6,6 @@ import keyword
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.output.frameworks import BINDINGS
 from opwright_codegen.promises.breakages import CATEGORIES
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Config", "find_config", "is_name", "matching_files", "read_config"]

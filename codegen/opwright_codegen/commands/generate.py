@@ -6,7 +6,6 @@ import os
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,6 +24,7 @@ from opwright_codegen.output.write import (
     manifest_names,
     replace_file,
 )
+from opwright_codegen.records import replace
 
 _SHOWN = 20  # operators that a framework cannot take, by name, for one reason
 _PROVIDED = ("opwright_aten",)  # used unless something else is said: it need not be there yet

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +13,13 @@ from opwright_codegen.errors import UsageError
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.output.editor_schema import editor_schemas
 from opwright_codegen.output.freshness import kernel_files, named_files, named_modules
+from opwright_codegen.records import dataclass, field
 
 if TYPE_CHECKING:
     from opwright_codegen.errors import SchemaError
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
-__all__ = ["Job", "job_of", "module_of", "root_of"]
+__all__ = ["Job", "job_of", "module_of", "modules_of", "root_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +182,11 @@ def module_of(package: Path) -> str:
     if not (package / "__init__.py").is_file():
         raise UsageError(f"{package} is no package yet: run `opwright generate` first")
     return ".".join(package.relative_to(root_of(package)).parts)
+
+
+def modules_of(job: Job | None, declared: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the modules of a project that have the operators of namespaces, and the environment of who imports
+    these."""
+    packages = [job.folder(namespace, declared) for namespace in declared if namespace in wanted] if job else []
+    paths = [*map(root_of, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
+    return [*map(module_of, packages)], os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}

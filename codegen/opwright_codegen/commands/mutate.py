@@ -9,7 +9,6 @@ import subprocess
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -24,6 +23,7 @@ from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.model import NAMESPACE, Mutant
 from opwright_codegen.mutants.projects import generate_mutants
 from opwright_codegen.read.model import PYTORCHS
+from opwright_codegen.records import as_dict, replace
 
 __all__ = ["mutate", "mutate_words"]
 
@@ -119,7 +119,7 @@ def _write_references(folder: Path, mutants: Sequence[Mutant]) -> str:
 def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant], refused: dict[str, str]) -> int:
     order = {
         "mutants": [
-            {name: value for name, value in asdict(each).items() if name not in ("entry", "derivative")}
+            {name: value for name, value in as_dict(each).items() if name not in ("entry", "derivative")}
             for each in mutants
         ],
         "refused": refused,

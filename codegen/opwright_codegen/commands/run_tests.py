@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from argparse import Namespace
@@ -15,7 +14,7 @@ from typing import Final
 
 from opwright_codegen.commands.config import find_config
 from opwright_codegen.commands.generate import read_operators
-from opwright_codegen.commands.job import Job, job_of, module_of, root_of
+from opwright_codegen.commands.job import Job, job_of, modules_of
 from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.errors import SchemaError, UsageError
 from opwright_codegen.findings.finding import Outcome
@@ -43,11 +42,11 @@ def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
     namespaces = arguments.namespaces or declared
     if not namespaces:
         raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
-    found, environment = _modules_of(job, declared, namespaces)
+    found, environment = modules_of(job, declared, namespaces)
     modules = [*found, *arguments.modules]
     if arguments.sharded:
         by = arguments.sharded
-        modules += [f"{each}_{by}" for each in found] if by != "numpy" else []
+        modules += [f"{each}_{by.partition('-')[0]}" for each in found] if by != "numpy" else []
         options = ["--by", by, *["--table-only"] * arguments.table_only, *["--markdown"] * arguments.markdown]
         table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *options, *namespaces]
         return subprocess.run(table, env=environment, check=False).returncode
@@ -85,18 +84,10 @@ def run_bench(words: Sequence[str]) -> int:
         raise UsageError(str(error)) from None
     job = job_of(config, Namespace(**dict.fromkeys(_OF_A_JOB), schemas=())) if config.schemas else None
     namespaces = read_operators(job).namespaces if job is not None else ()
-    modules, environment = _modules_of(job, namespaces, namespaces)
+    modules, environment = modules_of(job, namespaces, namespaces)
     told = [*_each("--load", modules), *_each("--project", namespaces)]
     command = [sys.executable, "-m", "opwright.gate.bench.command", *told, *words]
     return subprocess.run(command, env=environment, check=False).returncode
-
-
-def _modules_of(job: Job | None, declared: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the modules of a project that have the operators of namespaces, and the environment of who imports
-    these."""
-    packages = [job.folder(namespace, declared) for namespace in declared if namespace in wanted] if job else []
-    paths = [*map(root_of, packages), *([job.root] if job else []), Path.cwd(), os.environ.get("PYTHONPATH", "")]
-    return [*map(module_of, packages)], os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths)))}
 
 
 def _places(operators: OperatorSet | None) -> dict[str, tuple[str, int]]:

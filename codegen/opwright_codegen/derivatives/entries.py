@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from opwright_codegen.derivatives.model import DEFAULT_KEY
 from opwright_codegen.errors import Errors, SchemaError, nearest
@@ -25,6 +24,7 @@ from opwright_codegen.read.yaml_reader import (
     SequenceNode,
     read_entries,
 )
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Span, Text
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from opwright_codegen.derivatives.checks import (
@@ -33,6 +32,7 @@ from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.files import read_source
 from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.read.yaml_reader import MAX_ERRORS
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from opwright_codegen.derivatives.counterparts import translated
 from opwright_codegen.derivatives.foreign import refuse_sizes
@@ -28,6 +27,7 @@ from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts
 from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Text
 

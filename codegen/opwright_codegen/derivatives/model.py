@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula.ast import Formula
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.source import Source, Span, Text
 
 __all__ = [

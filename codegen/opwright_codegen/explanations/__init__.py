@@ -7,11 +7,12 @@ mistake and its mend share, `others` the codes that the mistake has besides.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import yaml
+
+from opwright_codegen.records import dataclass
 
 __all__ = ["Explanation", "explanations"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.expressions.expression import Expression
@@ -20,6 +19,7 @@ from opwright_codegen.expressions.typed import (
     numbers_of,
 )
 from opwright_codegen.formula.ast import Constant, Formula
+from opwright_codegen.records import dataclass
 
 __all__ = ["CTypes", "c_form", "c_parts", "fits", "is_in_c", "may_refuse", "types_of"]
 

@@ -6,7 +6,6 @@ Formulas are over operators, so that they have derivatives in turn. Values insid
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.expressions.expression import Expression
@@ -24,6 +23,7 @@ from opwright_codegen.formula.ast import (
     rewrite,
 )
 from opwright_codegen.formula.emit import emit
+from opwright_codegen.records import dataclass
 
 __all__ = ["Derivatives", "derivatives_of"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.errors import SchemaError
@@ -11,6 +10,7 @@ from opwright_codegen.expressions.functions import OPERATORS, UNARY, Result
 from opwright_codegen.expressions.reader import read_tree
 from opwright_codegen.expressions.typed import Applied, Node, Number, Sort, nodes
 from opwright_codegen.formula.ast import Binary, Constant, Kind, Reference, walk
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.source import Span, Text
 

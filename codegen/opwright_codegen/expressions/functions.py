@@ -7,9 +7,10 @@ stands for the conjugate in gradients, for nothing in tangents. A derivative is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from opwright_codegen.records import dataclass
 
 __all__ = ["FUNCTIONS", "OPERATORS", "UNARY", "Function", "Result"]
 

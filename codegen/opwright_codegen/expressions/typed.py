@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from opwright_codegen.expressions.functions import Function
 from opwright_codegen.formula.ast import Constant, Formula, Kind, Reference, Unary
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Span
 
 __all__ = ["Applied", "Argument", "Cast", "Node", "Number", "Sort", "literal_of", "nodes", "numbers_of"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from opwright_codegen.errors import SchemaError, SchemaErrors
+from opwright_codegen.records import dataclass, field
 
 __all__ = ["LEVELS", "Finding", "Level", "Outcome"]
 

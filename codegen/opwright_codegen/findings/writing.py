@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any, Final, Literal, TextIO, assert_never, cast, get_args
 
 from opwright_codegen import VERSION
 from opwright_codegen.findings.finding import Finding, Outcome
 from opwright_codegen.findings.texts import fit
+from opwright_codegen.records import as_dict
 
 __all__ = ["FORMATS", "Format", "write_outcome"]
 
@@ -59,6 +59,6 @@ def _fields(finding: Finding) -> dict[str, Any]:
     """Return what is known of a finding, by the names of its fields."""
     return {
         name: fit(value) if isinstance(value, str) else value
-        for name, value in asdict(finding).items()
+        for name, value in as_dict(finding).items()
         if value or name in ("code", "message", "level")
     }

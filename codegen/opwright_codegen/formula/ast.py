@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from types import EllipsisType
 
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.source import Span
 
 __all__ = [

@@ -8,7 +8,6 @@ be, or may not.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from opwright_codegen.formula.ast import (
     Attribute,
@@ -25,6 +24,7 @@ from opwright_codegen.formula.ast import (
     children,
 )
 from opwright_codegen.formula.ufuncs import UFUNCS
+from opwright_codegen.records import dataclass
 
 __all__ = ["TRUTHS", "Names", "is_elementwise", "is_of_operands", "keeps_dtype", "operands_broadcast"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import assert_never
 
@@ -29,6 +28,7 @@ from opwright_codegen.formula.ast import (
     Verbatim,
 )
 from opwright_codegen.formula.ufuncs import UFUNCS
+from opwright_codegen.records import dataclass, field, replace
 
 __all__ = ["Spelling", "emit", "with_out"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -30,6 +29,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.places import place
 from opwright_codegen.parsing.grammars import FORMULA
 from opwright_codegen.parsing.parser import NoMatchError, Parser, Token, parser
+from opwright_codegen.records import replace
 from opwright_codegen.source import Span, Text
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "parse"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.formula.ast import Attribute, Formula, Kind, Name, Reference, rewrite, walk
 from opwright_codegen.formula.limits import problems
+from opwright_codegen.records import dataclass, field
 
 if TYPE_CHECKING:
     from opwright_codegen.schema.model import FunctionSchema

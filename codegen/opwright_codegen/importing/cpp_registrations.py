@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from opwright_codegen.importing.cpp_tokens import TEXT, WORD, Token, Tokens, cpp_error
 from opwright_codegen.importing.gathered import Gathered
 from opwright_codegen.importing.places import Places
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source
 
 __all__ = ["read_registrations"]

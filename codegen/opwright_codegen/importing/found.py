@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from opwright_codegen.records import dataclass, field
 
 __all__ = ["Findings", "FoundOperator", "Hole"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from opwright_codegen.errors import SchemaError, shorten
 from opwright_codegen.importing.found import Findings, FoundOperator, Hole
 from opwright_codegen.importing.known import known_schema
 from opwright_codegen.read.keys import DISPATCH_KEYS
 from opwright_codegen.read.model import default_kernel_name
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import FunctionSchema
 
 __all__ = ["Gathered"]

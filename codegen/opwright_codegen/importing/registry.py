@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright_codegen.importing.found import Findings, FoundOperator, Hole
+from opwright_codegen.records import dataclass
 
 __all__ = ["Listed", "gradients_of", "read_registry"]
 

@@ -6,13 +6,13 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
 
 from opwright_codegen.errors import Errors, SchemaError, SchemaErrors
 from opwright_codegen.importing.found import Findings, FoundOperator, Hole
 from opwright_codegen.read.files import known_tags
+from opwright_codegen.records import dataclass, replace
 
 __all__ = ["Imported", "derivatives_skeleton", "schema_file"]
 

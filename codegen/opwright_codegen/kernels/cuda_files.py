@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Span
 
 __all__ = ["CudaFile", "read_cuda_file"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import keyword
 import re
-from dataclasses import dataclass
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula.ast import Formula, Tuple
 from opwright_codegen.formula.parser import parse
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Text
 
 __all__ = [

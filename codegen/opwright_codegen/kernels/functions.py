@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -13,9 +12,10 @@ from typing import Final
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernels.annotations import Annotations, statements
 from opwright_codegen.kernels.roles import plain, role_of
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source, Span
 
-__all__ = ["KernelFunction", "Parameter", "functions_of", "may_define"]
+__all__ = ["KernelFunction", "Parameter", "functions_of", "names_defined"]
 
 _UNSAID: Final = ("", "Any", "object")  # annotations that say nothing of what a function returns
 _PLAN: Final = re.compile(r"\bPlan\b")
@@ -93,10 +93,10 @@ def functions_of(module: str, path: Path) -> Mapping[str, KernelFunction]:
     return _functions_of(module, path, stat.st_mtime_ns, stat.st_size)
 
 
-def may_define(path: Path, name: str) -> bool:
-    """Whether a file says `def name` anywhere, which is found without parsing it."""
+def names_defined(path: Path) -> frozenset[str]:
+    """Return what stands behind `def` anywhere in a file, which is found without parsing it."""
     stat = path.stat()
-    return name in _defined(path, stat.st_mtime_ns, stat.st_size)
+    return _defined(path, stat.st_mtime_ns, stat.st_size)
 
 
 @cache

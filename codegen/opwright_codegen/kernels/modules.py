@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
-from opwright_codegen.kernels.functions import KernelFunction, functions_of, may_define
+from opwright_codegen.kernels.functions import KernelFunction, functions_of, names_defined
 from opwright_codegen.source import Span
 
 __all__ = ["KernelModules", "PublicFunctions", "module_files", "parts_of"]
@@ -62,13 +62,18 @@ class KernelModules:
         """Return the modules and their files, found when first asked for: schemas without kernels need none."""
         return [each for name in self._modules for each in module_files(name, self._roots)]
 
+    @cached_property
+    def _defined(self) -> list[frozenset[str] | None]:
+        """Return what each module of ours may have; None for those of others."""
+        return [names_defined(path) if _is_ours(module) else None for module, path in self._sources]
+
     def having(self, name: str) -> Sequence[KernelFunction]:
         """Return the functions called `name`, in the order of the modules. Of our own only those are read that may
         have one: it takes a fifth of a second to read them all."""
         found = self._found.get(name)
         if found is None:
-            sources = [each for each in self._sources if not _is_ours(each[0]) or may_define(each[1], name)]
-            read = (functions_of(*each).get(name) for each in sources)
+            sources = zip(self._sources, self._defined, strict=True)
+            read = (functions_of(*each).get(name) for each, names in sources if names is None or name in names)
             found = self._found[name] = [each for each in read if each is not None and self._takes(each)]
         return found
 

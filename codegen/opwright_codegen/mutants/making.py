@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from opwright_codegen.errors import SchemaError
@@ -15,6 +14,7 @@ from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
 from opwright_codegen.read.model import PYTORCHS, default_kernel_name
 from opwright_codegen.read.yaml_reader import Node
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 
 __all__ = ["choose", "mutants_of"]

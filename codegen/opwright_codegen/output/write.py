@@ -14,12 +14,12 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.output.frameworks import framework_of, located
+from opwright_codegen.records import dataclass
 
 __all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "locked", "manifest_names", "replace_file"]
 

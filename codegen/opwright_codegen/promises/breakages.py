@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Span
 
 __all__ = ["CATEGORIES", "CODES", "Breakage", "place_of"]

@@ -9,7 +9,6 @@ import subprocess
 import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from opwright_codegen.kernels.declared import declared_in, namespace_of
 from opwright_codegen.promises.lock import LOCK, read_lock
 from opwright_codegen.read.files import read_source, read_sources
 from opwright_codegen.read.model import PYTORCHS, Operator, OperatorSet
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Span
 

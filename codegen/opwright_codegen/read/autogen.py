@@ -9,7 +9,6 @@ of its own, with a composite kernel that calls the variant it was made from (`Va
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.docs import in_place_doc
@@ -23,6 +22,7 @@ from opwright_codegen.read.variants import (
     out_problem,
     out_schema,
 )
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
 from opwright_codegen.source import Span
 

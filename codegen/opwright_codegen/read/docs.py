@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import SchemaKind
 
 __all__ = ["in_place_doc", "inherit_docs", "tell_deprecations"]

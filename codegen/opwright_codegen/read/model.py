@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from math import prod
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.formula.ast import Formula
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.source import Source, Span, Text
 

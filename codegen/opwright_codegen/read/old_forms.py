@@ -10,7 +10,6 @@ present one, an overload `v1` of that schema serves them, with a warning; its ke
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula.ast import (
@@ -32,6 +31,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.emit import emit, safe_name
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, Upgrade
+from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
 from opwright_codegen.source import Span

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Span
 
 __all__ = ["Declared", "Problem", "Rule"]

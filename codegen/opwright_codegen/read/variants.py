@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator
-from dataclasses import replace
 
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import Argument, FunctionSchema, OperatorName, Return, SchemaKind
 from opwright_codegen.schema.types import Annotation, BaseType, ListType
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -24,6 +23,7 @@ from yaml.events import (
 )
 
 from opwright_codegen.errors import Errors, SchemaError, shorten
+from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source, Span
 
 __all__ = [

@@ -7,8 +7,7 @@ defaults are left out of it, must be one for the old schema. The rules are those
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import Argument, FunctionSchema, Return
 from opwright_codegen.schema.types import BaseType, GenericType, ListType, OptionalType, Type
 

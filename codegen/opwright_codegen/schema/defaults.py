@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.types import BaseType, Type
 
 __all__ = ["Default", "EnumName", "Literal", "Value", "default_of"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from opwright_codegen.records import dataclass, field, replace
 from opwright_codegen.schema.defaults import Default, EnumName, default_of
 from opwright_codegen.schema.types import Annotation, BaseType, OptionalType, Type, annotated
 from opwright_codegen.source import Span

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import assert_never, cast
+
+from opwright_codegen.records import dataclass
 
 __all__ = [
     "FRESH", "Annotation", "BaseType", "ClassType", "GenericType", "ListType", "OptionalType", "Type", "annotated",

@@ -13,8 +13,8 @@ from __future__ import annotations
 import builtins
 import keyword
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType, ListType
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path, PurePath
@@ -12,6 +11,7 @@ from typing import assert_never
 
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.records import dataclass, replace
 from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.schema.types import BaseType, ListType, Type

@@ -12,7 +12,7 @@ import numpy as np
 from opwright.dimensions.kinds import Kind
 from opwright.dimensions.rule import DimensionRule
 
-__all__ = ["Part", "ends_of", "parts_of", "put_together", "summands"]
+__all__ = ["Part", "ends_of", "lengthened", "parts_of", "put_together", "summands"]
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 _BY: dict[str, Callable[[Any, Any], Any]] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -46,6 +46,27 @@ def parts_of(rule: DimensionRule, factor: str, arrays: Arrays, ends: Sequence[in
             for array, own in zip(arrays, rule.operands, strict=True)
         ]
         found.append(Part(blocks, start - low, stop - low))
+    return found
+
+
+def lengthened(rule: DimensionRule, arrays: Arrays, count: int, most: int = 1 << 14) -> list[np.ndarray[Any, Any]]:
+    """Return operands that are repeated, a little less each time, along what may be cut: into `count` blocks of one
+    size, each as long as a window. None has more than `most` elements."""
+    found = list(arrays)
+    for name in rule.factors:
+        kind = rule.kind(name)
+        size = rule.size(name, [array.shape for array in found])
+        times = 1
+        while (size and (size * times) % count) or size * times < count * (kind.before + kind.after):
+            times += 1
+        held = [place for place, own in enumerate(rule.operands) if name in own]
+        if kind.word == "whole" or times == 1 or any(found[place].size * times > most for place in held):
+            continue
+        for place in held:
+            own = found[place]
+            shares = [1 - turn / 16 if own.dtype.kind in "fc" else 1 for turn in range(times)]
+            parts = [(own * share).astype(own.dtype) for share in shares]
+            found[place] = np.concatenate(parts, rule.operands[place].index(name))
     return found
 
 

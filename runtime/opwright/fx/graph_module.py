@@ -158,6 +158,11 @@ class GraphModule:
     def __repr__(self) -> str:
         return f"<GraphModule {self._class_name}: {len(self._graph.nodes)} nodes>"
 
+    def _repr_html_(self) -> str:
+        from opwright.fx.printing import format_html
+
+        return format_html(self._graph, self._class_name)
+
 
 def _get(root: Any, name: str, reader: str) -> Any:
     """Return an attribute of an object, or a value of a dict. Raises RuntimeError where there is none."""

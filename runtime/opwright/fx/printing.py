@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.inspection.short_texts import short_text
 from opwright_core.arrays.sizes import is_symbolic
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from opwright.fx.graph import Graph
     from opwright.fx.node import Node
 
-__all__ = ["annotation_of", "format_graph", "format_node", "shown_target", "table"]
+__all__ = ["annotation_of", "format_graph", "format_html", "format_node", "shown_target", "table"]
+
+
+_HEADINGS: Final = ("opcode", "name", "target", "args", "kwargs")
+_MOST_ROWS, _MOST_LETTERS = 200, 120  # of a table in a notebook, and of each of its cells
 
 
 def annotation_of(value: Any) -> str:
@@ -64,14 +68,31 @@ def format_graph(graph: Graph) -> str:
     return "\n".join(["graph():", *(f"    {format_node(node)}" for node in graph.nodes)])
 
 
+def _rows(nodes: Iterable[Node]) -> list[tuple[str, ...]]:
+    """Return the opcode, name, target, arguments and keyword arguments of each node, as text."""
+    return [(node.op, node.name, shown_target(node.target), str(node.args), str(dict(node.kwargs))) for node in nodes]
+
+
 def table(graph: Graph) -> str:
     """Return the nodes as a table."""
-    rows = [("opcode", "name", "target", "args", "kwargs")]
-    rows += [
-        (node.op, node.name, shown_target(node.target), str(node.args), str(dict(node.kwargs))) for node in graph.nodes
-    ]
+    rows = [_HEADINGS, *_rows(graph.nodes)]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    rows.insert(1, tuple("-" * width for width in widths))  # type: ignore[arg-type]
+    rows.insert(1, tuple("-" * width for width in widths))
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
+
+
+def format_html(graph: Graph, title: str = "") -> str:
+    """Return the nodes as a table of HTML, the first 200 of them."""
+    from opwright.inspection.html_tables import html_table  # for notebooks alone
+
+    nodes = [*graph.nodes][:_MOST_ROWS]
+    shown = zip(_rows(nodes), nodes, strict=True)
+    rows = [[*map(_shortened, row), annotation_of(node.meta.get("val"))] for row, node in shown]
+    left_out = len(graph.nodes) - len(nodes)
+    return html_table(title, (*_HEADINGS, "gives"), rows) + (f"<p>and {left_out} more</p>" if left_out else "")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"

@@ -1,7 +1,7 @@
 """The table of dimension rules, `opwright test --sharded`: what each says, whether it holds, what is missing.
 
 By a framework (`--sharded=torch`) calls that are sharded there are judged, by `judge` of `judged_shardings` of its
-binding.
+binding; by PyTorch's own validator, of `validated_shardings`.
 
 Exit status: 0 where all hold, 1 where a rule is wrong, 2 for wrong usage.
 """
@@ -26,8 +26,10 @@ from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Row", "main", "rows_of"]
 
+BY: Final = ("numpy", "jax", "torch", "torch-validator")
 _FEW: Final = 2  # calls that a framework judges, which takes it long
-Judge = Callable[[Operator, Sequence[Any]], str]  # what is wrong with a call that is sharded, of all its arguments
+# What is wrong with a call that is sharded, and what is missing; of all its arguments.
+Judge = Callable[[Operator, Sequence[Any]], tuple[str, Sequence[str]]]
 _GROUPS: Final = {
     "parallel": ("parallel",),
     "reduced": ("sum", "max", "min", "again"),
@@ -89,15 +91,17 @@ def _row(subject: Subject, asked: Sharded, checks: bool, by: Judge | None) -> Ro
     if not checks or not subject.operator.signature.tensors or samples.why_unstable:
         return row
     start = time.perf_counter()
+    missing: Sequence[str] = ()
     if by is not None:
-        wrong = next(
-            (why for case in cases if (why := by(subject.operator, case.call(subject.operator).arguments))), ""
-        )
+        said = [by(subject.operator, case.call(subject.operator).arguments) for case in cases]
+        wrong = next((why for why, _ in said if why), "")
+        missing = sorted({each for _, some in said for each in some})
     else:
         wrong = next((problem.why for case in cases if (problem := asked.problem(subject, case)) is not None), "")
     spent = 1e3 * (time.perf_counter() - start)
-    missing = () if declared.reason or by is not None else tuple(missing_kinds(subject, cases))
-    return Row(row.operator, family, row.rule, row.counts, row.reason, wrong, missing, spent)
+    if not declared.reason and by is None:
+        missing = missing_kinds(subject, cases)
+    return Row(row.operator, family, row.rule, row.counts, row.reason, wrong, tuple(missing), spent)
 
 
 def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
@@ -105,7 +109,7 @@ def main(words: Sequence[str] | None = None, out: TextIO = sys.stdout) -> int:
     parser = argparse.ArgumentParser(prog="opwright test --sharded", description="Judge dimension rules.")
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     parser.add_argument("--load", action="append", default=[], dest="modules", metavar="MODULE")
-    parser.add_argument("--by", choices=("numpy", "jax", "torch"), default="numpy", help="what calls are made by")
+    parser.add_argument("--by", choices=BY, default="numpy", help="what calls are made by")
     parser.add_argument("--table-only", action="store_true", help="no calls beside the first")
     parser.add_argument("--markdown", action="store_true", help="as the table of a page")
     arguments = parser.parse_args(words)
@@ -132,7 +136,9 @@ def _judge(by: str) -> AbstractContextManager[Judge | None]:
     """Return what judges calls by a framework; None for NumPy."""
     if by == "numpy":
         return nullcontext()
-    found: AbstractContextManager[Judge] = importlib.import_module(f"opwright.bindings.{by}.judged_shardings").judge()
+    framework, _, way = by.partition("-")
+    name = "validated_shardings" if way else "judged_shardings"
+    found: AbstractContextManager[Judge] = importlib.import_module(f"opwright.bindings.{framework}.{name}").judge()
     return found
 
 

@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from opwright.inspection.call_trees import Call
+    from opwright.inspection.call_trees import Call, CallTree
 
-__all__ = ["as_svg", "as_text"]
+__all__ = ["as_html", "as_svg", "as_text"]
 
 _WIDTH: Final = 960
 _COLUMN: Final = 64  # where what served a call stands, unless calls are longer
@@ -60,6 +60,12 @@ def as_svg(calls: Sequence[Call]) -> str:
     depth = _draw(calls, 0, _WIDTH, 0, bars)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {max(1, depth) * _HEIGHT}" width="100%"'
     return f'{head} font-family="ui-monospace, monospace" font-size="11">{"".join(bars)}</svg>'
+
+
+def as_html(tree: CallTree) -> str:
+    """Return what notebooks show: the picture, and the text to unfold."""
+    summary = f"<summary>calls: {sum(1 for _ in tree)}</summary>"
+    return f"{tree.picture()}<details>{summary}<pre>{escape(str(tree))}</pre></details>"
 
 
 def _draw(calls: Sequence[Call], left: float, width: float, depth: int, bars: list[str]) -> int:

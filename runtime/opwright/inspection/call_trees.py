@@ -90,7 +90,8 @@ class CallTree:
         """Return an SVG picture: a bar for each call, as wide as its time or its number of calls, below its caller."""
         return call_pictures.as_svg(self.calls)
 
-    _repr_html_ = picture
+    def _repr_html_(self) -> str:
+        return call_pictures.as_html(self)
 
     def run(self, call: Call, kernel: Function, args: tuple[Any, ...]) -> Any:
         """Run a kernel as a call of the tree."""

@@ -21,19 +21,36 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["dump", "keys", "redispatch", "registrations", "table"]
 
 
-def table(op: Operator | Packet | str) -> dict[str, Entry]:
+class Table(dict[str, Entry]):
+    """An operator's dispatch table: what handles each key, by the key's name. Notebooks show it as a table."""
+
+    title: str  # the operator's schema
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return each key, what handles it in PyTorch's words, and by which rule."""
+        return [(name, _describe(entry), entry.rule) for name, entry in self.items()]
+
+    def _repr_html_(self) -> str:
+        from opwright.inspection.html_tables import html_table  # for notebooks alone
+
+        return html_table(self.title, ("key", "handled by", "rule"), self.rows())
+
+
+def table(op: Operator | Packet | str) -> Table:
     """Return what handles each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
     operator = _operator(op)
     plugins.load()
     with registry.lock:
-        return {key.name: operator.entry(key) for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS))}
+        made = Table({key.name: operator.entry(key) for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS))})
+    made.title = f"{operator.name}{operator.declaration}"
+    return made
 
 
 def dump(op: Operator | Packet | str, file: TextIO | None = None) -> None:
     """Print the table as PyTorch does: `CPU: registered at FILE:LINE [kernel]`."""
-    operator = _operator(op)
-    lines = [f"{name}: {_describe(entry)} [{entry.rule}]" for name, entry in table(operator).items()]
-    print(f"{operator.name}{operator.declaration}", *lines, sep="\n", file=file or sys.stdout)
+    made = table(op)
+    lines = [f"{name}: {handler} [{rule}]" for name, handler, rule in made.rows()]
+    print(made.title, *lines, sep="\n", file=file or sys.stdout)
 
 
 def _describe(entry: Entry) -> str:

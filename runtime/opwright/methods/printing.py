@@ -131,6 +131,26 @@ def format_tensor(tensor: Tensor) -> str:
     return _with_notes(prefix + body, [*notes, *_gradient_notes(tensor)], len(prefix))
 
 
+def format_values(tensor: Tensor) -> str:
+    """Return the values of a tensor as `repr` writes them; of one without data, or of a transform, its `repr`."""
+    if tensor.keys & (FRONT_MODE | META):
+        return format_tensor(tensor)
+    values = backend_of(tensor.array).to_numpy(tensor.array)
+    return _body(values, 0) if values.size else "[]"
+
+
+def format_html(tensor: Tensor) -> str:
+    """Return what notebooks show: the facts of a tensor as a table, and its values."""
+    from opwright.inspection.html_tables import escape, html_table  # for notebooks alone
+
+    shape = f"[{', '.join(map(str, tensor.shape))}]"
+    facts = {"shape": shape, "dtype": dtype_name(tensor.dtype), "device": str(tensor.device)}
+    facts["requires_grad"] = str(tensor.requires_grad)
+    if tensor.grad_fn is not None:
+        facts["grad_fn"] = tensor.grad_fn.name().rpartition("::")[2]
+    return f"{html_table('', [*facts], [[*facts.values()]])}<pre>{escape(format_values(tensor))}</pre>"
+
+
 def _format_without_data(tensor: Tensor) -> str:
     """Return everything but the values: `tensor(..., device='meta', size=(2, 3))`, `FakeTensor(..., size=(2, 3))`."""
     prefix = _opening(tensor, "tensor(" if tensor.is_meta else "FakeTensor(")
@@ -224,6 +244,10 @@ class Printable:
 
     def __repr__(self: Any) -> str:
         return format_tensor(self)
+
+    def _repr_html_(self: Any) -> str | None:
+        kind: Any = type(self)
+        return format_html(self) if kind.__repr__ is Tensor.__repr__ else None  # a class with a text of its own has it
 
     def __format__(self: Any, spec: str) -> str:
         has_text = type(self) is not Tensor or self.keys & META  # what `str` gives is all that can be said of it

@@ -115,11 +115,28 @@ static void pool_small(PyArrayObject *array) {
     }
 }
 
+/* Whether an object is an array to which nobody but its one holder can lead. Returns 1 or 0. */
+static int is_alone(PyObject *object) {
+    return Py_TYPE(object) == core.array && Py_REFCNT(object) == 1 && !has_weak_references(object);
+}
+
+/* Return what has the memory of an array that is given up: of a view, as a product of matrices is behind the result that
+ * a layer shows, the base that nobody else has. Takes the reference, and returns one. */
+static PyObject *memory_of(PyObject *object) {
+    PyObject *base = is_alone(object) ? PyArray_BASE((PyArrayObject *)object) : NULL;
+    if (base == NULL || !is_alone(base)) {
+        return object;
+    }
+    Py_INCREF(base);
+    Py_DECREF(object);
+    return base;
+}
+
 /* Give up an object that was a tensor's array. Takes the reference. */
 void array_give_up(PyObject *object) {
+    object = memory_of(object);
     PyArrayObject *array = (PyArrayObject *)object;
-    const int is_free = Py_TYPE(object) == core.array && Py_REFCNT(object) == 1 && !has_weak_references(object);
-    const npy_intp bytes = is_free ? bytes_as_new(array) : 0;
+    const npy_intp bytes = is_alone(object) ? bytes_as_new(array) : 0;
     if (bytes > 0 && bytes <= MOST_BYTES) {
         pool_small(array);
     } else if (bytes >= LARGE_FROM && bytes <= MOST_LARGE_BYTES / 2) {

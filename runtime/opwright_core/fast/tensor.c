@@ -28,13 +28,13 @@ static int tensor_clear(PyObject *self) {
     Tensor *tensor = (Tensor *)self;
     PyObject *array = tensor->array;
     tensor->array = NULL;
-    if (array != NULL) {
-        array_give_up(array);
-    }
     Py_CLEAR(tensor->keys);
     Py_CLEAR(tensor->edge);
     Py_CLEAR(tensor->extra);
     Py_CLEAR(tensor->attributes);
+    if (array != NULL) {
+        array_give_up(array); /* last: its storage, and the base of a view, held it, too */
+    }
     return 0;
 }
 

@@ -58,6 +58,12 @@ def mean_of_rows(x: A) -> A:
     return np.array(_floating(x).mean(-1, dtype=x.dtype))
 
 
+@fault("again", sharding="... n -> ...; n again", fake=row)
+def spread_of_rows(x: A) -> A:
+    """Wrong for parts of one size, too."""
+    return np.array(np.ptp(_floating(x), -1))
+
+
 @fault("linear", linear="x", meta="pointwise(x)", fake=None)
 def size_of(x: A) -> A:
     return np.array(np.abs(_floating(x)))

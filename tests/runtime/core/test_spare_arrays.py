@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,6 +98,29 @@ def test_large_arrays_are_kept_up_to_a_bound() -> None:
     for size in range(1, 64):  # more than are kept, of more memory together
         assert np.array_equal(made(size, 1 << 15).array[-1, -3:], np.full(3, 2, np.float32))
     assert np.array_equal(again.array, np.full(shape, 2, np.float32))
+
+
+def test_large_arrays_behind_views_and_storages_serve_again() -> None:
+    ones = opwright.ones(64, 1000)
+    kept: Any = None
+
+    def place_of(view: Callable[[opwright.Tensor], opwright.Tensor], keep: Callable[[opwright.Tensor], object]) -> int:
+        nonlocal kept
+        whole = opwright.add(ones, ones)
+        place: int = whole.array.ctypes.data
+        kept = keep(view(whole))
+        return place
+
+    for view in (lambda x: x.view(16, 4000), lambda x: x.t(), lambda x: x.add_(1).detach(), lambda x: x[3:].t()):
+        place = [place_of(view, lambda _: None) for _ in range(3)][-1]  # the first calls are the Python's
+        filler = np.empty((64, 1000), np.float32)  # which gets what was given back to the system
+        assert opwright.add(ones, ones).array.ctypes.data == place or opwright.dispatch.core().name != "fast"
+        del filler
+        for keep in (held, exported, aliased, lambda view: view.array.base, lambda view: view.untyped_storage()):
+            place = place_of(view, keep)
+            assert opwright.add(ones, ones).array.ctypes.data != place or kept is None
+        place_of(view, lambda view: weakref.ref(view.array))
+        assert kept() is None
 
 
 def test_gradients_that_somebody_has_get_nothing_added() -> None:

@@ -136,7 +136,7 @@ def test_data_and_pictures() -> None:
     picture = ElementTree.fromstring(calls.picture())
     bars = picture.findall(".//{http://www.w3.org/2000/svg}rect")
     assert len(bars) == len(list(calls)) == str(calls).count("\n") + 1
-    assert calls._repr_html_() == calls.picture()
+    assert calls._repr_html_().startswith(calls.picture())
     assert (str(CallTree()), list(CallTree())) == ("", [])
     odd = Call("a::<b>", "CPU", "kernel", "f.yaml:1", ["'&'"], [], results=["<"])
     tree = CallTree()

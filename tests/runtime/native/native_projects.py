@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from python_copies import run_python
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "native"
 
 
 def run_build(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "opwright_codegen.cli", "build", *options]
-    return subprocess.run(
-        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
+    return run_python("-m", "opwright_codegen.cli", "build", *options, cwd=folder, env=os.environ | environment)
 
 
 def build(folder: Path, *options: str, **environment: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import keyword
 import math
-import os
 import re
 import shutil
 import subprocess
@@ -35,6 +34,7 @@ from expression_samples import (
     laid_out,
     triples,
 )
+from native_projects import build
 
 from opwright_codegen.cli import main
 from opwright_codegen.expressions.expression import Expression
@@ -70,10 +70,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     entries += [declared("c_product", "x * y", COMPLEX)[0], declared("c_axpy", "x + alpha * y", COMPLEX)[0]]
     (folder / "ops.yaml").write_text("".join(entries))
     (folder / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "loops_ops"\n')
-    command = [sys.executable, "-m", "opwright_codegen.cli", "build"]
-    environment = os.environ | {"CFLAGS": "-Wall -Wextra -Werror"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    build(folder, CFLAGS="-Wall -Wextra -Werror")
     sys.path.insert(0, str(folder))
     yield importlib.import_module("loops_ops.native")
     sys.path.remove(str(folder))

@@ -7,9 +7,9 @@ and `sharding`. The runtime (`opwright.bindings.dask`) builds the graphs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, OptionalType
 from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package

@@ -8,12 +8,12 @@ of a framework is imported here: what it has is written down, or found out when 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.bindings.bind import Binding, Unbound
 from opwright_codegen.bindings.family_calls import Family
 from opwright_codegen.bindings.shardings import Sharding
 from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.records import dataclass
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = ["Framework", "LeftOut", "Package", "given"]

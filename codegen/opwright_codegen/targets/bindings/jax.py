@@ -7,8 +7,8 @@ finds out shapes by fakes, and derivatives and batches by the package's own form
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.types import BaseType
 from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
 from opwright_codegen.targets.native.jax import native_call, native_library

@@ -8,10 +8,10 @@ Python function of the project has an operator of its own for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.bindings.family_calls import Family, Value
 from opwright_codegen.read.model import RESIZING
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType
 from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package

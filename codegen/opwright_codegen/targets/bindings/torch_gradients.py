@@ -8,7 +8,6 @@ computes the gradient as we do (`opwright.bindings.torch.opaque`). So it is with
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.derivatives.model import Derivative, Differentiability, Saved
 from opwright_codegen.formula.ast import (
@@ -25,6 +24,7 @@ from opwright_codegen.formula.ast import (
     walk,
 )
 from opwright_codegen.formula.emit import Spelling
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.bindings.frameworks import Package
 from opwright_codegen.views.layout import LINE, bracketed, formula_lines, quoted

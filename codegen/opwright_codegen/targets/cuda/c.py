@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from textwrap import wrap
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.bindings.cuda import CudaKernel
 from opwright_codegen.bindings.signatures import NativeArgument
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.native.arguments import EACH, ONE, parameters
 from opwright_codegen.targets.native.facts import ShapeOf, shapes_of
 from opwright_codegen.views.c_text import c_block, c_name, c_namer

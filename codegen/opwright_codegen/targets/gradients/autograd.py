@@ -10,7 +10,6 @@ have an overload of their own, its nodes show themselves as those of tensors: to
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from opwright_codegen.derivatives.model import DEFAULT_KEY, Derivative, DerivativeSet, Differentiability
 from opwright_codegen.formula.ast import Attribute, Call, Formula, Kind, Reference
@@ -18,6 +17,7 @@ from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import OperatorGroup, OperatorSet
+from opwright_codegen.records import dataclass, replace
 from opwright_codegen.schema.model import OperatorName, SchemaKind
 from opwright_codegen.source import Text
 from opwright_codegen.targets.gradients.backward_functions import backward_functions

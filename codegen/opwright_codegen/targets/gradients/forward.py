@@ -9,7 +9,6 @@ Products, quotients and functions that are linear are drawn into the sum for tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from opwright_codegen.derivatives.model import (
@@ -38,6 +37,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import OperatorSet
+from opwright_codegen.records import dataclass, replace
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.gradients.backward_functions import backward_functions
 from opwright_codegen.targets.kernels.spelled import spelled

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opwright_codegen.derivatives.model import Differentiability, Saved
 from opwright_codegen.formula.ast import Attribute, Call, Formula, Kind, Reference
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.views.annotations import Tensors, tensors_in
 from opwright_codegen.views.names import Namer

@@ -10,7 +10,6 @@ the runtime records calls; for a fact that it does not know there is a function.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.derivatives.model import Derivative, Differentiability
 from opwright_codegen.formula.ast import (
@@ -29,6 +28,7 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import Argument, FunctionSchema
 from opwright_codegen.targets.gradients.node_formulas import formula_texts
 from opwright_codegen.targets.gradients.node_slots import Slot, SlotBuilder

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.views.layout import bracketed, fill_comment, quoted
 from opwright_codegen.views.operators import OperatorView

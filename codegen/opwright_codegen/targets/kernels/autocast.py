@@ -7,9 +7,9 @@ schema which of them are tensors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.read.autocast import DTYPE, dtype_overload, takes_dtype
+from opwright_codegen.records import dataclass
 from opwright_codegen.views.imports import import_lines
 from opwright_codegen.views.layout import bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer

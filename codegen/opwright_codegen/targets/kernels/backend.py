@@ -10,9 +10,9 @@ also words the errors.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.bindings.bind import Binding, DeviceKernel, Jitted, Looped, Native, backend_bindings
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.kernels.dense import DenseFacts, dense_facts
 from opwright_codegen.targets.kernels.fast_shims import FastShim
 from opwright_codegen.targets.kernels.letters import view_kinds

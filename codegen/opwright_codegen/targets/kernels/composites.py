@@ -13,12 +13,12 @@ Its results are those of the operator, and then each copy that the operator does
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.bindings.bind import Binding, FunctionalOf, Inline, VariantOf, composite_bindings
 from opwright_codegen.formula.ast import Call, Formula, Verbatim
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.targets.kernels.spelled import spelled
 from opwright_codegen.views.annotations import Side, annotation, return_annotation

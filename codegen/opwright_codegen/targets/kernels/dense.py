@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opwright_codegen.bindings.bind import Binding, Inline
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.formula.ast import (
@@ -19,6 +17,7 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.elementwise import TRUTHS, Names, is_elementwise, keeps_dtype, operands_broadcast
 from opwright_codegen.formula.emit import with_out
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.annotations import Tensors, tensors_in
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from opwright_codegen.records import dataclass
 
 __all__ = ["FastShim"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opwright_codegen.bindings.bind import Binding, Looped
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 
 __all__ = ["LoopFacts", "loop_facts"]

@@ -6,7 +6,6 @@ builtins. It may not name a function of the user's by its path: that is a fake k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from opwright_codegen.bindings.batches import family_of
@@ -18,6 +17,7 @@ from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.kernels.forms import MetaFormulas, meta_form
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Text
 from opwright_codegen.targets.kernels.spelled import spelled

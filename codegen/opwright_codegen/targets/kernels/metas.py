@@ -9,13 +9,13 @@ that is `alike` handles pointwise calls of dense operands of one shape, dtype an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.bindings.bind import BACKENDS, Binding
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.formula.ast import Call, Kind, Reference, Verbatim, walk
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.targets.kernels.dense import ALL_KINDS, DenseFacts, dense_facts
 from opwright_codegen.targets.kernels.spelled import spelled

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.kernels.dense import DenseFacts
 from opwright_codegen.targets.kernels.loop_facts import LoopFacts
 from opwright_codegen.targets.kernels.metas import MetaNames

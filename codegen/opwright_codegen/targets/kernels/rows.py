@@ -10,13 +10,13 @@ row that names the functional operator's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Inline, Looped, Named, Native
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verbatim
 from opwright_codegen.formula.ufuncs import UFUNCS
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.kernels.letters import letter
 from opwright_codegen.targets.kernels.shims import ShimBuilder

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Elsewhere, Native
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.native.arguments import C_TYPES, parameters
 from opwright_codegen.targets.native.facts import ShapeOf, looks_like, shapes_of
 from opwright_codegen.views.c_text import c_name, c_namer

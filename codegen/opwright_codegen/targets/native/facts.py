@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Native
 from opwright_codegen.bindings.metas import Meta, Plans
 from opwright_codegen.bindings.signatures import FunctionKernel
 from opwright_codegen.formula.ast import Call, Constant, Formula, Kind, Reference
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 
 __all__ = ["NativeFacts", "ShapeOf", "looks_like", "native_facts", "shapes_of"]

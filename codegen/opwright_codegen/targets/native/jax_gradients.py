@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from opwright_codegen.derivatives.model import DerivativeSet
@@ -17,6 +16,7 @@ from opwright_codegen.expressions.c_form import c_parts, types_of
 from opwright_codegen.expressions.gradient_trees import GRADIENT, gradient_trees, tangent_tree
 from opwright_codegen.expressions.typed import Node, numbers_of
 from opwright_codegen.formula.ast import Formula, Kind, Reference, walk
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.native.loops import LoopKernel, code_of, is_light, number_text
 
 __all__ = ["GradientLoops", "Part", "gradient_loops", "is_plain"]

@@ -10,7 +10,6 @@ neither Python nor NumPy.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -20,6 +19,7 @@ from opwright_codegen.expressions.c_form import CTypes, c_form, fits, is_in_c, m
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.typed import Applied, Node, nodes, numbers_of
 from opwright_codegen.formula.emit import Spelling, emit
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.native.c import FOLDER
 from opwright_codegen.views.c_text import c_block

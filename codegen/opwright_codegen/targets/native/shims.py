@@ -12,8 +12,8 @@ operand. What is written shares no memory with anything else. Names of schemas a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.native.arguments import C_TYPES, geometry, held, passed, reading, unless
 from opwright_codegen.targets.native.c import FOLDER, CFunction, CKernel
 from opwright_codegen.targets.native.digest import digest

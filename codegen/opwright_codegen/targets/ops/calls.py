@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.ops.typed import Declared, Typed
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.names import is_word, returns_list
@@ -86,7 +86,8 @@ def _named(calls: Sequence[Declared]) -> Iterator[tuple[Declared, str]]:
     """Yield the calls with the names of their classes."""
     known = set()
     for declared in calls:
-        names = "_".join(dict.fromkeys(name for text in declared for name in _PARAMETER.findall(text)))
+        heads = [text.rpartition("def ")[2] for text in declared]
+        names = "_".join(dict.fromkeys(name for text in heads for name in _PARAMETER.findall(text)))
         hashed = hashlib.sha256("\n".join(declared).encode()).hexdigest()
         name = "_".join(filter(None, ("Call", names[:_LONGEST].strip("_"), hashed[:_HASHED])))
         if name in known:

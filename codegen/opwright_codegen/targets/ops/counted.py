@@ -6,9 +6,9 @@ Where several take as many, the exact types of arguments may tell: each of the o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, ListType, OptionalType, Type
 from opwright_codegen.views.layout import condition

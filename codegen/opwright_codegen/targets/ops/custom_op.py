@@ -8,9 +8,9 @@ the code.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.schema.types import BaseType
 from opwright_codegen.source import Source, Span

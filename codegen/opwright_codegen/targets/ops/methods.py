@@ -8,8 +8,8 @@ NotImplemented, so that its own operator is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType
 from opwright_codegen.views.annotations import Tensors

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.views.layout import LINE, bracketed
 from opwright_codegen.views.names import OTHER_NAMES
 from opwright_codegen.views.operators import Parameter, tuple_text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from opwright_codegen.records import dataclass, replace
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, Type
 from opwright_codegen.targets.ops.counted import Branch, counted_branches

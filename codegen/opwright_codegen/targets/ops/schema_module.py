@@ -4,10 +4,10 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.records import dataclass
 from opwright_codegen.targets.gradients.autograd import Recording
 from opwright_codegen.targets.gradients.forward import Rule
 from opwright_codegen.targets.kernels import cpu, cuda, fakes

@@ -10,12 +10,12 @@ function of the name. Out variants have none: the runtime binds their arguments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from opwright_codegen.kernels.declared import with_out
 from opwright_codegen.read.autogen import IMPLIED_TAGS
 from opwright_codegen.read.model import Operator
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.ops.lookup import Lookup, Lookups
 from opwright_codegen.targets.ops.named import Named, named_view, taken_by_name

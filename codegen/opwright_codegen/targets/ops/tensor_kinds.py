@@ -10,8 +10,8 @@ does, checkers give up and say `Any`. What is written to is what returns, so its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.views.annotations import Tensors
 from opwright_codegen.views.operators import OperatorView, Parameter
 

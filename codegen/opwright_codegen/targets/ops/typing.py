@@ -10,9 +10,9 @@ classes that Note [Typed calls] describes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.ops.calls import CallTypes, PartCalls, words_of
 from opwright_codegen.targets.ops.methods import PythonOperator, methods_of, python_operators
@@ -159,6 +159,8 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
         words.add("Scalar")
     if any(len(signatures) > 1 for signatures in methods):
         words.add("overload")
+    if any(text.startswith("@deprecated(") for signatures in methods for text in signatures):
+        words.add("deprecated")
     return {
         "operators": [_operator_line(operator) for operator in operators],
         "methods": _overloaded(methods, 4),

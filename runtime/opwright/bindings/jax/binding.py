@@ -124,7 +124,7 @@ class Function:
             bound = operator.signature.bind(args, kwargs)
         except DataDependentOutputError:
             message = "takes a number where an array was given; numbers are known while JAX traces"
-            hint = "pass Python's, and name the argument in static_argnums of jax.jit"
+            hint = "pass Python's, and name the argument in static_argnames (by position, static_argnums) of jax.jit"
             raise TypeError(f"{self._packet.name} {message}: {hint}") from None
         check_arrays(operator, bound)
         overload = operator.name.partition("::")[2].partition(".")[2] or "default"

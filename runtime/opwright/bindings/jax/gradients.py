@@ -35,6 +35,12 @@ class Gradients:
         self.numbers = numbers
         self._has_tangent = has_tangent
 
+    @property
+    def symbols(self) -> list[str]:
+        """Returns the names that its handlers may have."""
+        kinds = ["vjp", "jvp", *[f"vjp{number}" for number in range(len(self._by))]]
+        return [f"opwright_{kind}_{self._name}" for kind in kinds]
+
     def emitted(
         self,
         run: _Run,

@@ -19,6 +19,7 @@ from opwright.bindings.jax.primitive import call
 from opwright.bindings.jax.programs import Call, Form, Slot
 from opwright.bindings.jax.rules import rule_of_program
 from opwright.bindings.jax.values import array_of, tensor_of
+from opwright.dimensions.cutting import lengthened
 from opwright.dimensions.rule import DimensionRule
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
@@ -26,16 +27,16 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["judge"]
 
 _DEVICES: Final = 4
-_MOST: Final = 1 << 14  # elements of an operand
 _TOLERANCES: Final = {"float16": 1e-2, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4}
+_QUICKLY: Final = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # is it compiled
 _GATHERS: Final = re.compile(r"= [^=]* all-gather(?:-start)?\(")
 Arrays = Sequence[np.ndarray[Any, Any]]
 
 
 @contextlib.contextmanager
-def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
-    """Have XLA play devices, and give what says how a call differs on them, "" where it does not. It takes all
-    arguments, ours."""
+def judge() -> Iterator[Callable[[Operator, Sequence[Any]], tuple[str, Sequence[str]]]]:
+    """Have XLA play devices, and give what says how a call differs on them, "" where it does not; nothing
+    is missing. It takes all arguments, ours."""
     with contextlib.suppress(RuntimeError):  # (JAX has been used: then it has the devices, or has not)
         jax.config.update("jax_num_cpu_devices", _DEVICES)
     devices = jax.devices("cpu")[:_DEVICES]
@@ -51,7 +52,7 @@ def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield lambda operator, values: _problem(operator, values, meshes)
+            yield lambda operator, values: (_problem(operator, values, meshes), ())
     finally:
         jax.config.update("jax_enable_x64", has_wide)
 
@@ -65,7 +66,7 @@ def _problem(operator: Operator, values: Sequence[Any], meshes: Sequence[Mesh]) 
     rule = rule_of_program(program, _forms(arrays))
     if len(rule.factors) == len(rule.of_kind("whole")):
         return ""
-    longer = _longer(rule, arrays)
+    longer = lengthened(rule, arrays, _DEVICES)
     try:
         whole = _whole(program, longer)
         rule = rule_of_program(program, _forms(longer))
@@ -87,26 +88,6 @@ def _slotted(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
 
 def _forms(arrays: Arrays) -> tuple[Form, ...]:
     return tuple([(array.shape, array.dtype) for array in arrays])
-
-
-def _longer(rule: DimensionRule, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
-    """Return operands that are repeated, a little less each time, along what may be cut."""
-    found = list(arrays)
-    for name in rule.factors:
-        kind = rule.kind(name)
-        size = rule.size(name, [array.shape for array in found])
-        times = 1
-        while (size and (size * times) % _DEVICES) or size * times < _DEVICES * (kind.before + kind.after):
-            times += 1
-        held = [place for place, own in enumerate(rule.operands) if name in own]
-        if kind.word == "whole" or times == 1 or any(found[place].size * times > _MOST for place in held):
-            continue
-        for place in held:
-            own = found[place]
-            shares = [1 - turn / 16 if own.dtype.kind in "fc" else 1 for turn in range(times)]
-            parts = [(own * share).astype(own.dtype) for share in shares]
-            found[place] = np.concatenate(parts, rule.operands[place].index(name))
-    return found
 
 
 def _whole(program: Call, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
@@ -140,7 +121,7 @@ def _wrong(program: Call, rule: DimensionRule, arrays: Arrays, whole: Arrays, me
     with jax.set_mesh(mesh):
         given = [jax.device_put(each, NamedSharding(mesh, _spec(cuts, n))) for n, each in enumerate(arrays)]
         try:
-            compiled = jax.jit(lambda *operands: call(program, operands)).lower(*given).compile()
+            compiled = jax.jit(lambda *operands: call(program, operands)).lower(*given).compile(_QUICKLY)
             found = compiled(*given)
             read = [np.asarray(each) for each in found]
         except Exception as error:

@@ -59,6 +59,13 @@ class Library:
             self._names[symbol] = name
         return name
 
+    def targets(self) -> list[str]:
+        """Return the names of all handlers, which JAX is told of: of those that `jax.export` is to let pass, and that a
+        process needs which runs what was exported."""
+        offered = [native for native, library in _offered.values() if library is self]
+        symbols = {symbol for native in offered for symbol in native.symbols if hasattr(self._loaded, symbol)}
+        return [self.target(symbol) for symbol in sorted(symbols)]
+
 
 def _interface() -> tuple[int, int]:
     """Return the version of XLA's interface that JAX has, as its header says it."""
@@ -87,6 +94,11 @@ class Loop:
         self._result = result
         self._numbers = numbers
         self._gradients = gradients
+
+    @property
+    def symbols(self) -> list[str]:
+        """Returns the names that its handlers may have."""
+        return [self.symbol, *(self._gradients.symbols if self._gradients is not None else ())]
 
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
         """Return JAX's arrays of the results; None where no loop takes the operands."""
@@ -143,6 +155,7 @@ class Kernel:
         results: Sequence[str],
     ) -> None:
         self.symbol = symbol
+        self.symbols = [symbol]
         self.broadcasts = convention == "elementwise"
         self._arguments = list(zip(positions, map(NativeArgument, arguments), strict=True))
         self._dtypes = [np.dtype(each) for each in dtypes]

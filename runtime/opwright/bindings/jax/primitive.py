@@ -19,9 +19,9 @@ from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from opwright.bindings.jax.native import is_native, native_call
-from opwright.bindings.jax.private import like_block, need_devices, spread_over
+from opwright.bindings.jax.private import is_exported, like_block, need_devices, spread_over
 from opwright.bindings.jax.programs import Batch, Call, Form, Program, Tangents, Transposed, linear
-from opwright.bindings.jax.sharded import alike, call_on_mesh, partitioned, warn_of_gathering
+from opwright.bindings.jax.sharded import alike, call_on_mesh, partitioned, refuse_export, warn_of_gathering
 from opwright.bindings.jax.values import array_of, kept_dtype, tensor_of
 
 __all__ = ["PRIMITIVE", "bind", "call"]
@@ -89,8 +89,10 @@ def _lowered(context: Any, *values: Any, program: Program, on_cpu: bool) -> Any:
     """Return the operations of a program: of one device's, or of all where XLA chooses who holds what."""
     count, mesh = spread_over(context)
     trace = _traced_on_cpu if on_cpu else _traced
+    is_taken = on_cpu and (count > 1 or is_exported(context)) and _is_taken(program, context.avals_in)
+    if is_exported(context):
+        refuse_export(program, is_taken, is_cut=count > 1)
     if count > 1:
-        is_taken = on_cpu and _is_taken(program, context.avals_in)
         if not is_taken:
             warn_of_gathering(program)
         if mesh is not None:

@@ -8,7 +8,7 @@ import jax
 from jax._src import dispatch
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
-__all__ = ["like_block", "need_devices", "spread_over", "varying"]
+__all__ = ["is_exported", "like_block", "need_devices", "spread_over", "varying"]
 
 
 def varying(array: Any) -> frozenset[Any]:
@@ -37,4 +37,10 @@ def spread_over(context: Any) -> tuple[int, AbstractMesh | None]:
     devices = getattr(axes, "device_assignment", None)
     if devices is None or getattr(axes, "manual_axes", None):
         return 1, None
-    return len(devices), axes.abstract_mesh
+    mesh = axes.abstract_mesh or jax.sharding.get_abstract_mesh()  # (none of operands that lie nowhere yet)
+    return len(devices), None if mesh.empty else mesh
+
+
+def is_exported(context: Any) -> bool:
+    """Whether a program is lowered by `jax.export`, to be run elsewhere."""
+    return bool(context.module_context.lowering_parameters.for_export)

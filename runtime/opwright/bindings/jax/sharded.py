@@ -25,7 +25,7 @@ from opwright.bindings.jax.programs import Call, Form, Program
 from opwright.bindings.jax.rules import resized, rule_of_program
 from opwright.dimensions.rule import ONE, DimensionRule
 
-__all__ = ["alike", "call_on_mesh", "partitioned", "warn_of_gathering"]
+__all__ = ["alike", "call_on_mesh", "partitioned", "refuse_export", "warn_of_gathering"]
 
 Bind = Callable[[Any, Sequence[Any]], list[Any]]
 
@@ -123,12 +123,32 @@ def _shown(rule: DimensionRule) -> str:
 
 def warn_of_gathering(program: Program) -> None:
     """Say that Python is called back with whole arrays."""
+    message = f"{_named(program)}: Python computes it, of arrays that are gathered on one device"
+    hint = "a mesh of Explicit axes, jax.shard_map around the call, or a C kernel keeps them sharded"
+    warnings.warn(f"{message}: {hint}", stacklevel=2)
+
+
+def refuse_export(program: Program, is_taken: bool, *, is_cut: bool) -> None:
+    """Raise NotImplementedError for what `jax.export` cannot hold: calls of Python, and what XLA asks while it
+    compiles."""
+    if not is_taken:
+        raise NotImplementedError(
+            f"{_named(program)}: Python computes it, and an exported program cannot call back: give it a C kernel, and "
+            "run `opwright build`"
+        )
+    if is_cut:
+        raise NotImplementedError(
+            f"{_named(program)}: with Auto axes XLA asks how to cut it, and an exported program cannot: use a mesh of "
+            "Explicit axes, or jax.shard_map around the call"
+        )
+
+
+def _named(program: Program) -> str:
+    """Return the name of the operator that a program is about."""
     _, sample = split(program)
     while not isinstance(sample, Call):
         _, sample = split(sample.base)
-    message = f"{sample.operator}: Python computes it, of arrays that are gathered on one device"
-    hint = "a mesh of Explicit axes, jax.shard_map around the call, or a C kernel keeps them sharded"
-    warnings.warn(f"{message}: {hint}", stacklevel=2)
+    return sample.operator
 
 
 def alike(operands: Sequence[Any]) -> list[Any]:

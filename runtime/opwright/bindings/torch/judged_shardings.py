@@ -20,6 +20,7 @@ from torch.utils._pytree import tree_leaves
 
 from opwright.bindings.torch.arguments import Arguments
 from opwright.bindings.torch.calls import overload_named, theirs_of
+from opwright.bindings.torch.halos import Halos
 from opwright.bindings.torch.sharding import Sharded
 from opwright.dimensions.cutting import summands
 from opwright_core.dispatch.call.operator import Operator
@@ -31,9 +32,9 @@ _TOLERANCES: Final = {torch.float64: 1e-9, torch.complex128: 1e-9, torch.float16
 
 
 @contextlib.contextmanager
-def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
+def judge() -> Iterator[Callable[[Operator, Sequence[Any]], tuple[str, Sequence[str]]]]:
     """Have this process play ranks, and give what says how a call differs on them, "" where it does not, or PyTorch
-    is not given the operator. It takes all arguments, ours."""
+    is not given the operator; nothing is missing. It takes all arguments, ours."""
     is_mine = not dist.is_initialized()
     if is_mine:
         dist.init_process_group("fake", rank=0, world_size=_RANKS, store=FakeStore())  # type: ignore[no-untyped-call]
@@ -41,7 +42,7 @@ def judge() -> Iterator[Callable[[Operator, Sequence[Any]], str]]:
         with LocalTensorMode(_RANKS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mesh = init_device_mesh("cpu", (_RANKS,))
-            yield lambda operator, values: _problem(operator, values, mesh)
+            yield lambda operator, values: (_problem(operator, values, mesh), ())
     finally:
         if is_mine:
             dist.destroy_process_group()
@@ -73,7 +74,8 @@ class _Call:
 
     def rows(self) -> list[Any]:
         """Return the rows of placements in which each rank has some of each tensor."""
-        found: list[Any] = Sharded(self._arguments).rows(self._values, {})
+        has_halos = isinstance(DTensor._op_dispatcher._custom_op_handlers.get(self._overload), Halos)
+        found: list[Any] = Sharded(self._arguments).rows(self._values, {}, _RANKS if has_halos else 0)
         return [
             (outs, ins)
             for outs, ins in found

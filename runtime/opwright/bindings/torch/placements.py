@@ -3,7 +3,7 @@
     n d, m d -> n m; d sum     ─▶  S(0) R -> S(0),  R S(0) -> S(1),  S(1) S(1) -> P(sum),  R R -> R
 
 A factor that is parallel shards what has it; parts that are summed, or of which the largest counts, are Partial.
-Windows, and what the operator itself puts together, are no placement: they are replicated.
+What the operator itself puts together is no placement: it is replicated. So are windows where no `halos` are exchanged.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from torch.distributed.tensor import Partial, Replicate, Shard
 
+from opwright.bindings.torch.halos import fits
+from opwright.dimensions.kinds import Kind
 from opwright.dimensions.rule import DimensionRule, Names
 
 __all__ = ["Row", "rows_of", "rows_of_gradients"]
@@ -22,12 +24,19 @@ Row = tuple[list[Any], list[Any]]  # placements of results, and of operands
 _PASSED = ("sum", "avg")  # what goes through a linear operator
 
 
-def rows_of(rule: DimensionRule, operands: Sequence[Any], results: Sequence[Any]) -> list[Row]:
-    """Return the rows of a call, the first one replicated, given dtypes."""
+def rows_of(
+    rule: DimensionRule,
+    operands: Sequence[Any],
+    results: Sequence[Any],
+    shapes: Sequence[Sequence[int]] = (),
+    ranks: int = 0,
+) -> list[Row]:
+    """Return the rows of a call, the first one replicated, given dtypes. Windows that reach over edges of blocks are
+    cut for so many `ranks`, of operands of these shapes."""
     rows = [_replicated(len(rule.results), len(rule.operands))]
     for factor in rule.factors:
         kind = rule.kind(factor)
-        if kind.word == "parallel":
+        if kind.word == "parallel" or _is_cut_window(kind, rule.size(factor, shapes) if shapes else 0, ranks):
             missing = Replicate()
         elif kind.is_combined and _may_be_partial(operands, results):
             missing = Partial(kind.word)
@@ -38,6 +47,10 @@ def rows_of(rule: DimensionRule, operands: Sequence[Any], results: Sequence[Any]
     for group in rule.linear if _may_be_partial(operands, results) else ():
         rows += _linear(len(rule.results), len(rule.operands), group)
     return rows
+
+
+def _is_cut_window(kind: Kind, size: int, ranks: int) -> bool:
+    return kind.word == "window" and (not kind.before + kind.after or (ranks > 0 and fits(kind, size, ranks)))
 
 
 def rows_of_gradients(rule: DimensionRule, grads: Sequence[int], wanted: Sequence[int]) -> list[Row]:

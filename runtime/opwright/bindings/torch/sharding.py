@@ -14,6 +14,7 @@ from typing import Any, Final
 import torch
 
 from opwright.bindings.torch.arguments import Arguments
+from opwright.bindings.torch.halos import Halos, has_windows, windowed
 from opwright.bindings.torch.late_modules import when_imported
 from opwright.bindings.torch.values import our_dtype
 from opwright.dimensions.deriving import rule_of, tensors_in
@@ -30,7 +31,8 @@ _SIZE: Final = 4099  # stands for a size that only data tells
 def register_sharding(overload: torch._ops.OpOverload, arguments: Arguments) -> None:
     """Tell DTensor how calls of an operator are sharded; of one with results that are no tensors nothing is told."""
     if all("Tensor" in str(each.type) for each in overload._schema.returns):
-        when_imported(*_DTENSOR, lambda: _register(overload, Sharded(arguments), arguments.written))
+        has_halos = not arguments.written and has_windows(arguments.operator)
+        when_imported(*_DTENSOR, lambda: _register(overload, Sharded(arguments), arguments.written, has_halos))
 
 
 def register_gradient_sharding(overload: torch._ops.OpOverload, arguments: Arguments, positions: Sequence[int]) -> None:
@@ -44,15 +46,16 @@ class Sharded:
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
 
-    def rows(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the rows of a call; tensors are given by shape and dtype."""
+    def rows(self, args: Sequence[Any], kwargs: dict[str, Any], ranks: int = 0) -> list[Any]:
+        """Return the rows of a call; tensors are given by shape and dtype. Windows are cut for so many `ranks`."""
         from opwright.bindings.torch.placements import rows_of
 
         values = self.values(args, kwargs)
         tensors = tensors_in(values)
         uncut = without_labels({key: shape for key, (shape, _) in tensors.items()})
         made = results(self._arguments.operator, values, tensors, uncut) or []
-        return rows_of(self.rule(values), [dtype for _, dtype in tensors.values()], [each.dtype for each in made])
+        dtypes = [dtype for _, dtype in tensors.values()], [each.dtype for each in made]
+        return rows_of(self.rule(values), *dtypes, [shape for shape, _ in tensors.values()], ranks)
 
     def values(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Return all arguments, with tensors of ours without data."""
@@ -75,7 +78,7 @@ class _Gradients(Sharded):
         super().__init__(arguments)
         self._positions = positions
 
-    def rows(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    def rows(self, args: Sequence[Any], kwargs: dict[str, Any], ranks: int = 0) -> list[Any]:
         """Return the rows of a call; tensors are given by shape and dtype."""
         from opwright.bindings.torch.placements import rows_of_gradients
 
@@ -88,7 +91,9 @@ class _Gradients(Sharded):
         return rows_of_gradients(self.rule(values), given, wanted)
 
 
-def _register(overload: torch._ops.OpOverload, sharded: Sharded, written: Sequence[int]) -> None:
+def _register(
+    overload: torch._ops.OpOverload, sharded: Sharded, written: Sequence[int], has_halos: bool = False
+) -> None:
     from torch.distributed.tensor import DTensor
     from torch.distributed.tensor._op_schema import OpStrategy, RuntimeSchemaInfo
     from torch.distributed.tensor._ops.utils import expand_to_full_mesh_op_strategy
@@ -97,11 +102,15 @@ def _register(overload: torch._ops.OpOverload, sharded: Sharded, written: Sequen
     is_list = len(schema.returns) == 1 and "List[" in str(schema.returns[0].type)
 
     def strategy(call: Any) -> Any:
-        rows = sharded.rows(call.args_meta, call.kwargs_meta)
+        mesh = call.get_mesh_from_args()
+        rows = sharded.rows(call.args_meta, call.kwargs_meta, max(mesh.shape) if has_halos else 0)
         own = (*call.args_strategy, *call.kwargs_strategy)
         found = expand_to_full_mesh_op_strategy(
-            call.get_mesh_from_args(), call, [[*outs, *ins] for outs, ins in rows], input_index=len(rows[0][0])
+            mesh, call, [[*outs, *ins] for outs, ins in rows], input_index=len(rows[0][0])
         ).strategies
+        if has_halos and mesh.ndim > 1:  # two dimensions of the mesh may not cut one that has windows
+            dims = windowed(sharded.rule(sharded.values(call.args_meta, call.kwargs_meta)))
+            found = [each for each in found if all(map(_is_cut_once, each.input_specs, dims))]
         if is_list:
             found = [
                 each if isinstance(each.output_specs, tuple) else replace(each, output_specs=(each.output_specs,))
@@ -113,6 +122,12 @@ def _register(overload: torch._ops.OpOverload, sharded: Sharded, written: Sequen
     keywords = [each.name for each in schema.arguments if _is_static(each) and each.kwarg_only]
     info = RuntimeSchemaInfo(min(static, default=100), keywords or None, needs_pytree=True)
     DTensor._op_dispatcher.sharding_propagator.register_op_strategy(overload, strategy, info)
+    if has_halos:
+        DTensor._op_dispatcher._custom_op_handlers[overload] = Halos(sharded)
+
+
+def _is_cut_once(spec: Any, dims: Sequence[int]) -> bool:
+    return all(sum(each.is_shard(dim) for each in spec.placements) < 2 for dim in dims)
 
 
 def _kept_in_place(call: Any, found: Sequence[Any], own: Sequence[Any], written: Sequence[int]) -> list[Any]:

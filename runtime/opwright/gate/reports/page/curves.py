@@ -20,7 +20,7 @@ from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["Curve", "curves_elsewhere", "curves_of"]
+__all__ = ["Curve", "curves_elsewhere", "curves_of", "limit_memory"]
 
 _SIZES: Final = tuple(4**power for power in range(9))  # to 65,536
 _POINTS: Final = 121
@@ -39,7 +39,7 @@ class Curve:
     lines: dict[str, tuple[float | None, ...]]
 
 
-def curves_of(names: Iterable[str]) -> Iterator[Curve]:
+def curves_of(names: Iterable[str], *, with_errors: bool = True) -> Iterator[Curve]:
     """Yield the curves of the operators of one Tensor that give one, and need nothing else; others have none.
 
     Operators are called: whoever asks runs this where a crash does no harm.
@@ -50,7 +50,8 @@ def curves_of(names: Iterable[str]) -> Iterator[Curve]:
         if operator is not None and _is_plain(operator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                yield from filter(None, (_try(_values, operator, x), _try(_errors, operator)))
+                yield from filter(None, [_try(_values, operator, x)])
+                yield from filter(None, [_try(_errors, operator)] if with_errors else [])
 
 
 def curves_elsewhere(
@@ -80,14 +81,19 @@ def _read_curve(line: str) -> Curve | None:
         return None
 
 
-def main() -> None:
-    """Print the curves of the operators that standard input names, a line for each."""
+def limit_memory() -> None:
+    """Let this process have so many addresses at most: it calls operators with whatever is drawn."""
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     except (ImportError, OSError, ValueError):
         pass  # a system without limits
+
+
+def main() -> None:
+    """Print the curves of the operators that standard input names, a line for each."""
+    limit_memory()
     given = json.load(sys.stdin)
     load_modules(given["modules"])
     end = time.monotonic() + given["seconds"]

@@ -13,11 +13,17 @@ from opwright.gate.reports.texts import one_line
 if TYPE_CHECKING:
     from opwright.gate.reports.page.curves import Curve
 
-__all__ = ["plot"]
+__all__ = ["picture", "plot"]
 
 _WIDTH: Final = 340
 _HEIGHT: Final = 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 8, 18, 22
+# Colours of a picture by itself, seen on light and on dark pages.
+_STYLE: Final = (
+    "text{font:11px sans-serif;fill:#808080}.frame{fill:none}.frame,.zero{stroke:#80808080}"
+    "polyline{fill:none;stroke-width:1.5}.line-0{stroke:#3b82f6}.line-1{stroke:#e08a1e}"
+    "text.name-0{fill:#3b82f6}text.name-1{fill:#e08a1e}"
+)
 _STEEPEST: Final = 20.0  # what a value's axis reaches to, at most: poles would flatten all else
 
 Point = tuple[float, float]
@@ -59,6 +65,12 @@ def plot(curve: Curve) -> str:
     what = "errors by number of elements" if is_of_errors else "values and gradients"
     label = escape(f"{one_line(curve.operator)}: {what}")
     return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
+
+
+def picture(curve: Curve) -> str:
+    """Return a curve as an SVG file, "" where there is nothing to be seen."""
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
+    return plot(curve).replace("<svg ", head, 1).replace('">', f'"><style>{_STYLE}</style>', 1)
 
 
 def _axes(points: Sequence[Point], is_of_errors: bool) -> tuple[_Axis, _Axis]:

@@ -1,0 +1,79 @@
+"""The command `docs`: a page about each operator, in Markdown."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from opwright_codegen.commands.generate import read_job_derivatives, read_operators
+from opwright_codegen.commands.job import Job, modules_of
+from opwright_codegen.commands.report_options import known_findings
+from opwright_codegen.errors import UsageError
+from opwright_codegen.output.folders import check_folder
+from opwright_codegen.output.templates import environment
+from opwright_codegen.output.write import Changes, compare
+from opwright_codegen.reference.declared import declared_by_schemas
+from opwright_codegen.reference.pages import Page, Wishes, pages_of, sections_of
+from opwright_codegen.reference.told import told
+
+__all__ = ["write_docs"]
+
+_INDEX = "index.md"
+
+
+def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -> int:
+    """Write the pages of namespaces and packages, by default those of the project's schemas; 1 if `--check` finds that
+    they are out of date. Raises UsageError where there are no operators, SchemaErrors."""
+    operators = read_operators(job) if job is not None else None
+    namespaces = operators.namespaces if operators is not None else ()
+    targets = arguments.targets or namespaces
+    if not targets:
+        raise UsageError("name a namespace or a package, or the project's schemas in [tool.opwright]")
+    modules, environment_ = modules_of(job, namespaces, namespaces)
+    facts = told(targets, [*modules, *arguments.modules], _whole(arguments.gate), environment_)
+    wishes = Wishes(arguments.math, arguments.source)
+    declared = {}
+    if job is not None and operators is not None and any(name in operators.operators for name in facts):
+        declared = declared_by_schemas(operators, read_job_derivatives(job, operators), wishes.notation)
+    pages = list(pages_of(facts, declared, known_findings(None, root), wishes))
+    folder = Path(arguments.folder)
+    texts = _texts(pages, targets)
+    check_folder(folder, root, texts, arguments.force)
+    changes = compare(folder, texts, {}, force=arguments.force)
+    if not arguments.check:
+        changes.apply()
+    _report(changes, arguments.check, out)
+    return 1 if arguments.check and changes else 0
+
+
+def _whole(report: str | None) -> str | None:
+    """Return the path of a report. Raises UsageError where there is none."""
+    if report is not None and not Path(report).is_file():
+        raise UsageError(f"there is no report {report}")
+    return report
+
+
+def _texts(pages: Sequence[Page], targets: Sequence[str]) -> dict[str, str]:
+    """Return the texts of all files, by their names."""
+    page_template, index_template = (
+        environment().get_template(f"reference_{each}.md.j2") for each in ("page", "index")
+    )
+    texts = {page.file: page_template.render(page=page) for page in pages}
+    texts |= {name: f"{picture}\n" for page in pages for name, picture in page.pictures.items()}
+    count = sum(len(each.schemas) for page in pages for each in page.overloads)
+    texts[_INDEX] = index_template.render(
+        of=f" of {', '.join(f'`{each}`' for each in targets)}",
+        count=f"{count:,} operators",
+        sections=sections_of(pages),
+    )
+    return texts
+
+
+def _report(changes: Changes, looks_only: bool, out: TextIO) -> None:
+    counts = ("created", "changed", "removed", "unchanged")
+    said = ", ".join(f"{len(found):,} {word}" for word in counts if (found := getattr(changes, word)))
+    print(f"{changes.folder}  {said}", file=out)
+    if looks_only and changes:
+        print("out of date: run opwright docs", file=out)

@@ -1,0 +1,69 @@
+"""The process that tells of operators: for each a line of JSON, behind `\\0` since operators may print, before it is
+called a line with its name alone. What to tell of comes on standard input."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import opwright
+from opwright.gate.loading import load_modules
+from opwright.gate.reports.page import curves
+from opwright.gate.reports.reading import read_report
+from opwright.gate.showing.facts import calls_of, facts_of
+from opwright.gate.subjects import names_of
+from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.dispatch.registry.tables import registry
+
+__all__ = ["main", "operators_of"]
+
+
+def operators_of(target: str) -> list[str]:
+    """Return the names of the operators of a namespace, or of a package, which is imported; none where there are
+    none."""
+    if target == "aten":
+        _ = opwright.ops.aten  # loads it
+    if names := names_of(target):
+        return names
+    try:
+        importlib.import_module(target)
+    except ModuleNotFoundError:
+        return []
+    homes = {name: find_operator(name).home for name in registry.operators}
+    return [name for name, home in homes.items() if home is not None and f"{home.module}.".startswith(f"{target}.")]
+
+
+def main() -> int:
+    """Tell of operators; the exit status: 2 where there are none, of which the last line of stderr says why."""
+    given = json.load(sys.stdin)
+    curves.limit_memory()
+    try:
+        load_modules(given["modules"])
+        report = read_report(given["report"]).by_operator if given["report"] else {}
+    except (ImportError, ValueError, OSError) as error:
+        print(f"{error}", file=sys.stderr)
+        return 2
+    for line in _lines(given, report):
+        print(f"\n\0{json.dumps(line)}", flush=True)
+    return 0
+
+
+def _lines(given: Mapping[str, Any], report: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    if given["names"]:
+        names = given["names"]
+    else:
+        names = [name for target in given["targets"] for name in operators_of(target)]
+        yield {"names": names}
+    for name in names:
+        yield {"begin": name}
+        facts = facts_of(name, report.get(name, ()))
+        if given["calls"] and (not facts["writes"] or facts["functional"] == name):
+            facts |= calls_of(name)
+        yield facts
+
+
+if __name__ == "__main__":
+    sys.exit(main())

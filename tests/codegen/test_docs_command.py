@@ -1,0 +1,186 @@
+"""`opwright docs`: pages about the operators of a project, calls that end the process, and all of ATen."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pipeline import generate_project, new_namespace
+
+import opwright
+from opwright.gate.showing.__main__ import operators_of
+from opwright.gate.showing.facts import calls_of, facts_of
+from opwright.gate.verdicts import Report, Verdict
+from opwright_codegen.cli import main
+from opwright_codegen.commands import docs
+from opwright_codegen.reference import told
+from opwright_codegen.reference.markdown import cell, first_sentence, prose
+from opwright_codegen.reference.pages import Wishes, pages_of, sections_of
+
+pytestmark = pytest.mark.once  # neither mode matters
+
+SCHEMAS = """
+- func: NS::soft(Tensor x, *, float limit=0.5) -> Tensor
+  doc: |
+    Return `x` moved towards 0 by `limit`, or 0 where it is <nearer> | than that.
+  meta: like(x)
+  dispatch:
+    CPU: xp.sign(x) * xp.maximum(xp.abs(x) - limit, 0)
+  autogen: soft.out
+- func: NS::soft.by(Tensor x, Tensor by) -> Tensor
+  meta: pointwise(x, by)
+  dispatch:
+    CPU: NS_kernels:soft
+- func: NS::whole(Tensor x) -> Tensor
+  doc: Return nothing that is cut.
+  sharding: ... n -> ... n; n whole
+  meta: like(x)
+  dispatch:
+    CPU: xp.positive(x)
+"""
+DERIVATIVES = """
+- name: NS::soft(Tensor x, *, float limit=0.5) -> Tensor
+  x: grad * (x.abs() > limit)
+  result: auto_element_wise
+- name: NS::soft.by(Tensor x, Tensor by) -> Tensor
+  x: where(x.abs() > by, grad, 0)
+  by: zeros_like(by)
+"""
+KERNELS = "import numpy as np\n\n\ndef soft(x, by):\n    return x - by\n"
+
+
+def test_pages_of_a_project(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = new_namespace()
+    texts = (SCHEMAS.replace("NS_kernels", f"pipeline_{namespace}"), DERIVATIVES)
+    (tmp_path / f"pipeline_{namespace}.py").write_text(KERNELS)
+    run = generate_project(tmp_path, *(each.replace("NS", namespace) for each in texts))
+    assert run.status == 0, run.stderr
+    name = f"{namespace}::soft"
+    verdicts = (
+        Verdict(name, "values-are-right", "broken", why="a | b"), Verdict(name, "precision-of-dtypes", "held"),
+    )  # fmt: skip
+    (tmp_path / "gate.json").write_text(Report(verdicts, namespace, 1.0, 0).to_json())
+    (tmp_path / "gate-baseline.yaml").write_text(
+        f"- operator: {name}\n  property: values-are-right\n  reason: as in <b>\n  date: 2026-11-27\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(docs, "told", lambda *given: kept or kept.update(told.told(*given)) or kept)
+    words = ["docs", "-o", "pages", "--gate", "gate.json", "--source", "https://example.org/blob/main/"]
+    assert main(words) == 0, capsys.readouterr().err
+    assert "created" in capsys.readouterr().out
+    page = Path("pages", f"{namespace}.soft.md").read_text()
+    for line in (
+        "# soft",
+        "Return `x` moved towards 0 by `limit`, or 0 where it is &lt;nearer> | than that.",
+        "soft(x: Tensor, by: Tensor = ..., *, limit: float = 0.5, out: Tensor(a!) = ...) -> Tensor | Tensor(a!)",
+        "## soft.by",
+        f"{name}.out(Tensor x, *, float limit=0.5, Tensor(a!) out) -> Tensor(a!)",
+        "| dtypes | floating-point, complex |",
+        "| gradients | by a formula |",
+        "| dimensions | `a b -> a b` |",
+        "| kernel (CPU) | `xp.sign(x) * xp.maximum(xp.abs(x) - limit, 0)` |",
+        f"| source (CPU) | [`pipeline_{namespace}.py:4`](https://example.org/blob/main/pipeline_{namespace}.py#L4) |",
+        "| declared | [`ops.yaml:2`](https://example.org/blob/main/ops.yaml#L2) |",
+        r"\nabla \mathit{x} = \mathit{grad} \cdot \left(\left|\mathit{x}\right| > \mathit{limit}\right)",
+        "the formula of the gradient, conjugated: it works on each element",
+        f"![The values of soft and their gradients]({namespace}.soft.svg)",
+        "| CPU, Meta | kernel | [`ops.yaml:2`](https://example.org/blob/main/ops.yaml#L2) |",
+        r"| soft | CPU | values | 1 held, 1 **broken**; values-are-right: a \| b |",
+        f"- `{name}`, values-are-right: as in &lt;b>",
+    ):
+        assert line in page.splitlines(), f"{line}\n{page}"
+    ET.fromstring(Path("pages", f"{namespace}.soft.svg").read_text())
+    index = Path("pages", "index.md").read_text()
+    assert f"[soft]({namespace}.soft.md) | Return `x` moved towards 0 by `limit`, or 0 where it is" in index
+    assert "n whole" in Path("pages", f"{namespace}.whole.md").read_text()
+    assert_example_runs(page, run.package.name)
+
+    assert main([*words, "--check"]) == 0
+    Path("pages", "index.md").write_text("by hand")
+    assert main([*words, "--check"]) == 1
+    assert Path("pages", "index.md").read_text() == "by hand"
+    Path("pages", "index.md").unlink()
+    Path("elsewhere").mkdir()
+    Path("elsewhere", "theirs.md").write_text("theirs")
+    assert main(["docs", "-o", "elsewhere"]) == 1
+    assert "theirs.md" in capsys.readouterr().err
+    assert main(["docs", "-o", "pages", "--gate", "none.json"]) == 2
+    assert "there is no report none.json" in capsys.readouterr().err
+
+
+def assert_example_runs(page: str, package: str) -> None:
+    """What a page shows is what Python prints, in a process that has nothing else: here, this one."""
+    found = re.search(r"\*\*Example\*\*\n\n```python\n(.*?)\n```", page, re.DOTALL)
+    assert found is not None
+    lines = [line.removeprefix(">>> ") for line in found[1].splitlines() if line.startswith(">>> ")]
+    assert lines[0] == f"import opwright, {package}"
+
+
+def test_nothing_to_write_about_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["docs", "-o", "pages"]) == 2
+    assert "name a namespace or a package" in capsys.readouterr().err
+    monkeypatch.setattr(told, "_lines", lambda given, environment: iter([{"names": []}]))
+    assert main(["docs", "nobodys", "-o", "pages"]) == 2
+    assert "there is no operator of nobodys" in capsys.readouterr().err
+    assert not Path("pages").exists()
+
+
+def test_an_operator_that_ends_the_process_is_told_of_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def lines(given: dict[str, Any], environment: Any) -> Iterator[dict[str, Any]]:
+        asked.append((given["names"], given["calls"]))
+        if not given["names"]:
+            yield {"names": ["m::a", "m::bad", "m::z"]}
+        for name in given["names"] or ["m::a", "m::bad", "m::z"]:
+            yield {"begin": name}
+            if name == "m::bad" and given["calls"]:
+                return
+            yield {"name": name, "called": given["calls"]}
+
+    monkeypatch.setattr(told, "_lines", lines)
+    found = told.told(["m"], [], None, {})
+    assert [(name, each["called"]) for name, each in found.items()] == [
+        ("m::a", True),
+        ("m::bad", False),
+        ("m::z", True),
+    ]
+    assert asked == [([], True), (["m::bad"], False), (["m::z"], True)]
+
+
+def test_texts_of_others_end_no_cell_and_open_no_tag() -> None:
+    assert prose("a < b & `c < d`") == "a &lt; b &amp; `c < d`"
+    assert cell("a |\n b") == "a \\| b"
+    assert first_sentence("Return 0.5 of it. More.") == "Return 0.5 of it"
+
+
+def test_all_of_aten_has_a_page() -> None:
+    names = operators_of("aten")
+    facts = {name: facts_of(name, ()) for name in names}
+    pages = list(pages_of(facts, {}, (), Wishes()))
+    shown = Counter(schema for page in pages for each in page.overloads for schema in each.schemas)
+    assert shown == Counter(each["schema"] for each in facts.values())
+    assert len({page.file.lower() for page in pages}) == len(pages) > 700
+    assert all(page.summary and page.where.startswith("schemas/") for page in pages)
+    assert {each.title for each in sections_of(pages)} >= {"Pointwise", "Linear algebra", "Views"}
+    assert "aten.index.md" in {page.file for page in pages}
+
+
+@pytest.mark.parametrize(
+    "name", ["aten::addmm", "aten::sort", "aten::embedding", "aten::relu_", "aten::randn_like", "aten::split.Tensor"]
+)
+def test_examples_run_and_print_the_same(name: str) -> None:
+    lines, output = calls_of(name)["example"]
+    scope: dict[str, Any] = {}
+    exec("\n".join(lines[:-1]), scope)
+    assert repr(eval(lines[-1], scope)) == output
+    assert opwright is scope["opwright"]
