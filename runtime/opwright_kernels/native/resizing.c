@@ -55,10 +55,12 @@ static double spread_weight(const Dimension *d, const Spread *spread, npy_intp t
     return tap < spread->count ? d->filter(distance) : 0.0;
 }
 
-/* Return the weight of a triangle; of the cubic whose free coefficient is -1/2. */
+/* Return the weight of a triangle. */
 static double triangle(double distance) {
     return distance < 1 ? 1 - distance : 0.0;
 }
+
+/* Return the weight of the cubic whose free coefficient is -1/2. */
 static double bump(double distance) {
     if (distance < 1) {
         return (1.5 * distance - 2.5) * distance * distance + 1;

@@ -24,10 +24,12 @@ static void OF(linear_taps)(const Dimension *d) {
     }
 }
 
-/* Return the weight of an element less than 1 away; from 1 to 2 away. */
+/* Return the weight of an element less than 1 away. */
 static REAL OF(inner_weight)(REAL distance) {
     return ((REAL)1.25 * distance - (REAL)2.25) * distance * distance + 1;
 }
+
+/* Return the weight of an element from 1 to 2 away. */
 static REAL OF(outer_weight)(REAL distance) {
     return (((REAL)-0.75 * distance - (REAL)-3.75) * distance + (REAL)-6) * distance - (REAL)-3;
 }

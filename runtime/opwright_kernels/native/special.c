@@ -17,6 +17,8 @@
 ELEMENT float sine_over_f32(float x) {
     return x == 0 ? 1 : sinf(x) / x;
 }
+
+/* Return sin(x) / x in double precision. */
 ELEMENT double sine_over_f64(double x) {
     return x == 0 ? 1 : sin(x) / x;
 }
