@@ -6,6 +6,7 @@ PURE ?=
 SLOW ?=
 NEWEST ?=
 RUNS ?= 1
+VERSION ?=
 TORCH ?=
 STANDARD ?= 2025.12
 PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
@@ -33,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help generate check test newest bench site wheels array-api demo clean
+.PHONY: help generate check test newest bench site wheels array-api notebooks demo clean
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
@@ -44,8 +45,10 @@ generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or template
 	$(VENV)/bin/python -m opwright.facade_stub
 	$(VENV)/bin/python -m opwright_codegen.parsing.tables
 
-check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
+check: $(INSTALLED)  ## fresh output, schemas in canonical form and without findings, ruff, mypy, the order of imports
 	$(VENV)/bin/opwright generate --check
+	$(VENV)/bin/opwright fmt --check
+	$(VENV)/bin/opwright lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -63,11 +66,12 @@ endif
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
-site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site
+site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site; VERSION=0.1: as that version, into the branch gh-pages
 	rm -rf build/reference
 	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source:
 	$(VENV)/bin/python docs/site/names.py build/reference/python
-	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
+	PATH="$(abspath $(VENV)-site/bin):$$PATH" NO_MKDOCS_2_WARNING=1 \
+	    $(if $(VERSION),mike deploy --update-aliases $(VERSION) latest,mkdocs build) --config-file docs/site/mkdocs.yml
 
 # What a former run installed was the newest then.
 newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; ORACLE=1 as above
@@ -83,6 +87,9 @@ array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... name
 	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=$(STANDARD) \
 	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize \
 	    --xfails-file="$(abspath tests/array_api_failures.txt)" -o xfail_strict=true
+
+notebooks: $(INSTALLED)  ## the tutorial as notebooks, into build/notebooks
+	$(VENV)/bin/python tests/documentation/notebooks.py build/notebooks
 
 demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small networks are trained
 	$(VENV)/bin/python examples/demo.py

@@ -22,7 +22,7 @@ _FIELDS: Final = "__record_fields__"
 class _Field:
     """A field's declaration."""
 
-    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "name", "repr")
+    __slots__ = ("compare", "default", "default_factory", "hash", "init", "kw_only", "name", "repr")
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class _Field:
         default_factory: Any = _MISSING,
         init: bool = True,
         repr: bool = True,
+        hash: bool | None = None,
         compare: bool = True,
         kw_only: bool = False,
     ) -> None:
@@ -39,6 +40,7 @@ class _Field:
         self.default_factory = default_factory
         self.init = init
         self.repr = repr
+        self.hash = compare if hash is None else hash
         self.compare = compare
         self.kw_only = kw_only
 
@@ -53,12 +55,17 @@ def _made(*, frozen: bool = False, slots: bool = False, eq: bool = True) -> Call
         values: dict[str, Any] = {_FIELDS: fields, "__repr__": _shown}
         values["__match_args__"] = tuple(each.name for each in fields.values() if each.init and not each.kw_only)
         if eq:
-            values |= {"__eq__": _equal_by(_values_of(fields)), "__hash__": None}
+            values |= {
+                "__eq__": _equal_by(_values([each.name for each in fields.values() if each.compare])),
+                "__hash__": None,
+            }
         if frozen:
             values |= {"__setattr__": _refuse, "__delattr__": _refuse}
             if eq:
-                values["__hash__"] = _hash_by(_values_of(fields))
-        cls = _with_slots(cls, own) if slots else cls
+                values["__hash__"] = _hash_by(_values([each.name for each in fields.values() if each.hash]))
+        if slots:
+            cls = _with_slots(cls, own)
+            values["__reduce__"] = _reduced
         for name, value in values.items():
             if name not in cls.__dict__ or (name == "__hash__" and cls.__dict__[name] is None):
                 setattr(cls, name, value)
@@ -135,9 +142,8 @@ def _init(cls: type, fields: list[_Field], *, is_slotted: bool) -> Any:
     return known["__init__"]
 
 
-def _values_of(fields: dict[str, _Field]) -> Callable[[Any], Any]:
-    """Return what takes the values that are compared from a record."""
-    names = [each.name for each in fields.values() if each.compare]
+def _values(names: list[str]) -> Callable[[Any], Any]:
+    """Return what takes the values of some fields from a record."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda record: tuple([getattr(record, name) for name in names])
@@ -167,6 +173,21 @@ def _refuse(self: Any, name: str, *value: object) -> NoReturn:
 def as_dict(record: object) -> dict[str, Any]:
     """Return the values of a record's fields by their names; of anything else none."""
     return {name: getattr(record, name) for name in getattr(record, _FIELDS, ())}
+
+
+def _reduced(self: Any) -> tuple[Any, ...]:
+    """Return what pickles and copies make another one of: the slots of what is frozen are filled behind its back."""
+    return _restored, (
+        type(self),
+        {name: getattr(self, name) for name in getattr(self, _FIELDS) if hasattr(self, name)},
+    )
+
+
+def _restored(cls: type, values: dict[str, Any]) -> Any:
+    made = cls.__new__(cls)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _replaced(record: Any, /, **changes: Any) -> Any:

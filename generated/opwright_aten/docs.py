@@ -566,8 +566,8 @@ DOCS = {
     ),
     "frexp": (
         "Return `mantissa` and `exponent` with `self = mantissa * 2 ** exponent`. The magnitude of a mantissa lies "
-        "from 0.5 to below 1, or is 0 for zero; exponents are int32. Other dtypes than floats are refused with a "
-        "DispatchError."
+        "from 0.5 to below 1, or is 0 for zero; exponents are int32. Both have the shape of `self`. Other dtypes "
+        "than floats are refused with a DispatchError."
     ),
     "gelu": (
         "Return `self * p`, where p is the probability that a standard normal number lies below `self`. With "
@@ -1573,8 +1573,7 @@ DOCS = {
     ),
     "inverse": "Another name of `linalg_inv`: the inverse of each matrix.",
     "_linalg_solve_ex": (
-        "Return the solution that `linalg_solve` gives, the LU factors and pivots of `A`, and `info` of the "
-        "factorisation."
+        "Return the solution that `linalg_solve` gives, the LU factors and pivots of each matrix `A`, and their `info`."
     ),
     "linalg_solve_ex": (
         "Return the solution X of `A @ X = B` as `result`, and `info` (int32): 0, or the position from 1 of the "
@@ -1626,8 +1625,8 @@ DOCS = {
     ),
     "det": "Another name of `linalg_det`: the determinant of each matrix.",
     "_linalg_slogdet": (
-        "Return the sign and the logarithm of the magnitude of each determinant, with the LU factors and pivots that "
-        "they were computed from."
+        "Return the sign and the logarithm of the magnitude of the determinant of each matrix, with the LU factors "
+        "and pivots that they were computed from."
     ),
     "linalg_slogdet": (
         "Return the `sign` of the determinant of each matrix and the logarithm of its magnitude, `logabsdet`, which "
@@ -1796,9 +1795,9 @@ DOCS = {
     ),
     "_lu_with_info": "Return what `linalg_lu_factor_ex` returns: LU factors, pivots, and `info`.",
     "linalg_lstsq": (
-        "Return the `solution` X for which the sum of squares of `self @ X - b` is smallest, and `residuals`, `rank` "
-        "and `singular_values`. The last three are empty where the `driver` does not compute them: 'gelsy' (the "
-        "default on the CPU), 'gels', 'gelsd' or 'gelss'; others raise RuntimeError."
+        "Return the `solution` X for which, of each matrix `self`, the sum of squares of `self @ X - b` is smallest, "
+        "and `residuals`, `rank` and `singular_values`. The last three are empty where the `driver` does not compute "
+        "them: 'gelsy' (the default on the CPU), 'gels', 'gelsd' or 'gelss'; others raise RuntimeError."
     ),
     "linalg_matrix_exp": (
         "Return the exponential of each square matrix: the sum of its powers, the n-th divided by n factorial. "
@@ -2835,7 +2834,8 @@ DOCS = {
         "DispatchError."
     ),
     "log_sigmoid_forward": (
-        "Return `log(sigmoid(self))` as `output`, and `exp(-abs(self))` as `buffer`, which the gradient needs."
+        "Return `log(sigmoid(self))` as `output`, and `exp(-abs(self))` as `buffer`, which the gradient needs, of "
+        "each element."
     ),
     "hardtanh": (
         "Return `self` with elements below `min_val` raised to it and those above `max_val` lowered to it; nan "
@@ -2944,14 +2944,16 @@ DOCS = {
         "sum. Targets equal to `ignore_index` do not count; those out of range raise IndexError."
     ),
     "nll_loss_forward": (
-        "Return what `nll_loss` does as `output`, and the sum of the weights that it divides by as `total_weight`."
+        "Return what `nll_loss` does as `output`, and as `total_weight` the number that it divides by, the sum of "
+        "weights."
     ),
     "nll_loss2d": (
         "Return what `nll_loss` does for images: `self` is (N, C, H, W), `target` (N, H, W). Other shapes raise "
         "RuntimeError."
     ),
     "nll_loss2d_forward": (
-        "Return what `nll_loss2d` does as `output`, and the sum of the weights that it divides by as `total_weight`."
+        "Return what `nll_loss2d` does as `output`, and as `total_weight` the number that it divides by, the sum of "
+        "weights."
     ),
     "nll_loss_nd": (
         "Return what `nll_loss` does for any number of dimensions: `self` is (N, C, ...), `target` (N, ...)."
@@ -2972,7 +2974,8 @@ DOCS = {
         "0 gives one for each row, 1 (the default) the mean, 2 the sum."
     ),
     "multilabel_margin_loss_forward": (
-        "Return what `multilabel_margin_loss` does as `output`, and 1 for each class that is a target as `is_target`."
+        "Return what `multilabel_margin_loss` does as `output`, and 1 for each class that is a target as "
+        "`is_target`, in the shape of `target`."
     ),
     "ctc_loss": (
         "Return the negative logarithm of the probability of each sequence of `targets`, summed over all alignments "

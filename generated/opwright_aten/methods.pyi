@@ -1173,8 +1173,8 @@ class TensorMethods:
 
     def frexp(self) -> _ops.unary.frexp_Tensor_result[Tensor]:
         """Return `mantissa` and `exponent` with `self = mantissa * 2 ** exponent`. The magnitude of a mantissa lies
-        from 0.5 to below 1, or is 0 for zero; exponents are int32. Other dtypes than floats are refused with a
-        DispatchError.
+        from 0.5 to below 1, or is 0 for zero; exponents are int32. Both have the shape of `self`. Other dtypes than
+        floats are refused with a DispatchError.
         """
 
     def square(self) -> Tensor:

@@ -205,6 +205,7 @@ def _shaped(array: Array | None, shape: tuple[int, ...]) -> Array | None:
     return None if array is None else array.reshape(shape)
 
 
+@compiled
 def group_norm_gradients(
     grad: Array,
     x: Array,

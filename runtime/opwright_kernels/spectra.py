@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from opwright_core.arrays.dtypes import to_complex
+
 Array = Any
 # What NumPy calls a division by nothing, the root of the number of elements, and the number: there it depends on the
 # direction.
@@ -31,7 +33,7 @@ def transform_complex(xp: ModuleType, self: Array, dim: Sequence[int], normaliza
 def transform_real(xp: ModuleType, self: Array, dim: Sequence[int], normalization: int, onesided: bool) -> Array:
     """Return the transforms over `dim` of real numbers: the first half along the last of them where `onesided`."""
     if _is_direct(xp, self, normalization):
-        size, kind = self.shape[dim[-1]], np.result_type(self.dtype, np.complex64)
+        size, kind = self.shape[dim[-1]], to_complex(self.dtype)
         halves = _UFUNCS.rfft_n_odd if size % 2 else _UFUNCS.rfft_n_even
         first, left = (halves, size // 2 + 1) if onesided else (_UFUNCS.fft, size)
         return _each(

@@ -86,7 +86,7 @@ def _places(xp: ModuleType, length: int, periodic: bool) -> Array:
 
 def _cast(xp: ModuleType, key: tuple[Any, ...], window: Callable[[], Array], dtype: Any) -> Array:
     """Return a copy of the window that has the key's name, length and numbers: short ones are kept."""
-    key = (xp, dtype or get_default_dtype(), *key, *map(type, key))
+    key = (xp, dtype or get_default_dtype(), *key)
     found = _KEPT.get(key)
     if found is None:
         length = key[3]

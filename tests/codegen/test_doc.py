@@ -37,6 +37,11 @@ SCHEMAS = """
   dispatch:
     CPU: xp.positive(self)
 """
+RESULTS = """
+    Results by `like(self)`: a result of the shape of `self`, as `empty_like`
+    makes it: dense inputs keep their strides, others TensorIterator's order.
+    Arguments that do not fit the declaration raise ArgumentError.
+"""
 TWICE = 'Return the double.\n\nOf "each" element, `\\n` included.'
 
 
@@ -50,11 +55,13 @@ def test_docs_of_functions_methods_and_operators(tmp_path: Path) -> None:
         by = "Return the double, `by` times."
         schemas = [f"{operator.name}{operator.declaration}" for operator in packet.operators.values()]
         served = "Kernels for CPU, Meta; declared at ops.yaml:"
-        assert packet.__doc__ == packet.stub.__doc__ == "\n\n".join((TWICE, by, "\n".join(schemas), f"{served}2"))
+        results = inspect.cleandoc(RESULTS)
+        parts = (TWICE, by, results, "\n".join(schemas), f"{served}2")
+        assert packet.__doc__ == packet.stub.__doc__ == "\n\n".join(parts)
         assert packet.default.doc == packet.out.doc == TWICE
-        assert packet.by.__doc__ == f"{by}\n\n{schemas[1]}\n\n{served}12"
+        assert packet.by.__doc__ == f"{by}\n\n{results}\n\n{schemas[1]}\n\n{served}12"
         assert plain.default.doc == ""
-        assert plain.__doc__.startswith(f"{namespace}::plain(Tensor self) -> Tensor\n\n{served}")
+        assert plain.__doc__.startswith(f"{results}\n\n{namespace}::plain(Tensor self) -> Tensor\n\n{served}")
         for shown in (packet, packet.default, packet.stub):
             assert "Return the double." in pydoc.plain(pydoc.render_doc(shown))
         assert type(packet).__doc__.startswith("A packet, `aten::add`")  # the classes keep their own

@@ -37,7 +37,7 @@ def classes(dataclass: Callable[..., Any], field: Callable[..., Any]) -> list[An
     @dataclass(frozen=True, slots=True)
     class Made:
         first: int
-        table: dict[str, int] = field(default_factory=dict, compare=False)
+        table: dict[str, int] = field(default_factory=dict, hash=False)
         own: list[int] = field(default_factory=list, init=False, compare=False)
         kept: int = field(init=False, repr=False)
 

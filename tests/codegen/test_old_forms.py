@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,7 @@ def test_a_graph_runs_after_two_renames_and_a_changed_default(tmp_path: Path) ->
         soft = opwright.ops.former.soft
         graph = make_fx(lambda x: soft(soft(x), lambd=0.25) + 1)(x)
         text, expected = to_json(graph), graph(x)
+        pickled = pickle.dumps(graph)
     assert json.loads(text)["operators"]["former::soft"] == {
         "version": 1,
         "schema": "(Tensor self, Scalar lambd=0.5) -> Tensor",
@@ -54,10 +57,13 @@ def test_a_graph_runs_after_two_renames_and_a_changed_default(tmp_path: Path) ->
         found = from_json(text)
         assert found.code.count("limit = 0.5") == found.code.count("limit = 0.25") == 1
         assert found(x).tolist() == expected.tolist()
+        assert pickle.loads(pickled).code == copy.deepcopy(found).code == found.code
         again = to_json(found)
         assert json.loads(again)["operators"]["former::soft"]["version"] == 4
         assert from_json(again).code == found.code
     with imported(generate(tmp_path, ENTRY.format("limit=1.0", "limit", ""))):
+        with pytest.raises(JSONFormatError, match="calls former::soft of version 1"):
+            pickle.loads(pickled)
         with pytest.raises(JSONFormatError) as raised:
             from_json(text)
         for part in (

@@ -16,6 +16,7 @@ from python_copies import run_python
 from type_checking import mypy
 
 import opwright
+from opwright_codegen.cli import main
 
 ROOT = Path(__file__).parents[2]
 PYRIGHT = Path(sys.executable).with_name("basedpyright")  # pyright with the program that runs it
@@ -173,6 +174,55 @@ def test_a_users_program_in_mypy(user_program: Path) -> None:
 @needs_pyright
 def test_a_users_program_in_pyright(pyright: dict[str, list[dict[str, Any]]]) -> None:
     assert pyright[USER_PROGRAM.name] == []
+
+
+DEPRECATED = """
+- func: struck::soft(Tensor self, Scalar limit=1.0) -> Tensor
+  variants: function, method
+  meta: pointwise(self)
+  upgrade: {2: self.soft(limit=lambd)}
+- func: struck::gone(Tensor self) -> Tensor
+  variants: function, method
+  meta: pointwise(self)
+  deprecated: {since: 1.1, use: soft, message: 'it was "slow", and of a length that takes more than one line here'}
+- func: struck::gone.int(Tensor self, int a) -> Tensor
+  meta: pointwise(self)
+"""
+CALLS = """\
+# mypy: enable-error-code="deprecated"
+# pyright: reportDeprecated=true
+import opwright
+from struck_ops import ops
+from struck_ops.methods import TensorMethods
+
+def told(x: opwright.Tensor, y: TensorMethods) -> None:
+    ops.gone(x)
+    ops.soft(x, lambd=1)
+    ops.gone_default(x)
+    ops.soft_v1(x, 1)
+    y.gone()
+    y.soft(lambd=2)
+    ops.soft(x, limit=1)
+    ops.gone(x, 2)
+    ops.gone_int(x, 2)
+    y.soft(limit=2)
+"""
+
+
+@pytest.mark.once
+def test_calls_of_what_is_deprecated_are_struck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PEP 702, for editors and type checkers; overloads that are not deprecated stay as they are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops.yaml").write_text(DEPRECATED)
+    assert main(["generate", "ops.yaml", "-o", "struck_ops"]) == 0
+    (tmp_path / "program.py").write_text(CALLS)
+    said = mypy(tmp_path / "program.py")
+    lines = [int(line) for line in re.findall(r"program\.py:(\d+): error: .* is deprecated: .*\[deprecated\]", said)]
+    assert lines == [8, 9, 10, 11, 12, 13] and said.count("error:") == len(lines), said
+    assert "struck::gone is deprecated: since 1.1: use soft: it was 'slow', and of a length that takes more" in said
+    if PYRIGHT.exists():
+        marked = [each for each in pyright(tmp_path / "program.py") if each.get("rule") == "reportDeprecated"]
+        assert [each["range"]["start"]["line"] + 1 for each in marked] == lines
 
 
 @needs_pyright

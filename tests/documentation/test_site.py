@@ -131,7 +131,7 @@ def test_search_finds_operators_and_words(tmp_path: Path) -> None:
         address = f"http://127.0.0.1:{server.server_port}/asking.html"
         asked = [*command(found, tmp_path), "--remote-debugging-port=0", address]
         with subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            is_done = _Asking.is_done.wait(120)
+            is_done = _Asking.is_done.wait(100)
             process.terminate()
         server.shutdown()
     assert is_done

@@ -108,7 +108,8 @@ def _laid_out(source: Source, nodes: Sequence[Node], namespace: str) -> str:
             return text  # the list is in brackets
         start = dashes[-1] - 1
         head = text[at : text.rfind("\n", 0, start) + 1]
-        parts += _between(head, is_first=not index)
+        is_close = type(node) is MappingNode and "tag" in node.pairs and "\n\n" not in head  # two lines that say a tag
+        parts += _between(head, is_first=not index or is_close)
         end = _line_end(text, _end_of(text, node))
         parts += _entry(source, node, start, end, namespace)
         at = min(end + 1, len(text))

@@ -16,6 +16,7 @@ _STRING = re.compile(r'"[^"\n]*"')
 _MODULES = {
     "collections.abc": ("Callable", "Sequence"),
     "typing": ("Any", "Generic", "NamedTuple", "Protocol", "TypeAlias", "TypeVar", "overload"),
+    "typing_extensions": ("deprecated",),
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright_core.abi": (

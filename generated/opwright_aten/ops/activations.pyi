@@ -268,7 +268,9 @@ class _Call_log_sigmoid_forward_default(_calls.Function, Protocol):
 class _Call_log_sigmoid_forward_output(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, output: A, buffer: A) -> tuple[A, A]: ...
 log_sigmoid_forward: _Call_log_sigmoid_forward
-"""Return `log(sigmoid(self))` as `output`, and `exp(-abs(self))` as `buffer`, which the gradient needs."""
+"""Return `log(sigmoid(self))` as `output`, and `exp(-abs(self))` as `buffer`, which the gradient needs, of each
+element.
+"""
 
 class _Call_hardtanh(_calls.Function, Protocol):
     @overload

@@ -332,9 +332,9 @@ class _Call_linalg_lstsq_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, b: TensorLike, rcond: float | None = None, *, driver: str | None = None,
         solution: A, residuals: A, rank: A, singular_values: A) -> linalg_lstsq_out_result[A]: ...
 linalg_lstsq: _Call_linalg_lstsq
-"""Return the `solution` X for which the sum of squares of `self @ X - b` is smallest, and `residuals`, `rank` and
-`singular_values`. The last three are empty where the `driver` does not compute them: 'gelsy' (the default on the
-CPU), 'gels', 'gelsd' or 'gelss'; others raise RuntimeError.
+"""Return the `solution` X for which, of each matrix `self`, the sum of squares of `self @ X - b` is smallest, and
+`residuals`, `rank` and `singular_values`. The last three are empty where the `driver` does not compute them:
+'gelsy' (the default on the CPU), 'gels', 'gelsd' or 'gelss'; others raise RuntimeError.
 """
 linalg_matrix_exp: _calls.Call_self_input_out_dba259
 """Return the exponential of each square matrix: the sum of its powers, the n-th divided by n factorial. Leading

@@ -769,7 +769,7 @@ class _Call__linalg_solve_ex_result(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, B: TensorLike, *, left: bool = True, check_errors: bool = False, result: A, LU: A,
         pivots: A, info: A) -> _linalg_solve_ex_result_result[A]: ...
 _linalg_solve_ex: _Call__linalg_solve_ex
-"""Return the solution that `linalg_solve` gives, the LU factors and pivots of `A`, and `info` of the factorisation."""
+"""Return the solution that `linalg_solve` gives, the LU factors and pivots of each matrix `A`, and their `info`."""
 _linalg_solve_ex_default: _Call__linalg_solve_ex_default
 
 class _Call_linalg_solve_ex(_calls.Function, Protocol):
@@ -1046,8 +1046,8 @@ class _Call__linalg_slogdet_default(_calls.Function, Protocol):
 class _Call__linalg_slogdet_sign(_calls.Function, Protocol):
     def __call__(_, A_: TensorLike, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
 _linalg_slogdet: _Call__linalg_slogdet
-"""Return the sign and the logarithm of the magnitude of each determinant, with the LU factors and pivots that they
-were computed from.
+"""Return the sign and the logarithm of the magnitude of the determinant of each matrix, with the LU factors and pivots
+that they were computed from.
 """
 _linalg_slogdet_default: _Call__linalg_slogdet_default
 

@@ -334,7 +334,7 @@ class _Call_nll_loss_forward_output(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, weight: TensorLike | None, reduction: int, ignore_index: int,
         *, output: A, total_weight: A) -> tuple[A, A]: ...
 nll_loss_forward: _Call_nll_loss_forward
-"""Return what `nll_loss` does as `output`, and the sum of the weights that it divides by as `total_weight`."""
+"""Return what `nll_loss` does as `output`, and as `total_weight` the number that it divides by, the sum of weights."""
 nll_loss2d: _Call_nll_loss
 """Return what `nll_loss` does for images: `self` is (N, C, H, W), `target` (N, H, W). Other shapes raise
 RuntimeError.
@@ -373,7 +373,9 @@ class _Call_nll_loss2d_forward_default(_calls.Function, Protocol):
     def __call__(_, self: NDArray[Any], target: NDArray[Any], weight: Tensor, reduction: int,
         ignore_index: int) -> nll_loss2d_forward_default_result[Tensor]: ...
 nll_loss2d_forward: _Call_nll_loss2d_forward
-"""Return what `nll_loss2d` does as `output`, and the sum of the weights that it divides by as `total_weight`."""
+"""Return what `nll_loss2d` does as `output`, and as `total_weight` the number that it divides by, the sum of
+weights.
+"""
 
 class _Call_nll_loss_nd(_calls.Function, Protocol):
     @overload
@@ -501,7 +503,9 @@ class _Call_multilabel_margin_loss_forward_output(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, target: TensorLike, reduction: int, *, output: A,
         is_target: A) -> tuple[A, A]: ...
 multilabel_margin_loss_forward: _Call_multilabel_margin_loss_forward
-"""Return what `multilabel_margin_loss` does as `output`, and 1 for each class that is a target as `is_target`."""
+"""Return what `multilabel_margin_loss` does as `output`, and 1 for each class that is a target as `is_target`, in the
+shape of `target`.
+"""
 
 class _Call_ctc_loss(_calls.Function, Protocol):
     @overload

@@ -437,7 +437,8 @@ class _Call_frexp_Tensor_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, *, mantissa: A, exponent: A) -> frexp_Tensor_out_result[A]: ...
 frexp: _Call_frexp
 """Return `mantissa` and `exponent` with `self = mantissa * 2 ** exponent`. The magnitude of a mantissa lies from 0.5
-to below 1, or is 0 for zero; exponents are int32. Other dtypes than floats are refused with a DispatchError.
+to below 1, or is 0 for zero; exponents are int32. Both have the shape of `self`. Other dtypes than floats are
+refused with a DispatchError.
 """
 
 class _Call_gelu(_calls.Function, Protocol):

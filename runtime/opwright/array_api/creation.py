@@ -125,7 +125,10 @@ def full_like(x: Tensor, /, fill_value: Number, *, dtype: DType | None = None, d
 
 
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
-    """Return the coordinates of a grid: for each vector, an array of all of the grid's points."""
+    """Return the coordinates of a grid: for each vector, an array of all of the grid's points.
+
+    Raises ValueError for other words than "xy" and "ij".
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError(f'meshgrid: indexing must be "xy" or "ij", but got {indexing!r}')
     return tuple(grid_of(*arrays, indexing=indexing)) if arrays else ()

@@ -128,7 +128,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """Return both parts of a dual tensor: its values, as a view that has no tangent, and the tangent or None."""
+    """Return both parts of a dual tensor: its values, as a view that has no tangent, and the tangent or None.
+    Raises TypeError for anything else."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual() takes a Tensor, but got: {type(tensor).__name__}")
     found = current_level.get()

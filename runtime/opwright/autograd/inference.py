@@ -32,6 +32,13 @@ def making(kernel: Kernel) -> Kernel:
 def checking(kernel: Kernel, written: Iterable[int]) -> Kernel:
     """Return a kernel that writes, for calls whose tensors may be inference tensors alone."""
     positions = tuple(written)
+    first = positions[0]
+
+    def call_of_one(*args: Any) -> Any:
+        if type(args[first]) is Tensor:
+            check_writable(args[first])
+            return kernel(*args)
+        return call(*args)
 
     def call(*args: Any) -> Any:
         for position in positions:
@@ -41,4 +48,4 @@ def checking(kernel: Kernel, written: Iterable[int]) -> Kernel:
                     check_writable(each)
         return kernel(*args)
 
-    return call
+    return call_of_one if len(positions) == 1 else call

@@ -198,7 +198,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:  # type: i
     """Return what `func` gives for `primals`, and a function from vectors, one for each output, to their products with
     the jacobian. With `has_aux` the function returns `(output, aux)`, and `aux` comes last.
 
-    Semantics: `torch.func.vjp`.
+    Raises RuntimeError where `func` returns no tensors. Semantics: `torch.func.vjp`.
     """
     level = Differentiation()
     with level:
@@ -272,7 +272,8 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
     """Return what `func` gives for `primals`, a tuple of its arguments, and the product of its jacobian with the
     `tangents`; with `has_aux` the function returns `(output, aux)`, and `aux` comes last.
 
-    `strict` makes it an error if an output does not depend on an input. Semantics: `torch.func.jvp`.
+    With `strict` an output that does not depend on an input raises RuntimeError, and so does what is no tensor.
+    Semantics: `torch.func.jvp`.
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError(

@@ -10,6 +10,7 @@ from typing import Any
 from opwright.fx.naming import Namespace, candidate_of
 from opwright.fx.node import OPS, Argument, Node, Target, map_aggregate, map_arg
 from opwright.fx.trees import TreeInfo
+from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Graph", "NodeList"]
 
@@ -265,7 +266,9 @@ class Graph:
             )
             for node in self.nodes
         ]
-        return from_records, (records, self.trees)
+        from opwright.fx.json_operators import operators_text
+
+        return from_records, (records, self.trees, operators_text(self))
 
     # Text
 
@@ -297,13 +300,22 @@ class NodeNumber(int):
     """A node's number in a pickled graph."""
 
 
-def from_records(records: Iterable[tuple[Any, ...]], trees: TreeInfo | None) -> Graph:
-    """Return the graph of what `Graph.__reduce__` says of its nodes."""
+def from_records(records: Iterable[tuple[Any, ...]], trees: TreeInfo | None, operators: Any = None) -> Graph:
+    """Return the graph of what `Graph.__reduce__` says of its nodes; calls of former versions are upgraded.
+
+    Raises ValueError where it is not known how. Graphs that were pickled before have no versions.
+    """
+    from opwright.fx.json_operators import SavedOperators
+
+    saved = SavedOperators(operators or {})
     graph = Graph()
     graph.trees = trees
     nodes: list[Node] = []
-    for op, target, args, kwargs, name, kind, meta in records:
-        made = graph.create_node(op, target, _with_nodes(args, nodes), _with_nodes(kwargs, nodes), name, kind)
+    for number, (op, target, args, kwargs, name, kind, meta) in enumerate(records):
+        args, kwargs = _with_nodes(args, nodes), _with_nodes(kwargs, nodes)
+        if isinstance(target, Operator):
+            args, kwargs = saved.upgraded(target, args, kwargs, f"node {number} ({name})")
+        made = graph.create_node(op, target, args, kwargs, name, kind)
         made.meta = meta
         nodes.append(made)
     return graph

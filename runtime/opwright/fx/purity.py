@@ -20,8 +20,8 @@ def has_side_effect(function: _F) -> _F:
     """Have calls of a function or an operator stay in graphs though nobody reads their result. Return it.
 
     For operators with effects that their declaration does not tell (logging, counting); those that write to arguments
-    or draw random numbers stay anyway, and those of `library.register_effect`. Semantics:
-    `torch.fx.node.has_side_effect`.
+    or draw random numbers stay anyway, and those of `library.register_effect`. Raises
+    TypeError for anything else. Semantics: `torch.fx.node.has_side_effect`.
     """
     if not callable(function):
         raise TypeError(f"has_side_effect() expects a function or an operator, got {type(function).__name__}")

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 
 from opwright.inspection.package_tables import table_of
+from opwright.inspection.result_texts import result_text
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import BACKENDS, DispatchKey
 from opwright_core.places import shown
@@ -16,13 +17,14 @@ _WIDTH = 76  # `help` indents by 4
 
 
 def described(operators: Iterable[Operator]) -> str:
-    """Return the docstring of a function that stands for operators: what each `doc:` says, once, declarations, and what
-    handles the first of them."""
+    """Return the docstring of a function that stands for operators: what each `doc:` says, once, what results look like
+    and which errors there are, declarations, and what handles the first of them."""
     operators = tuple(operators)
     docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
     texts = ["\n".join(map(_filled, text.split("\n"))) for text in docs]
     declared = "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
-    return "\n\n".join((*texts, declared, *map(_served, operators[:1])))
+    results = [_filled(result_text(operator)) for operator in operators[:1]]
+    return "\n\n".join((*texts, *results, declared, *map(_served, operators[:1])))
 
 
 def _served(operator: Operator) -> str:

@@ -10,7 +10,7 @@ from types import FunctionType, MethodDescriptorType
 
 from opwright_core.dispatch.package.kernel_rows import Row
 
-__all__ = ["is_expression", "row_text"]
+__all__ = ["is_expression", "returned_text", "row_text"]
 
 _EXPRESSION = "_of_arrays"  # what the generated function of an expression is called, behind the row
 
@@ -31,13 +31,13 @@ def row_text(row: Row, names: Sequence[str], index: int | None = None) -> str:
     if not is_expression(row):
         return f"{function.__module__.rpartition('.')[2]}.{function.__name__}({given})"
     if isinstance(function, FunctionType) and function.__name__.endswith(_EXPRESSION):
-        return _returned(function, index)
+        return returned_text(function, index)
     if isinstance(function, MethodDescriptorType):
         return f"{given}.{function.__name__}()"
     return f"{xp}.{function.__name__}({given})"
 
 
-def _returned(function: FunctionType, index: int | None) -> str:
+def returned_text(function: FunctionType, index: int | None = None) -> str:
     """Return what a function of one statement returns."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))

@@ -186,7 +186,7 @@ def einsum(*args: Any) -> Any: ...
 def einsum(*args: Any) -> Any:
     """Return the sum of products that an equation in Einstein's notation says: `einsum("ij,jk->ik", a, b)`, operands
     one by one or in a list; or each operand before its labels as numbers, those of the result last: `einsum(a, [0, 1],
-    b, [1, 2], [0, 2])`."""
+    b, [1, 2], [0, 2])`. Raises ValueError for fewer than two arguments."""
     from opwright_kernels.composites.einsum import equation_of_sublists
 
     if len(args) < 2:
@@ -277,7 +277,8 @@ def unravel_index(indices: Operand, shape: int | Sequence[int]) -> tuple[Operand
 
 
 def lu(A: Operand, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Operand, ...]:
-    """Return LU in one matrix, and pivots; with `get_infos` also which pivot was zero, which is an error without."""
+    """Return LU in one matrix, and pivots; with `get_infos` also which pivot was zero, which without raises
+    RuntimeError."""
     found = aten["_lu_with_info"](A, pivot, not get_infos)[: 3 if get_infos else 2]
     if out is None:
         return tuple(found)

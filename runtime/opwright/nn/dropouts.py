@@ -12,7 +12,7 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 
 def dropout(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
-    """Drop elements."""
+    """Set each element to 0 with probability `p`, and divide the rest by 1 - p. Raises ValueError unless 0 <= p <= 1."""
     _check_probability(p)
     return opwright.dropout_(input, p, training) if inplace else opwright.dropout(input, p, training)
 

@@ -61,7 +61,9 @@ def multi_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """Return how far other classes come nearer than `margin` to the target class, to the power p (1 or 2)."""
+    """Return how far other classes come nearer than `margin` to the target class, to the power p.
+
+    Raises ValueError for a p that is not 1 or 2, and for a weight that is no vector."""
     number = reduction_number(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -106,7 +108,9 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """Return max(0, margin - target * (input1 - input2)); a target of 1 ranks the first higher, of -1 the second."""
+    """Return max(0, margin - target * (input1 - input2)); a target of 1 ranks the first higher, of -1 the second.
+
+    Raises RuntimeError where they have other numbers of dimensions."""
     number = reduction_number(reduction, size_average, reduce)
     if not len(input1.shape) == len(input2.shape) == len(target.shape):
         shapes = ", ".join(str(list(each.shape)) for each in (input1, input2, target))
@@ -140,7 +144,7 @@ def triplet_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """Return max(0, margin + distance to the positive - distance to the negative)."""
+    """Return max(0, margin + distance to the positive - distance to the negative); a margin of 0 raises ValueError."""
     number = reduction_number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -157,7 +161,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> A:
-    """Return `triplet_margin_loss` by any distance, `pairwise_distance` unless it is given."""
+    """Return `triplet_margin_loss` by any distance, `pairwise_distance` unless it is given; it raises the same."""
     number = reduction_number(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

@@ -76,7 +76,8 @@ def rms_norm(input: A, normalized_shape: Sequence[int], weight: A | None = None,
 
 
 def local_response_norm(input: A, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> A:
-    """Divide each value by a power of the mean square over `size` channels around its own."""
+    """Divide each value by a power of the mean square over `size` channels around its own. Raises ValueError below 3
+    dimensions."""
     shape = list(input.shape)
     if len(shape) < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)")

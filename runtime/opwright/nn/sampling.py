@@ -18,7 +18,7 @@ def grid_sample(
     input: A, grid: A, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> A:
     """Return images (N, C, H, W), or volumes, sampled at positions (N, h, w, 2) from -1 to 1: width first, then
-    height."""
+    height. Raises ValueError for a word that is not known."""
     for name, given, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
         if given not in known:
             raise ValueError(f"grid_sample(): expected {name} to be one of {', '.join(known)}, but got {given!r}")
@@ -28,7 +28,9 @@ def grid_sample(
 
 
 def affine_grid(theta: A, size: Sequence[int], align_corners: bool | None = None) -> A:
-    """Return where the elements of images of `size` (N, C, H, W), or volumes, lie under the maps `theta` (N, 2, 3)."""
+    """Return where the elements of images of `size` (N, C, H, W), or volumes, lie under the maps `theta` (N, 2, 3).
+
+    Raises ValueError where these do not fit each other, NotImplementedError for another number of sizes."""
     aligned = _aligned("affine_grid", align_corners)
     if not opwright.is_floating_point(theta):
         raise ValueError(f"affine_grid(): expected theta to be floating-point, but it is {theta.dtype}")

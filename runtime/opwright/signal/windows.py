@@ -33,7 +33,8 @@ __all__ = [
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """Return exp(-|n - center| / tau); `center` is the middle unless another is given, which needs `sym=False`."""
+    """Return exp(-|n - center| / tau); `center` is the middle unless another is given, which needs `sym=False`
+    (ValueError)."""
     kept = _checked("exponential", M, dtype)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -51,7 +52,7 @@ def cosine(M: int, *, sym: bool = True, dtype: Any = None, **options: Any) -> Te
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, **options: Any) -> Tensor:
-    """Return the bell curve of standard deviation `std`, 1 in the middle."""
+    """Return the bell curve of standard deviation `std`, 1 in the middle; ValueError is raised for a `std` of 0."""
     kept = _checked("gaussian", M, dtype)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -61,7 +62,8 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, *
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, **options: Any) -> Tensor:
-    """Return I0(beta sqrt(1 - x^2)) / I0(beta) for x from -1 to 1, with the modified Bessel function."""
+    """Return I0(beta sqrt(1 - x^2)) / I0(beta) for x from -1 to 1, with the modified Bessel function; a negative
+    beta raises ValueError."""
     kept = _checked("kaiser", M, dtype)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")

@@ -18,7 +18,7 @@ Gradients = tuple[Operand | None, Operand | None, Operand | None]
 
 
 def _wrapped(arrays: Sequence[Any]) -> Gradients:
-    of_input, of_weight, of_bias = (None if each is None else wrap(each) for each in arrays)
+    of_input, of_weight, of_bias = [None if each is None else wrap(each) for each in arrays]
     return of_input, of_weight, of_bias
 
 

@@ -135,16 +135,19 @@ def max_pool3d_with_indices_backward(
     return _maxima_backward(grad_output, self, indices, 3)
 
 
+@compiled
 def adaptive_max_pool2d_backward(grad_output: Operand, self: Operand, indices: Operand) -> Operand:
     """Return the gradient of `adaptive_max_pool2d`."""
     return _maxima_backward(grad_output, self, indices, 2)
 
 
+@compiled
 def adaptive_max_pool3d_backward(grad_output: Operand, self: Operand, indices: Operand) -> Operand:
     """Return the gradient of `adaptive_max_pool3d`."""
     return _maxima_backward(grad_output, self, indices, 3)
 
 
+@compiled
 def fractional_max_pool2d_backward(
     grad_output: Operand, self: Operand, kernel_size: Sizes, output_size: Sizes, indices: Operand
 ) -> Operand:
@@ -152,6 +155,7 @@ def fractional_max_pool2d_backward(
     return _maxima_backward(grad_output, self, indices, 2)
 
 
+@compiled
 def fractional_max_pool3d_backward(
     grad_output: Operand, self: Operand, kernel_size: Sizes, output_size: Sizes, indices: Operand
 ) -> Operand:
@@ -159,12 +163,14 @@ def fractional_max_pool3d_backward(
     return _maxima_backward(grad_output, self, indices, 3)
 
 
+@compiled
 def _adaptive_avg_pool2d_backward(grad_output: Operand, self: Operand) -> Operand:
     """Return the gradient of `_adaptive_avg_pool2d`."""
     _check_images(2, grad_output, self)
     return _new(adaptive_avg_pool_backward(grad_output, self.shape))
 
 
+@compiled
 def _adaptive_avg_pool3d_backward(grad_output: Operand, self: Operand) -> Operand:
     """Return the gradient of `_adaptive_avg_pool3d`."""
     _check_images(3, grad_output, self)
@@ -231,7 +237,7 @@ def _check_images(dims: int, grad: Operand, self: Operand) -> None:
 
 
 def _are_equal(one: Sizes, other: Sizes) -> bool:
-    return all(a is b or holds(a == b) for a, b in zip(one, other, strict=True))
+    return False not in [a is b or holds(a == b) for a, b in zip(one, other, strict=True)]
 
 
 # Images of another size, over one, two or three dimensions

@@ -205,7 +205,9 @@ def _promoted(self: Operand, to_complex_one: bool) -> Operand:
     dtype = given if given in FLOATING else get_default_dtype()
     if dtype not in (float32, float64):
         raise RuntimeError(f"Unsupported dtype {dtype}: transforms are of single and double precision")
-    return self.to(to_complex(dtype) if to_complex_one else dtype)
+    if to_complex_one:
+        return self.to(to_complex(dtype))
+    return self if given is dtype else self.to(dtype)
 
 
 def _axis(self: Operand, dim: int) -> int:

@@ -82,10 +82,10 @@ def bernoulli(xp: ModuleType, self: Array, generator: Generator | None, out: Arr
 def bernoulli_of(xp: ModuleType, self: Array, p: Any, generator: Generator | None, out: Array | None = None) -> Array:
     """Draw 1 with probability `p`, a number or an array that broadcasts to `self`; else 0."""
     is_number = isinstance(p, (int, float))
-    chances = np.asarray(p) if is_number else host(xp, p)
+    chances = p if is_number else host(xp, p)
     if not is_number and not bool(np.all((chances >= 0) & (chances <= 1))):
         raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
-    compute = float64 if chances.dtype == float64 else float32
+    compute = float64 if isinstance(p, float) or (not is_number and chances.dtype == float64) else float32
     target = xp.empty(self.shape, self.dtype) if out is None else out
     drawn = _in_memory_order(source_for(self, generator).uniform(self.size, compute), target)
     target[...] = xp.asarray(drawn < chances)

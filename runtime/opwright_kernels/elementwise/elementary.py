@@ -59,6 +59,7 @@ def conjugate(xp: ModuleType, self: Array) -> Array:
     return xp.conjugate(self) if self.dtype.kind == "c" else self
 
 
+@compiled
 def sinc(xp: ModuleType, self: Array) -> Array:
     """Return sin(pi self) / (pi self), 1 at 0."""
     angle = self * np.pi
@@ -93,6 +94,7 @@ def xlogy(xp: ModuleType, self: Array, other: Array) -> Array:
     return xp.where((self == 0) & (other == other), result.dtype.type(0), result)
 
 
+@compiled
 def xlog1py(xp: ModuleType, self: Array, other: Array) -> Array:
     """Return self log(1 + other): 0 where `self` is, unless `other` is NaN."""
     result = self * xp.log1p(other)

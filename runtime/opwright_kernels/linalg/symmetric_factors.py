@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from opwright_core.core import compiled
+
 Array = Any
 
 _GROWTH = (1 + sqrt(17)) / 8  # bounds how fast elements grow, whichever size a block has
 
 
+@compiled
 def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: bool) -> tuple[Array, Array, Array]:
     """Return L below D in one triangle, pivots, and 0 or the position of the first block of D that is zero
     (`linalg_ldl_factor_ex`). Of a matrix the lower triangle is read."""

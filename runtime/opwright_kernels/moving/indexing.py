@@ -18,6 +18,7 @@ from opwright_kernels.rules.indexing import positions_of
 Array = Any
 
 
+@compiled
 def take_at(xp: ModuleType, self: Array, indices: Sequence[Array | None]) -> Array:
     """Return the elements at broadcast positions, which masks have become; None takes a dimension whole (`index`)."""
     index = tuple([slice(None) if each is None else each for each in indices])

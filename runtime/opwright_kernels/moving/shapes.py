@@ -154,12 +154,12 @@ def squeeze(xp: ModuleType, self: Array) -> Array:
 
 def squeeze_dims(xp: ModuleType, self: Array, dim: int | Sequence[int]) -> Array:
     """Return the array without those of the named dimensions that have size 1."""
-    named = (dim,) if isinstance(dim, int) else dim
-    wrapped = [wrap_dim(each, self.ndim) for each in named]
-    for each in wrapped:
-        if wrapped.count(each) > 1:
-            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
-    return self.squeeze(tuple(each for each in wrapped if self.ndim and guard_or_false(self.shape[each] == 1)))
+    wrapped = [wrap_dim(each, self.ndim) for each in ((dim,) if isinstance(dim, int) else dim)]
+    if len(wrapped) > 1:
+        for each in wrapped:
+            if wrapped.count(each) > 1:
+                raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    return self.squeeze(tuple([each for each in wrapped if self.ndim and guard_or_false(self.shape[each] == 1)]))
 
 
 def split(xp: ModuleType, self: Array, split_size: int, dim: int) -> list[Array]:

@@ -6,6 +6,8 @@
 #include "axis.h"
 #include "fast/loops.h"
 
+#include <stdatomic.h>
+
 /* Products up to which the loop over kernel elements is faster than the set-up of other ways. */
 #define FEW_PRODUCTS 32768
 
@@ -32,6 +34,7 @@ typedef struct {
      * strip. */
     char *strip, *made;
     npy_intp width, strip_count, strip_rows, strip_plane, strip_positions, strip_size, made_plane;
+    atomic_int has_failed; /* to make scratch for a range */
 } ConvolutionJob;
 
 FUSED
@@ -149,10 +152,14 @@ static int convolve_by_strips(ConvolutionJob *job, int type, npy_intp weights, i
         (type == NPY_DOUBLE ? turn_weights_f64 : turn_weights_f32)(job, turned);
         job->weight = turned;
     }
-    const npy_intp size = job->images * job->channels * job->made_plane;
-    do_work(type == NPY_DOUBLE ? convolve_strips_f64 : convolve_strips_f32, job, size);
+    const npy_intp strips = (job->rows.count - 1) / job->strip_count + 1;
+    do_ranges(type == NPY_DOUBLE ? convolve_strips_f64 : convolve_strips_f32, job, job->images * job->groups * strips,
+              job->images * job->channels * job->rows.count * job->columns.count);
     Py_DECREF(scratch);
-    return 1;
+    if (job->has_failed) {
+        PyErr_NoMemory();
+    }
+    return !job->has_failed;
 }
 
 /* Whether all elements are finite. With others the zeros of the padding, which loops skip or add, would give NaN. */

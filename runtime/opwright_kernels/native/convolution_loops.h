@@ -97,22 +97,32 @@ static void OF(convolve_strip)(const ConvolutionJob *job, npy_intp group, REAL *
     }
 }
 
-/* Convolve the images of a job with stride 1, strip by strip: a strip stays in the cache. Needs no GIL. */
-static void OF(convolve_strips)(void *given) {
-    const ConvolutionJob *job = given;
-    const npy_intp plane = job->rows.size * job->columns.size, made = job->rows.count * job->columns.count;
-    memset(job->strip, 0, (size_t)job->strip_size * sizeof(REAL));
-    for (npy_intp image = 0; image < job->images; image++) {
-        REAL *out = (REAL *)job->to + image * job->kept * made;
-        for (npy_intp group = 0; group < job->groups; group++) {
-            const REAL *planes = (const REAL *)job->from + (image * job->groups + group) * job->each * plane;
-            for (npy_intp top = 0; top < job->rows.count; top += job->strip_count) {
-                const npy_intp left = job->rows.count - top;
-                OF(fill_strip)(job, planes, top - job->rows.pad);
-                OF(convolve_strip)(job, group, out, top, left < job->strip_count ? left : job->strip_count);
-            }
+/* Convolve some strips of a job with stride 1, each of which stays in the cache. The first range has the job's scratch.
+ * Needs no GIL. */
+static void OF(convolve_strips)(void *given, int64_t first, int64_t end) {
+    ConvolutionJob own = *(const ConvolutionJob *)given;
+    const npy_intp plane = own.rows.size * own.columns.size, made = own.rows.count * own.columns.count;
+    const npy_intp strips = (own.rows.count - 1) / own.strip_count + 1;
+    REAL *room = NULL;
+    if (first > 0) {
+        room = PyMem_RawMalloc((size_t)(own.strip_size + TILE_KEPT * own.made_plane) * sizeof(REAL));
+        if (room == NULL) {
+            ((ConvolutionJob *)given)->has_failed = 1;
+            return;
         }
+        own.strip = (char *)room;
+        own.made = (char *)(room + own.strip_size);
     }
+    memset(own.strip, 0, (size_t)own.strip_size * sizeof(REAL));
+    for (npy_intp unit = first; unit < end; unit++) {
+        const npy_intp part = unit / strips, group = part % own.groups, top = unit % strips * own.strip_count;
+        const npy_intp left = own.rows.count - top;
+        const REAL *planes = (const REAL *)own.from + part * own.each * plane;
+        REAL *out = (REAL *)own.to + part / own.groups * own.kept * made;
+        OF(fill_strip)(&own, planes, top - own.rows.pad);
+        OF(convolve_strip)(&own, group, out, top, left < own.strip_count ? left : own.strip_count);
+    }
+    PyMem_RawFree(room);
 }
 
 /* Write the weight of a transposed convolution, (channels, kept / groups, *kernel), as that of the plain one that

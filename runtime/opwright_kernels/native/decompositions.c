@@ -1,4 +1,4 @@
-/* Small matrices: LU with pivots, Cholesky factors, determinants, inverses and systems. Which are larger, come in
+/* Small matrices: LU with pivots, Cholesky and LDL factors, determinants, inverses and systems. Which are larger, come in
  * batches, hold what is not finite, or cannot be factored, are left to the Python, and to LAPACK. */
 
 #include "kernels.h"
@@ -7,6 +7,8 @@
 
 /* Above this size LAPACK is faster, although a call of it costs more. */
 #define MOST_COLUMNS 32
+/* (1 + sqrt(17)) / 8: bounds how fast elements grow, whichever size a block of D has. */
+#define GROWTH 0.6403882032022076
 
 /* A matrix of any strides (bytes) in a borrowed array, or its transpose. */
 typedef struct {
@@ -30,6 +32,8 @@ typedef struct {
 #define BOTH(NAME) {NAME##_f32, NAME##_f64}
 static int (*const read_matrix[])(const Matrix *, void *) = BOTH(read_matrix);
 static int (*const eliminate[])(void *, npy_intp, int32_t *) = BOTH(eliminate);
+static int (*const read_lower[])(const Matrix *, void *) = BOTH(read_lower);
+static int (*const take_blocks[])(void *, npy_intp, int32_t *) = BOTH(take_blocks);
 static int (*const take_root[])(void *, npy_intp) = BOTH(take_root);
 static void (*const solve_triangle[])(const void *, npy_intp, int, int, int, void *, npy_intp) = BOTH(solve_triangle);
 static void (*const swap_rows[])(const int32_t *, npy_intp, int, void *, npy_intp) = BOTH(swap_rows);
@@ -366,6 +370,26 @@ static PyObject *handle_cholesky(const CompiledKernel *kernel, const KernelCall 
     return all_of(results, 2);
 }
 
+/* ldl_and_info(self, hermitian, check_errors) of a small square matrix. Returns the tuple (LD, pivots, info); NULL
+ * without an exception if it is large or not finite, or a block of D is zero. */
+static PyObject *handle_ldl(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Matrix matrix;
+    if (call->count != 3 || call->out != NULL || !read_square(call->args[0], NPY_NOTYPE, &matrix)) {
+        return NULL;
+    }
+    const npy_intp n = matrix.rows, shape[2] = {n, n};
+    Array *factors = new_array(2, shape, matrix.type), *pivots = new_array(1, shape, NPY_INT32);
+    if (factors == NULL || pivots == NULL || !FOR(read_lower, &matrix)(&matrix, PyArray_BYTES(factors)) ||
+        FOR(take_blocks, &matrix)(PyArray_BYTES(factors), n, (int32_t *)PyArray_BYTES(pivots)) != 0) {
+        Py_XDECREF(factors);
+        Py_XDECREF(pivots);
+        return NULL;
+    }
+    PyObject *results[] = {(PyObject *)factors, (PyObject *)pivots, no_info()};
+    return all_of(results, 3);
+}
+
 /* solve_triangular(A, B, upper, left, unitriangular) of a small square A. Returns X, a new array of B's shape; NULL
  * without an exception for matrices that are large, not finite or do not match. */
 static PyObject *handle_triangular(const CompiledKernel *kernel, const KernelCall *call) {
@@ -399,6 +423,7 @@ const CompiledKernel decomposition_kernels[] = {
     {"log_determinant", handle_log_determinant, NULL, QUIET},
     {"lu_and_info", handle_lu, NULL, QUIET},
     {"cholesky_and_info", handle_cholesky, NULL, QUIET},
+    {"ldl_and_info", handle_ldl, NULL, QUIET},
     {"solve_triangular", handle_triangular, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

@@ -149,3 +149,110 @@ static void OF(write_ones)(void *matrix, npy_intp n) {
         ((REAL *)matrix)[j * (n + 1)] = 1;
     }
 }
+
+/* Copy the lower triangle of a matrix of any strides to both triangles of row-major memory. Returns whether all its
+ * elements are finite. */
+static int OF(read_lower)(const Matrix *matrix, void *to) {
+    REAL *a = to;
+    int is_finite = 1;
+    for (npy_intp i = 0; i < matrix->rows; i++) {
+        for (npy_intp j = 0; j <= i; j++) {
+            const REAL x = *(const REAL *)(matrix->from + i * matrix->row_step + j * matrix->column_step);
+            is_finite &= OF(isfinite)(x);
+            a[i * matrix->rows + j] = a[j * matrix->rows + i] = x + 0;
+        }
+    }
+    return is_finite;
+}
+
+/* Choose the next block of a symmetric matrix of `n` rows, whose rows are `step` apart: `other` is the row that is
+ * swapped with its last one. Returns its size, 0 where its column is zero. */
+static int OF(choose_block)(const REAL *a, npy_intp n, npy_intp step, npy_intp *other) {
+    const double first = fabs((double)a[0]);
+    double largest = 0, beside = 0;
+    npy_intp found = 0;
+    for (npy_intp i = 1; i < n; i++) {
+        const double size = fabs((double)a[i * step]);
+        if (size > largest) {
+            largest = size;
+            found = i;
+        }
+    }
+    *other = 0;
+    if (first == 0 && largest == 0) {
+        return 0;
+    }
+    if (first >= GROWTH * largest) {
+        return 1;
+    }
+    for (npy_intp j = 0; j < n; j++) {
+        const double size = fabs((double)a[found * step + j]);
+        beside = j != found && size > beside ? size : beside;
+    }
+    if (first >= GROWTH * largest * (largest / beside)) {
+        return 1;
+    }
+    *other = found;
+    return fabs((double)a[found * step + found]) >= GROWTH * beside ? 1 : 2;
+}
+
+/* Divide what is below a block by the block, and take the products off what is beyond it. Returns nothing. */
+static void OF(take_block_off)(REAL *a, npy_intp n, npy_intp step, int size) {
+    REAL columns[2 * MOST_COLUMNS];
+    const REAL down = size == 2 ? a[0] / a[step] : 0, up = size == 2 ? a[step + 1] / a[1] : 0;
+    for (npy_intp i = size; i < n; i++) {
+        REAL *row = a + i * step, first = row[0], second = row[1];
+        columns[2 * i] = first;
+        if (size == 1) {
+            row[0] = first / a[0];
+            continue;
+        }
+        columns[2 * i + 1] = second;
+        first /= a[step];
+        second /= a[1];
+        row[0] = (first * up - second) / (down * up - 1);
+        row[1] = (second * down - first) / (down * up - 1);
+    }
+    for (npy_intp i = size; i < n; i++) {
+        REAL *row = a + i * step;
+        for (npy_intp j = size; j < n; j++) {
+            row[j] -= size == 1 ? row[0] * columns[2 * j] : row[0] * columns[2 * j] + row[1] * columns[2 * j + 1];
+        }
+    }
+}
+
+/* Factor a symmetric matrix in place, as LAPACK's sytrf, and write the pivots, counted from 1, and negative for blocks
+ * of two. The upper triangle gets zeros. Returns the first block that is zero, counted from 1, or 0. */
+static int OF(take_blocks)(void *matrix, npy_intp n, int32_t *pivots) {
+    REAL *a = matrix;
+    int first_zero = 0;
+    for (npy_intp k = 0; k < n;) {
+        REAL *rest = a + k * n + k;
+        npy_intp other;
+        const int found = OF(choose_block)(rest, n - k, n, &other), size = found == 0 ? 1 : found;
+        first_zero = found == 0 && first_zero == 0 ? (int)(k + 1) : first_zero;
+        for (npy_intp i = 0; other != size - 1 && found != 0 && i < n - k; i++) {
+            const REAL moved = rest[(size - 1) * n + i];
+            rest[(size - 1) * n + i] = rest[other * n + i];
+            rest[other * n + i] = moved;
+        }
+        for (npy_intp i = 0; other != size - 1 && found != 0 && i < n - k; i++) {
+            const REAL moved = rest[i * n + size - 1];
+            rest[i * n + size - 1] = rest[i * n + other];
+            rest[i * n + other] = moved;
+        }
+        if (found != 0) {
+            OF(take_block_off)(rest, n - k, n, size);
+        }
+        for (int i = 0; i < size; i++) {
+            pivots[k + i] = size == 1 ? (int32_t)(k + other + 1) : (int32_t)-(k + other + 1);
+        }
+        k += size;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        for (npy_intp j = i + 1; j < n; j++) {
+            a[i * n + j] = 0;
+        }
+    }
+    return first_zero;
+}

@@ -2,13 +2,15 @@
 
 #include "kernels.h"
 
+#include <stdatomic.h>
+
 /* Arrays are (outer, size, inner), the index (outer, along, inner): its numbers are indices of the middle. */
 typedef struct {
     const char *from;
     const int64_t *index;
     char *to;
     npy_intp outer, size, along, inner;
-    int is_out_of_range;
+    atomic_int is_out_of_range;
 } IndexJob;
 
 /* Whether all of `count` indices are from 0 up to but without `size`. */
@@ -21,38 +23,63 @@ static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
     return count == 0 || largest < (uint64_t)size;
 }
 
-/* Define a loop over all slices of the index, each of which stays in the cache: STEP is run for its element `i + k` and
- * `position`, the offset in the other array that it names. It stops and sets `is_out_of_range` at a bad index. Returns
- * nothing. */
-#define INDEXED_LOOP(NAME, TYPE, FROM, TO, STEP)                                                                       \
-    static void NAME(void *given) {                                                                                    \
+/* Define a loop over some rows of the index, those of a slice at a time, that copies the elements it names. It stops and
+ * sets `is_out_of_range` at a bad index. Returns nothing. */
+#define GATHER_LOOP(NAME, TYPE)                                                                                        \
+    static void NAME(void *given, int64_t first, int64_t end) {                                                        \
         IndexJob *job = given;                                                                                         \
-        const npy_intp inner = job->inner, part = job->along * inner;                                                  \
-        for (npy_intp o = 0; o < job->outer; o++) {                                                                    \
-            const int64_t *index = job->index + o * part;                                                              \
-            const TYPE *from = (const TYPE *)job->from + o * (FROM) * inner;                                           \
-            TYPE *to = (TYPE *)job->to + o * (TO) * inner;                                                             \
-            if (!lie_within(index, part, job->size)) {                                                                 \
+        const npy_intp inner = job->inner;                                                                             \
+        for (npy_intp row = first, rows; row < end; row += rows) {                                                     \
+            const npy_intp o = row / job->along, left = job->along - row % job->along;                                 \
+            const int64_t *index = job->index + row * inner;                                                           \
+            const TYPE *from = (const TYPE *)job->from + o * job->size * inner;                                        \
+            TYPE *to = (TYPE *)job->to + row * inner;                                                                  \
+            rows = left < end - row ? left : end - row;                                                                \
+            if (!lie_within(index, rows * inner, job->size)) {                                                         \
                 job->is_out_of_range = 1;                                                                              \
                 return;                                                                                                \
             }                                                                                                          \
-            for (npy_intp i = 0; inner == 1 && i < part; i++) {                                                        \
-                const npy_intp position = (npy_intp)index[i], k = 0;                                                   \
-                STEP;                                                                                                  \
+            for (npy_intp i = 0; inner == 1 && i < rows; i++) {                                                        \
+                to[i] = from[index[i]];                                                                                \
             }                                                                                                          \
-            for (npy_intp i = 0; inner > 1 && i < part; i += inner) {                                                  \
+            for (npy_intp i = 0; inner > 1 && i < rows * inner; i += inner) {                                          \
                 for (npy_intp k = 0; k < inner; k++) {                                                                 \
-                    const npy_intp position = (npy_intp)index[i + k] * inner + k;                                      \
-                    STEP;                                                                                              \
+                    to[i + k] = from[(npy_intp)index[i + k] * inner + k];                                              \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }
 
-INDEXED_LOOP(gather_4, uint32_t, job->size, job->along, to[i + k] = from[position])
-INDEXED_LOOP(gather_8, uint64_t, job->size, job->along, to[i + k] = from[position])
-INDEXED_LOOP(add_f32, float, job->along, job->size, to[position] += from[i + k])
-INDEXED_LOOP(add_f64, double, job->along, job->size, to[position] += from[i + k])
+GATHER_LOOP(gather_4, uint32_t)
+GATHER_LOOP(gather_8, uint64_t)
+
+/* Define a loop over some slices of the index, each of which stays in the cache, that adds elements where it says. It
+ * stops and sets `is_out_of_range` at a bad index. Returns nothing. */
+#define SCATTER_LOOP(NAME, TYPE)                                                                                       \
+    static void NAME(void *given, int64_t first, int64_t end) {                                                        \
+        IndexJob *job = given;                                                                                         \
+        const npy_intp inner = job->inner, part = job->along * inner;                                                  \
+        for (npy_intp o = first; o < end; o++) {                                                                       \
+            const int64_t *index = job->index + o * part;                                                              \
+            const TYPE *from = (const TYPE *)job->from + o * part;                                                     \
+            TYPE *to = (TYPE *)job->to + o * job->size * inner;                                                        \
+            if (!lie_within(index, part, job->size)) {                                                                 \
+                job->is_out_of_range = 1;                                                                              \
+                return;                                                                                                \
+            }                                                                                                          \
+            for (npy_intp i = 0; inner == 1 && i < part; i++) {                                                        \
+                to[index[i]] += from[i];                                                                               \
+            }                                                                                                          \
+            for (npy_intp i = 0; inner > 1 && i < part; i += inner) {                                                  \
+                for (npy_intp k = 0; k < inner; k++) {                                                                 \
+                    to[(npy_intp)index[i + k] * inner + k] += from[i + k];                                             \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+SCATTER_LOOP(add_f32, float)
+SCATTER_LOOP(add_f64, double)
 
 /* Whether a dense index has self's shape but for the size along `dim`, both with elements: then their sizes are written
  * to the job. */
@@ -81,10 +108,10 @@ static int read_index(const Array *self, PyObject *dim, const Array *index, Inde
     return 1;
 }
 
-/* Run the loop. Returns the result, which it steals; NULL without an exception, and the result released, if an index
+/* Run the loop over `count` units. Returns the result, which it steals; NULL without an exception, and the result released, if an index
  * was out of range. */
-static PyObject *run_indexed(Work work, IndexJob *job, Array *result) {
-    do_work(work, job, job->outer * job->along * job->inner);
+static PyObject *run_indexed(RangeWork work, IndexJob *job, npy_intp count, Array *result) {
+    do_ranges(work, job, count, job->outer * job->along * job->inner);
     if (job->is_out_of_range) {
         Py_CLEAR(result);
     }
@@ -110,7 +137,7 @@ static PyObject *handle_gather(const CompiledKernel *kernel, const KernelCall *c
     }
     job.from = PyArray_BYTES(self);
     job.to = PyArray_BYTES(result);
-    return run_indexed(width_of(self) == 4 ? gather_4 : gather_8, &job, result);
+    return run_indexed(width_of(self) == 4 ? gather_4 : gather_8, &job, job.outer * job.along, result);
 }
 
 /* Return a copy of a C-contiguous array of elements of 4 or 8 bytes; NULL with an exception. */
@@ -144,16 +171,16 @@ static PyObject *handle_scatter_add(const CompiledKernel *kernel, const KernelCa
     }
     job.from = PyArray_BYTES(source);
     job.to = PyArray_BYTES(result);
-    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_f64 : add_f32, &job, result);
+    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_f64 : add_f32, &job, job.outer, result);
 }
 
-/* Define the loop of `index_add` for one type: it adds slices of `from` to those of `to` that the index names. Nothing
- * is added, and `is_out_of_range` set, if one is out of range. Returns nothing. */
+/* Define the loop of `index_add` for one type: it adds slices of `from` to those of `to` that the index names, in some
+ * of the outer dimensions. Nothing is added, and `is_out_of_range` set, if one is out of range. Returns nothing. */
 #define ADD_SLICES(NAME, TYPE)                                                                                         \
-    static void NAME(void *given) {                                                                                    \
+    static void NAME(void *given, int64_t first, int64_t end) {                                                        \
         IndexJob *job = given;                                                                                         \
-        job->is_out_of_range = !lie_within(job->index, job->along, job->size);                                         \
-        for (npy_intp o = 0; o < job->outer && !job->is_out_of_range; o++) {                                           \
+        const int is_within = lie_within(job->index, job->along, job->size);                                           \
+        for (npy_intp o = first; o < end && is_within; o++) {                                                          \
             for (npy_intp i = 0; i < job->along; i++) {                                                                \
                 const TYPE *from = (const TYPE *)job->from + (o * job->along + i) * job->inner;                        \
                 TYPE *to = (TYPE *)job->to + (o * job->size + (npy_intp)job->index[i]) * job->inner;                   \
@@ -161,6 +188,9 @@ static PyObject *handle_scatter_add(const CompiledKernel *kernel, const KernelCa
                     to[k] += from[k];                                                                                  \
                 }                                                                                                      \
             }                                                                                                          \
+        }                                                                                                              \
+        if (!is_within) {                                                                                              \
+            job->is_out_of_range = 1;                                                                                  \
         }                                                                                                              \
     }
 
@@ -200,7 +230,7 @@ static PyObject *handle_index_add(const CompiledKernel *kernel, const KernelCall
     job.index = (const int64_t *)PyArray_BYTES(index);
     job.from = PyArray_BYTES(source);
     job.to = PyArray_BYTES(result);
-    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_slices_f64 : add_slices_f32, &job, result);
+    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_slices_f64 : add_slices_f32, &job, job.outer, result);
 }
 
 const CompiledKernel gather_kernels[] = {

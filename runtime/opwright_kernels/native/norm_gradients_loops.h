@@ -81,11 +81,89 @@ CLONES static void OF(layer_norm_row)(const LayerNormJob *job, npy_intp row) {
     }
 }
 
-/* Compute layer_norm's gradients, row by row. Needs no GIL. */
-static void OF(layer_norm_slopes)(void *given) {
+/* Compute layer_norm's gradients of some pieces, row by row. Needs no GIL. */
+static void OF(layer_norm_slopes)(void *given, int64_t from, int64_t to) {
     const LayerNormJob *job = given;
-    for (npy_intp row = 0; row < job->rows; row++) {
-        OF(layer_norm_row)(job, row);
+    for (npy_intp piece = from; piece < to; piece++) {
+        const npy_intp first = piece * job->rows_each, left = job->rows - first;
+        REAL *room = (REAL *)job->scratch + piece * 4 * job->count;
+        LayerNormJob part = *job;
+        part.scratch = (char *)room;
+        if (job->pieces > 1) {
+            memset(room + 2 * job->count, 0, (size_t)(2 * job->count) * sizeof(REAL));
+            part.of_weight = job->of_weight == NULL ? NULL : (char *)(room + 2 * job->count);
+            part.of_bias = job->of_bias == NULL ? NULL : (char *)(room + 3 * job->count);
+        }
+        for (npy_intp row = first; row < first + (left < job->rows_each ? left : job->rows_each); row++) {
+            OF(layer_norm_row)(&part, row);
+        }
+    }
+}
+
+/* Add the sums of pieces, in their order. Returns nothing. */
+static void OF(add_pieces)(const LayerNormJob *job) {
+    for (npy_intp piece = 0; job->pieces > 1 && piece < job->pieces; piece++) {
+        const REAL *room = (const REAL *)job->scratch + (piece * 4 + 2) * job->count;
+        for (npy_intp i = 0; job->of_weight != NULL && i < job->count; i++) {
+            ((REAL *)job->of_weight)[i] += room[i];
+        }
+        for (npy_intp i = 0; job->of_bias != NULL && i < job->count; i++) {
+            ((REAL *)job->of_bias)[i] += room[job->count + i];
+        }
+    }
+}
+
+/* Write the sums of some channels of images of group_norm. Needs no GIL, as the next. */
+CLONES static void OF(group_norm_sums)(void *given, int64_t from, int64_t to) {
+    const GroupNormJob *job = given;
+    for (npy_intp row = from; row < to; row++) {
+        const npy_intp group = row / job->channels, at = row * job->size;
+        job->sums[row] = OF(sums_of_row)((const REAL *)job->grad + at, (const REAL *)job->from + at, job->size,
+                                         ((const REAL *)job->mean)[group], ((const REAL *)job->rstd)[group]);
+    }
+}
+
+/* Write the input's gradients of some groups of images, by the sums. */
+CLONES static void OF(group_norm_slopes)(void *given, int64_t from, int64_t to) {
+    const GroupNormJob *job = given;
+    const double count = (double)(job->channels * job->size);
+    for (npy_intp group = from; group < to; group++) {
+        const REAL *weight = job->weight == NULL ? NULL : (const REAL *)job->weight + group % job->groups * job->channels;
+        const REAL mean = ((const REAL *)job->mean)[group], rstd = ((const REAL *)job->rstd)[group];
+        double along = 0, plain = 0;
+        for (npy_intp c = 0; c < job->channels; c++) {
+            const Sums sums = job->sums[group * job->channels + c];
+            along += sums.along * (weight == NULL ? 1 : (double)weight[c]);
+            plain += sums.plain * (weight == NULL ? 1 : (double)weight[c]);
+        }
+        const REAL slope = (REAL)(along / count), average = (REAL)(plain / count);
+        for (npy_intp c = 0; c < job->channels; c++) {
+            const npy_intp at = (group * job->channels + c) * job->size;
+            const REAL *grad = (const REAL *)job->grad + at, *x = (const REAL *)job->from + at;
+            const REAL factor = weight == NULL ? 1 : weight[c];
+            REAL *out = (REAL *)job->to + at;
+            EACH_ALONE for (npy_intp i = 0; i < job->size; i++) {
+                out[i] = ((grad[i] * factor - average) - (x[i] - mean) * rstd * slope) * rstd;
+            }
+        }
+    }
+}
+
+/* Add the sums of images to the gradients of weight and bias. Returns nothing. */
+static void OF(add_images)(const GroupNormJob *job) {
+    const npy_intp channels = job->groups * job->channels;
+    for (npy_intp c = 0; c < channels; c++) {
+        Sums total = {0, 0};
+        for (npy_intp image = 0; image < job->images; image++) {
+            total.along += job->sums[image * channels + c].along;
+            total.plain += job->sums[image * channels + c].plain;
+        }
+        if (job->of_weight != NULL) {
+            ((REAL *)job->of_weight)[c] = (REAL)total.along;
+        }
+        if (job->of_bias != NULL) {
+            ((REAL *)job->of_bias)[c] = (REAL)total.plain;
+        }
     }
 }
 

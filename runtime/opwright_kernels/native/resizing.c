@@ -86,6 +86,7 @@ typedef struct {
     double offset;
     double (*filter)(double distance);
     int reach, has_corners; /* whether `align_corners` is an argument */
+    int dims;               /* of planes or volumes, where no argument says them */
 } Way;
 
 /* Return how many elements the sums of a dimension have at most. */
@@ -264,13 +265,33 @@ static PyObject *handle_adaptive(const CompiledKernel *kernel, const KernelCall 
     return gradient_of(&job, kernel->how, call->args[0], ndim, shape, scales, 0);
 }
 
-static const Way nearest = {{nearest_taps_f32, nearest_taps_f64}, 1, 0, NULL, 0, 0};
-static const Way exact = {{nearest_taps_f32, nearest_taps_f64}, 1, 0.5, NULL, 0, 0};
-static const Way linear = {{linear_taps_f32, linear_taps_f64}, 2, 0, NULL, 0, 1};
-static const Way cubic = {{cubic_taps_f32, cubic_taps_f64}, 4, 0, NULL, 0, 1};
-static const Way triangles = {{spread_taps_f32, spread_taps_f64}, 0, 0, triangle, 1, 1};
-static const Way bumps = {{spread_taps_f32, spread_taps_f64}, 0, 0, bump, 2, 1};
-static const Way adaptive = {{adaptive_taps_f32, adaptive_taps_f64}, 0, 0, NULL, 0, 0};
+/* _adaptive_avg_pool2d_backward(grad_output, self), and of volumes. Returns a new tensor; NULL without an exception unless
+ * the fast path takes both, and their dimensions but the last are the same. */
+static PyObject *handle_adaptive_backward(const CompiledKernel *kernel, const KernelCall *call) {
+    const Way *way = kernel->how;
+    ResizeJob job = {.space = way->dims};
+    PyObject *arrays[2];
+    const double scales[MOST_SPACE] = {0};
+    if (call->count != 2 || call->out != NULL || fast_path_arrays(call->args, 2, Py_None, arrays) <= 0 ||
+        arrays[1] == Py_None) {
+        return NULL;
+    }
+    const Array *self = (const Array *)arrays[1];
+    const int outer = PyArray_NDIM(self) - job.space;
+    return outer < 1 || outer > 2
+               ? NULL
+               : gradient_of(&job, way, call->args[0], PyArray_NDIM(self), PyArray_DIMS(self), scales, 0);
+}
+
+static const Way nearest = {{nearest_taps_f32, nearest_taps_f64}, 1, 0, NULL, 0, 0, 0};
+static const Way exact = {{nearest_taps_f32, nearest_taps_f64}, 1, 0.5, NULL, 0, 0, 0};
+static const Way linear = {{linear_taps_f32, linear_taps_f64}, 2, 0, NULL, 0, 1, 0};
+static const Way cubic = {{cubic_taps_f32, cubic_taps_f64}, 4, 0, NULL, 0, 1, 0};
+static const Way triangles = {{spread_taps_f32, spread_taps_f64}, 0, 0, triangle, 1, 1, 0};
+static const Way bumps = {{spread_taps_f32, spread_taps_f64}, 0, 0, bump, 2, 1, 0};
+static const Way adaptive = {{adaptive_taps_f32, adaptive_taps_f64}, 0, 0, NULL, 0, 0, 0};
+static const Way planes = {{adaptive_taps_f32, adaptive_taps_f64}, 0, 0, NULL, 0, 0, 2};
+static const Way volumes = {{adaptive_taps_f32, adaptive_taps_f64}, 0, 0, NULL, 0, 0, 3};
 
 const CompiledKernel resizing_kernels[] = {
     {"upsample_linear", handle_resize, &linear, 0},
@@ -283,6 +304,8 @@ const CompiledKernel resizing_kernels[] = {
     {"resized_cubic_backward", handle_backward, &cubic, OF_NUMPY},
     {"resized_bilinear_aa_backward", handle_backward, &triangles, OF_NUMPY},
     {"resized_bicubic_aa_backward", handle_backward, &bumps, OF_NUMPY},
+    {"_adaptive_avg_pool2d_backward", handle_adaptive_backward, &planes, OF_NUMPY},
+    {"_adaptive_avg_pool3d_backward", handle_adaptive_backward, &volumes, OF_NUMPY},
     {"adaptive_avg_pool_backward", handle_adaptive, &adaptive, OF_NUMPY},
     {NULL, NULL, NULL, 0},
 };

@@ -110,6 +110,35 @@ static PyObject *handle_embedding(const CompiledKernel *kernel, const KernelCall
     return taken(weight, 0, indices, ndim, shape);
 }
 
+/* take_at(self, indices), where one dimension has an index and None stands for the others. Returns a new array; NULL
+ * without an exception unless self is dense with elements, and the index dense int64 in range, without negative ones. */
+static PyObject *handle_take_at(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    Array *self = call->count == 2 && call->out == NULL ? plain_bytes(call->args[0]) : NULL, *index = NULL;
+    const int given = self == NULL ? 0 : count_of_sequence(call->args[1]), ndim = given < 1 ? 0 : PyArray_NDIM(self);
+    int axis = -1, dims = 0;
+    npy_intp shape[NPY_MAXDIMS];
+    for (int i = 0; i < given; i++) {
+        PyObject *each = PySequence_Fast_GET_ITEM(call->args[1], i);
+        if (each != Py_None && (axis >= 0 || (index = plain_array(each, NPY_INT64)) == NULL)) {
+            return NULL;
+        }
+        axis = each == Py_None ? axis : i;
+    }
+    if (axis < 0 || axis >= ndim || count_of(self) == 0 || ndim + PyArray_NDIM(index) > NPY_MAXDIMS) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        for (int j = 0; i == axis && j < PyArray_NDIM(index); j++) {
+            shape[dims++] = PyArray_DIM(index, j);
+        }
+        if (i != axis) {
+            shape[dims++] = PyArray_DIM(self, i);
+        }
+    }
+    return taken(self, axis, index, dims, shape);
+}
+
 /* An array among the borders of another. */
 typedef struct {
     const char *from;
@@ -186,6 +215,7 @@ static PyObject *handle_constant_pad(const CompiledKernel *kernel, const KernelC
 
 const CompiledKernel select_kernels[] = {
     {"index_select", handle_index_select, NULL, QUIET},
+    {"take_at", handle_take_at, NULL, QUIET},
     {"embedding", handle_embedding, NULL, QUIET},
     {"constant_pad", handle_constant_pad, NULL, QUIET},
     {NULL, NULL, NULL, 0},

@@ -10,6 +10,17 @@
 
 #include <float.h>
 
+#define log_1p_f32 log1pf
+#define log_1p_f64 log1p
+
+/* Return sin(x) / x: 1 at 0, NaN at the infinities. */
+ELEMENT float sine_over_f32(float x) {
+    return x == 0 ? 1 : sinf(x) / x;
+}
+ELEMENT double sine_over_f64(double x) {
+    return x == 0 ? 1 : sin(x) / x;
+}
+
 #define REAL float
 #define LARGEST FLT_MAX
 #define OF(NAME) NAME##_f32
@@ -58,6 +69,9 @@ OF_ARRAYS(igamma, 2, 0)
 OF_ARRAYS(igammac, 2, 0)
 OF_ARRAYS(sigmoid, 1, 0)
 WATCHED(xlogy, 2)
+WATCHED(xlog1py, 2)
+OF_ARRAYS(sinc, 1, 0)
+OF_ARRAYS(spherical_bessel_j0, 1, 0)
 OF_ARRAYS(logaddexp, 2, 0)
 static const Elementwise logit_how = {1, 1, 1, 1, BOTH(logit)};
 
@@ -70,13 +84,14 @@ static const Elementwise logit_how = {1, 1, 1, 1, BOTH(logit)};
 #define POLYNOMIAL_ROW(NAME) {#NAME, handle_elementwise, &NAME##_how, 0},
 POLYNOMIALS(POLYNOMIAL_HOW)
 
-/* Whether an operand is a float array of more than BLOCK elements, for which NumPy's powers are faster. */
+/* Whether an operand is a float array of more than BLOCK elements, for which NumPy's powers, sines and logarithms are
+ * faster. */
 static int is_long(PyObject *object) {
     return (is_array_of(object, NPY_FLOAT) || is_array_of(object, NPY_DOUBLE)) && count_of((Array *)object) > BLOCK;
 }
 
-/* zeta(self, other). Returns as `handle_elementwise`; NULL without an exception, too, for long operands. */
-static PyObject *handle_zeta(const CompiledKernel *kernel, const KernelCall *call) {
+/* zeta(self, other), xlog1py, sinc. Returns as `handle_elementwise`; NULL without an exception, too, for long operands. */
+static PyObject *handle_short(const CompiledKernel *kernel, const KernelCall *call) {
     for (int i = 0; i < 2 && i < call->count; i++) {
         if (is_long(call->args[i])) {
             return NULL;
@@ -122,11 +137,14 @@ const CompiledKernel special_kernels[] = {
     {"scaled_modified_bessel_k0", handle_elementwise, &scaled_modified_bessel_k0_how, 0},
     {"scaled_modified_bessel_k1", handle_elementwise, &scaled_modified_bessel_k1_how, 0},
     {"polygamma", handle_polygamma, &trigamma_how, 0},
-    {"zeta", handle_zeta, &zeta_how, 0},
+    {"zeta", handle_short, &zeta_how, 0},
     {"igamma", handle_elementwise, &igamma_how, 0},
     {"igammac", handle_elementwise, &igammac_how, 0},
     {"sigmoid", handle_elementwise, &sigmoid_how, 0},
     {"logit", handle_elementwise, &logit_how, 0},
+    {"xlog1py", handle_short, &xlog1py_how, 0},
+    {"sinc", handle_short, &sinc_how, 0},
+    {"spherical_bessel_j0", handle_elementwise, &spherical_bessel_j0_how, 0},
     {"xlogy", handle_elementwise, &xlogy_how, 0},
     {"logaddexp", handle_elementwise, &logaddexp_how, 0},
     POLYNOMIALS(POLYNOMIAL_ROW)

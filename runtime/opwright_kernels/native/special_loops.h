@@ -11,6 +11,9 @@ LOOP1(sigmoid_loop, 1 / (OF(exp_above)(-x) + 1))
 LOOP1(logit_loop, OF(logit)(x, n0 == n0 ? n0 : -1)) /* which is less than nothing, and no NaN to compare */
 
 LOOP1(entr_loop, x < 0 ? -(REAL)INFINITY : x > 0 ? -x * OF(own_log)(x) : x)
+LOOP2(xlog1py_loop, x == 0 && y == y ? (REAL)0 : x * OF(log_1p)(y))
+LOOP1(sinc_loop, OF(sine_over)(x * (REAL)3.14159265358979323846))
+LOOP1(spherical_bessel_j0_loop, (REAL)(isinf((double)x) ? 0 : sine_over_f64((double)x)))
 LOOP2(xlogy_loop, x == 0 && y == y ? (REAL)0 : x * OF(own_log)(y))
 LOOP2(logaddexp_loop, OF(own_logaddexp)(x, y))
 

@@ -209,6 +209,7 @@ def bessel_y1(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     return in_double(xp, _y1, out, self)
 
 
+@compiled
 def spherical_bessel_j0(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return sin(self) / self: 1 at 0, and 0 at the infinities."""
     return in_double(xp, _spherical_j0, out, self)

@@ -116,7 +116,8 @@ ELEMENTWISE: dict[str, list[Make]] = {
     "heaviside": _two(),
     "threshold": _one(0, 1) + _one(0.5, -2.5),
     **dict.fromkeys(("hardshrink", "softshrink"), _one(0.5) + _one(0)),
-    **dict.fromkeys(("xlogy", "fmod", "remainder"), _two()),
+    **dict.fromkeys(("xlogy", "xlog1py", "fmod", "remainder"), _two()),
+    **dict.fromkeys(("sinc", "spherical_bessel_j0"), _one()),
     "hardtanh": _one(-1.0, 1.0) + _one(0, 6) + _one(2, 1.5),
     "clamp": _one(0.2, 0.8) + _one(None, 0.5) + _one(-1, None) + _one(2, 1.5),
     "logaddexp": _two(),
@@ -219,6 +220,20 @@ def _resized_images() -> list[Make]:
         lambda x: (np, x(2, 1, 9, 7), [4, 7], 0.45, 1.0),
         lambda x: (np, x(1, 2, 2, 3, 4), [5, 3, 6], None, 1.0, 1.7),
         lambda x: (np, x(2, 4, 5, 3).transpose(0, 3, 1, 2), [8, 9], 2.0, None),
+    ]
+
+
+def _interpolated(dims: tuple[int, ...] = (2,)) -> list[Make]:
+    """Return images of so many dimensions of space, whose elements are weighted sums."""
+    every: list[tuple[tuple[int, ...], list[int], list[float | None]]] = [
+        ((2, 3, 5), [12], [None]), ((2, 3, 7), [3], [0.5]), ((2, 3, 4, 5), [8, 11], [2.0, None]),
+        ((2, 1, 9, 7), [4, 1], [0.45, 1.0]), ((1, 2, 2, 3, 4), [5, 3, 6], [None, 1.0, 1.7]),
+    ]  # fmt: skip
+    return [
+        lambda x, given=given, corners=corners: (np, x(*given[0]), given[1], corners, *given[2])
+        for given in every
+        if len(given[1]) in dims
+        for corners in (True, False)
     ]
 
 
@@ -457,6 +472,17 @@ SHAPED: dict[str, list[Make]] = {
     "index_select": [lambda x, dim=dim: (np, x(3, 4, 5), dim, np.array([2, 0, 2, 1])) for dim in (0, 1, -1)],
     "upsample_nearest": _resized_images(),
     "upsample_nearest_exact": _resized_images(),
+    "upsample_linear": _interpolated((1, 2, 3)),
+    **dict.fromkeys(("upsample_cubic", "upsample_linear_antialiased", "upsample_cubic_antialiased"), _interpolated()),
+    "take_at": [
+        lambda x, index=index: (np, x(4, 3, 5), index)
+        for index in (
+            [np.array([2, 0, 2])],
+            (None, np.array([[1], [2]])),
+            [np.array([-1, 0])],
+            [None, None, np.array(1)],
+        )
+    ],
     "embedding": [lambda x: (np, x(7, 3), np.arange(20).reshape(4, 5) % 7, -1, False, False)],
     "concatenate": [lambda x, dim=dim: (np, [x(3, 4, 5), _moved(x, dim), x(3, 4, 5)], dim) for dim in (0, 1, -1)],
     "stack": [lambda x, dim=dim: (np, [x(3, 4), x(3, 4)], dim) for dim in (0, 1, 2, -1)],
@@ -548,6 +574,13 @@ SHAPED: dict[str, list[Make]] = {
         for has in (True, False)
         for mask in ((True, True, True), (True, False, False), (False, False, True))
     ],
+    "group_norm_gradients": [
+        lambda x, has=has, mask=mask: (
+            *(x(2, 6, 5), x(2, 6, 5), x(6) if has else None, x(2, 3), abs(x(2, 3)), (2, 3, 2, 5), mask),
+        )
+        for has in (True, False)
+        for mask in ((True, True, True), (True, False, False), (False, False, True))
+    ],
     "batch_norm_gradients": [
         lambda x, has=has, training=training, mask=mask: (
             *(x(4, 3, 5, 7), x(4, 3, 5, 7), x(3) if has else None, x(3), abs(x(3)), training, mask),
@@ -559,6 +592,11 @@ SHAPED: dict[str, list[Make]] = {
     "inverse_and_info": _matrices(lambda A: (np, A, False)),
     "determinant": _matrices(lambda A: (np, A)),
     "log_determinant": _matrices(lambda A: (np, A), singular=False),
+    "ldl_and_info": [
+        *_matrices(lambda A: (np, A, False, False)),
+        lambda x: (np, x(7, 7), False, False),  # whose blocks are of one and of two rows
+        lambda x: (np, x(6, 6) * (1 - np.eye(6, dtype=x(1).dtype)), True, False),
+    ],
     "lu_and_info": _matrices(lambda A: (np, A, True, False)),
     "cholesky_and_info": [
         *_matrices(lambda A: (np, A, False, False), singular=False),

@@ -86,7 +86,8 @@ def _named(calls: Sequence[Declared]) -> Iterator[tuple[Declared, str]]:
     """Yield the calls with the names of their classes."""
     known = set()
     for declared in calls:
-        names = "_".join(dict.fromkeys(name for text in declared for name in _PARAMETER.findall(text)))
+        heads = [text.rpartition("def ")[2] for text in declared]
+        names = "_".join(dict.fromkeys(name for text in heads for name in _PARAMETER.findall(text)))
         hashed = hashlib.sha256("\n".join(declared).encode()).hexdigest()
         name = "_".join(filter(None, ("Call", names[:_LONGEST].strip("_"), hashed[:_HASHED])))
         if name in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -11,7 +12,7 @@ from opwright_codegen.schema.model import Return, SchemaKind
 from opwright_codegen.targets.ops.tensor_kinds import ANY_KIND, TensorKinds, kinds_of
 from opwright_codegen.views.annotations import annotation, return_annotation
 from opwright_codegen.views.imports import words_in
-from opwright_codegen.views.layout import docstring, filled, hugged
+from opwright_codegen.views.layout import docstring, filled, hugged, quoted
 from opwright_codegen.views.names import BuiltinNames, returns_list
 from opwright_codegen.views.operators import OperatorView, Parameter
 
@@ -45,7 +46,9 @@ class Typed:
 
     def operator(self, view: OperatorView) -> Declared:
         """Return how an operator is called."""
-        return tuple([_call(self._parameters_of(view, kinds), self._tail(view, kinds)) for kinds in kinds_of(view)])
+        mark = _mark(view)
+        calls = [_call(self._parameters_of(view, kinds), self._tail(view, kinds)) for kinds in kinds_of(view)]
+        return tuple([f"{mark}{call}" for call in calls])
 
     def function(self, view: OperatorView) -> Declared:
         """Return how a function is called, once for each naming that changes something; out variants, and calls with
@@ -65,7 +68,7 @@ class Typed:
 
     def _function(self, view: OperatorView, kinds: TensorKinds, naming: Mapping[str, str]) -> str:
         parameters = _renamed(self._one_by_one(view, self._parameters_of(view, kinds), kinds), naming)
-        return _call(parameters, self._tail(view, kinds, lists=False))
+        return _mark(view) + _call(parameters, self._tail(view, kinds, lists=False))
 
     def _tail(self, view: OperatorView, kinds: TensorKinds, lists: bool = True) -> str:
         if not lists and returns_list(view.schema):
@@ -87,7 +90,8 @@ class Typed:
             for naming in (each for each in _NAMINGS if not _is_taken(each, view)):
                 declared = partial(hugged, f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4)
                 doc = "" if naming else docstring(view.operator.doc, 8)
-                found.setdefault(declared(4), f"{declared(0)}\n        {doc}" if doc else f"{declared(4)} ...")
+                text = f"{declared(0)}\n        {doc}" if doc else f"{declared(4)} ..."
+                found.setdefault(declared(4), f"{_mark(view)}{text}")
         return list(found.values())
 
     def _parameters_of(self, view: OperatorView, kinds: TensorKinds) -> list[str]:
@@ -152,6 +156,17 @@ def _call(parameters: Sequence[str], tail: str) -> str:
     named = {re.split(r"[:= ]", parameter, maxsplit=1)[0] for parameter in parameters}
     own = next(name for name in map("_".__mul__, count(1)) if name not in named)
     return filled("def __call__(", [own, *parameters], f"{tail} ...", 4)
+
+
+def _mark(view: OperatorView) -> str:
+    """Return the decorator of what is deprecated (PEP 702), in a line of its own: editors strike its calls."""
+    deprecated = view.operator.deprecated
+    if deprecated is None:
+        return ""
+    said = " ".join(f"{view.name} is deprecated: {deprecated}".rstrip(": ").replace('"', "'").split())
+    lines = [quoted(line) for line in textwrap.wrap(said, 96, drop_whitespace=False)]
+    shown = lines[0] if len(lines) == 1 else "".join(f"\n        {line}" for line in lines) + "\n    "
+    return f"@deprecated({shown})\n    "
 
 
 def _makes_leaves(view: OperatorView) -> bool:

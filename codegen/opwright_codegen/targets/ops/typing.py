@@ -159,6 +159,8 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
         words.add("Scalar")
     if any(len(signatures) > 1 for signatures in methods):
         words.add("overload")
+    if any(text.startswith("@deprecated(") for signatures in methods for text in signatures):
+        words.add("deprecated")
     return {
         "operators": [_operator_line(operator) for operator in operators],
         "methods": _overloaded(methods, 4),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Iterator
@@ -41,6 +42,7 @@ def place_of(function: Any) -> str:
     """Return the file and line of a function: in the current folder, else in the package that has it."""
     if not isinstance(function, FunctionType):
         return ""
+    function = inspect.unwrap(function)  # what `np.errstate` decorates
     file, line = function.__code__.co_filename, function.__code__.co_firstlineno
     whole, here = os.path.realpath(file), os.path.realpath(os.getcwd())
     if not os.path.isfile(whole):

@@ -83,19 +83,19 @@ def _optional(convert: Convert) -> Convert:
 def _list_of(convert: Convert, size: int | None) -> Convert:
     """Return a list from a list, a tuple, a range or a 1-d array; with a size, one value stands for that many of it."""
 
-    is_of_ints = convert in (_to_int, _to_sym_int)
+    exact = int if convert in (_to_int, _to_sym_int) else bool if convert is _to_bool else None
 
     def to_list(value: Any) -> list[Any]:
-        if is_of_ints and type(value) in _SHAPES:
+        if exact is not None and type(value) in _SHAPES:
             for item in value:
-                if type(item) is not int or not -_LARGEST <= item < _LARGEST:
+                if type(item) is not exact or not -_LARGEST <= item < _LARGEST:
                     break
             else:
                 return [*value]
         if isinstance(value, (Tensor, np.ndarray)) and len(value.shape) == 1:
             value = value.tolist()
         if not isinstance(value, (list, tuple, range)) and not _is_sequence(value):
-            if size is None and not (is_of_ints and _is_integer(value)):
+            if size is None and not (exact is int and _is_integer(value)):
                 raise Mismatch
             return [convert(value)] * (size or 1)
         result = []

@@ -55,7 +55,7 @@ from opwright_core.keys import (
     DispatchKey,
 )  # fmt: skip
 from opwright_core.names.late_imports import import_late
-from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
+from opwright_core.state import Modes, active_modes, set_modes
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -64,6 +64,8 @@ __all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded"]
 
 Function = Callable[..., Any]
 _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
+_WRAPPERS = AUTOGRAD | ADINPLACEORVIEW
+_BELOW_WRAPPERS = Modes(0, ~_WRAPPERS)  # where no other mode is on
 
 
 def _errors() -> Any:
@@ -239,9 +241,10 @@ def _below_wrappers(function: Function) -> Function:
 
     def call(*args: Any) -> Any:
         modes = active_modes()
-        on = modes or NO_MODES
+        if modes is not None and not modes.mask & _WRAPPERS:
+            return function(*args)  # within another such function
         try:
-            set_modes(Modes(on.include, on.mask & ~(AUTOGRAD | ADINPLACEORVIEW), on.top))
+            set_modes(_BELOW_WRAPPERS if modes is None else Modes(modes.include, modes.mask & ~_WRAPPERS, modes.top))
             return function(*args)
         finally:
             set_modes(modes)
