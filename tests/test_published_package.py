@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from installing import copied, environment, install, run
+from type_checking import mypy
 
 pytestmark = pytest.mark.once  # wheels, installations and type checkers
 
@@ -99,14 +100,6 @@ def test_type_checkers_know_its_operators(python: Path, tmp_path: Path) -> None:
     program.write_text(
         'import opwright, shrink\nt = opwright.ones(2)\nreveal_type(shrink.soft(t))\nshrink.soft(t, "x")\n'
     )
-    paths = os.pathsep.join(str(ROOT / folder) for folder in ("runtime", "generated", "codegen"))
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", f"--python-executable={python}", program],
-        cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert re.search(r'program.py:3: note: Revealed type is ".*Tensor"', checked.stdout), checked.stdout
-    assert re.search(r"program.py:4: error: .*(No overload|incompatible type)", checked.stdout), checked.stdout
+    said = mypy(program, f"--python-executable={python}")
+    assert re.search(r'program.py:3: note: Revealed type is ".*Tensor"', said), said
+    assert re.search(r"program.py:4: error: .*(No overload|incompatible type)", said), said

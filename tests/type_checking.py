@@ -1,14 +1,24 @@
-"""What mypy learnt of Opwright and of NumPy, kept for the next program that a test shows it."""
+"""mypy as the repository runs it: what `make check` let it learn of Opwright and of NumPy serves for other programs."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
-__all__ = ["mypy_cache"]
+__all__ = ["mypy"]
+
+_ROOT = Path(__file__).parents[1]
 
 
-def mypy_cache() -> str:
-    """The option that names a folder of this worker's own: processes of mypy would wait for each other."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-    return f"--cache-dir={Path(__file__).parents[1] / 'build' / 'tests' / f'mypy-{worker}'}"
+def mypy(program: Path, *options: str, path: str = "") -> str:
+    """What mypy says of a program that stands outside the clone, all that it imports left aside; modules beside it are
+    found, and those of `path`."""
+    command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--follow-imports=silent", *options]
+    folders = os.pathsep.join(filter(None, [str(program.parent), path]))
+    environment = os.environ | {"MYPYPATH": folders}
+    done = subprocess.run(
+        [*command, str(program)], cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stdout

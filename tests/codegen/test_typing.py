@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from python_copies import run_python
-from type_checking import mypy_cache
+from type_checking import mypy
 
 import opwright
 from opwright_codegen.cli import main
@@ -23,7 +22,6 @@ ROOT = Path(__file__).parents[2]
 PYRIGHT = Path(sys.executable).with_name("basedpyright")  # pyright with the program that runs it
 needs_pyright = pytest.mark.skipif(not PYRIGHT.exists(), reason="pyright comes with the oracle: make test ORACLE=1")
 USER_PROGRAM = Path(__file__).with_name("user_program.py")
-PATHS = [str(ROOT / folder) for folder in ("runtime", "generated", "codegen")]
 
 # Each expression, and its type.
 REVEALED = {
@@ -119,20 +117,6 @@ def program(tmp_path: Path) -> Path:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
     return path
-
-
-def mypy(path: Path) -> str:
-    """What mypy says of a program, all that it imports left aside."""
-    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", mypy_cache()]
-    ran = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, str(path)],
-        cwd=path.parent,
-        env={**os.environ, "MYPYPATH": os.pathsep.join(PATHS)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return ran.stdout
 
 
 @pytest.fixture(scope="module")
