@@ -28,7 +28,7 @@ _is_asked: ContextVar[bool] = ContextVar("annotate_costs", default=False)
 
 @contextlib.contextmanager
 def annotate_costs() -> Iterator[None]:
-    """Annotate the graphs of operators that are called in the block: `cost` has the flops, transcendentals, and bytes
+    """Mark the graphs of operators that are called in the block: `cost` has the flops, transcendentals, and bytes
     read and written of a task; `priority`, where the block has none yet, is higher for tasks that take longer, so that
     no worker begins a long one last."""
     token = _is_asked.set(True)
@@ -42,7 +42,7 @@ def annotate_costs() -> Iterator[None]:
 def annotated(
     operator: Operator, arrays: Mapping[int, da.Array], values: Sequence[Any], *, backward: bool = False
 ) -> Iterator[None]:
-    """Annotate the layers of a call that are built in the block, if that is asked for, and sizes are known."""
+    """Mark the layers of a call that are built in the block, if that is asked for, and sizes are known."""
     if not _is_asked.get() or any(isnan(size) for array in arrays.values() for size in array.shape):
         yield
         return

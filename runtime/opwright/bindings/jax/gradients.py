@@ -37,7 +37,7 @@ class Gradients:
 
     @property
     def symbols(self) -> list[str]:
-        """The names that its handlers may have."""
+        """Return the names that its handlers may have."""
         kinds = ["vjp", "jvp", *[f"vjp{number}" for number in range(len(self._by))]]
         return [f"opwright_{kind}_{self._name}" for kind in kinds]
 

@@ -97,7 +97,7 @@ class Loop:
 
     @property
     def symbols(self) -> list[str]:
-        """The names that its handlers may have."""
+        """Return the names that its handlers may have."""
         return [self.symbol, *(self._gradients.symbols if self._gradients is not None else ())]
 
     def emitted(self, library: Library, call: Call, operands: Sequence[Any], results: Sequence[Form]) -> Any:
