@@ -104,6 +104,33 @@ def test_no_kernel_is_called_while_a_graph_is_built(ops: Any, monkeypatch: pytes
     assert len(called) > 100
 
 
+def test_costs_are_annotated_where_they_are_asked_for(ops: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one task, by shapes alone; a priority of the user's stays."""
+    import dask
+
+    from opwright.bindings.dask import annotate_costs
+    from opwright.bindings.dask.tasks import Call
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a kernel was called")
+
+    def told(array: Any) -> dict[str, Any]:
+        return dict(array.dask.layers[array.name].annotations or {})
+
+    monkeypatch.setattr(Call, "call", refuse)
+    a, b = da.ones((8, 6), chunks=(4, 6)), da.ones((2, 6), chunks=(2, 6))
+    assert told(ops.squared_distances(a, b)) == {}
+    with annotate_costs():
+        small, large = (told(ops.squared_distances(each, b)) for each in (a, da.ones((800, 6), chunks=(400, 6))))
+        (grad, _) = ops.squared_distances.gradients(da.ones((8, 2), chunks=(4, 2)), a, b)
+        with dask.annotate(priority=-1):
+            assert told(ops.soft_threshold(a))["priority"] == -1
+    assert small["cost"]["flops"] == 3 * 4 * 2 * 6 and small["cost"]["written"] == 4 * 2 * 8
+    assert large["priority"] > small["priority"] > 0
+    costs = [(layer.annotations or {}).get("cost") for layer in grad.dask.layers.values()]
+    assert max(each["flops"] for each in costs if each) > small["cost"]["flops"]
+
+
 def test_reductions_that_combine_are_trees(ops: Any) -> None:
     x = da.from_array(np.arange(64.0), chunks=2)
     graph = ops.peak(x, 0).__dask_graph__()

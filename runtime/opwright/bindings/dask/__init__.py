@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
     raise FrameworkMissing("Dask", "dask[array]") from None
 
 from opwright.bindings.dask.binding import Binding, Function, open_binding
+from opwright.bindings.dask.costs import annotate_costs
 from opwright.dimensions.families import Along, Elementwise, Everything, Folded, Leading, Product, Reducing
 from opwright.dimensions.windows import At, Windows
 
@@ -27,6 +28,7 @@ __all__ = [
     "Product",
     "Reducing",
     "Windows",
+    "annotate_costs",
     "open_binding",
 ]
 

@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 
 from opwright.bindings.dask.combining import combined, product, reduced_loss
+from opwright.bindings.dask.costs import annotated
 from opwright.bindings.dask.graphs import Cut, backward, blocks
 from opwright.bindings.dask.tasks import Call
 from opwright.bindings.fakes import check_arrays, fake
@@ -70,6 +71,10 @@ class Function:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return Dask's array, or a tuple of them, for the operator's results."""
         operator, family, arrays, values = self._bound(args, kwargs)
+        with annotated(operator, arrays, values):
+            return self._graph(operator, family, arrays, values)
+
+    def _graph(self, operator: Operator, family: Family, arrays: dict[int, da.Array], values: list[Any]) -> Any:
         if isinstance(family, Reducing) and arrays and values[family.reduction] in (1, 2):
             (reduced,) = self._cut(operator, family, arrays, values).results
             single = [0 if position == family.reduction else value for position, value in enumerate(values)]
@@ -95,7 +100,8 @@ class Function:
         operator, family, arrays, values = self._bound(args, kwargs)
         cut = self._cut(operator, family, arrays, values)
         grads = [_array(each) for each in (grad if isinstance(grad, (tuple, list)) else (grad,))]
-        return backward(self._call(operator, arrays, values), cut, grads)
+        with annotated(operator, arrays, values, backward=True):
+            return backward(self._call(operator, arrays, values), cut, grads)
 
     def __repr__(self) -> str:
         return f"<{self._packet.name} for Dask: {', '.join(name or 'default' for name in self._overloads)}>"

@@ -78,7 +78,7 @@ class Halos:
             for (place, spec), own, dims in zip(placed, rule.operands, windowed(rule), strict=False)
             for dim in dims
             for mesh_dim, placement in enumerate(spec.placements)
-            if placement.is_shard(dim)
+            if placement.is_shard(dim) and info.compute_mesh.size(mesh_dim) > 1
         ]
 
         def run(given: Sequence[Any]) -> Any:
@@ -97,8 +97,7 @@ def _on_ranks(
     if played is None or not reaches:
         for reach in reaches:
             given[reach.place] = torch.cat(_beside(given[reach.place], reach, mesh), reach.dim)
-        places = [mesh.get_local_rank(reach.mesh_dim) for reach in reaches]
-        return _kept(rule, run(given), given, reaches, places, mesh)
+        return _kept(rule, run, given, reaches, [mesh.get_local_rank(reach.mesh_dim) for reach in reaches], mesh)
     each_of = {
         rank: [each._local_tensors[rank] if hasattr(each, "_local_tensors") else each for each in given]
         for rank in played._local_tensors
@@ -110,7 +109,7 @@ def _on_ranks(
     made = {}
     for rank, own in each_of.items():
         at = (mesh.mesh == rank).nonzero()[0].tolist()
-        made[rank] = _kept(rule, run(own), own, reaches, [at[reach.mesh_dim] for reach in reaches], mesh)
+        made[rank] = _kept(rule, run, own, reaches, [at[reach.mesh_dim] for reach in reaches], mesh)
     return _joined(type(played), made)
 
 
@@ -149,26 +148,24 @@ def _played_beside(blocks: Mapping[int, Any], rank: int, reach: _Reach, mesh: An
 
 def _kept(
     rule: DimensionRule,
-    made: Any,
-    given: Sequence[Any],
+    run: Callable[[Sequence[Any]], Any],
+    given: list[Any],
     reaches: Sequence[_Reach],
     places: Sequence[int],
     mesh: Any,
 ) -> Any:
-    """Return what of results stands for a rank's own block, at `places` of the mesh."""
-    found = list(made) if isinstance(made, (list, tuple)) else [made]
-    done = set()
+    """Return what of results stands for a rank's own block, at `places` of the mesh. Forgets what was joined."""
+    kept = {}
     for reach, at in zip(reaches, places, strict=True):
-        if reach.name in done:
-            continue
-        done.add(reach.name)
         before = reach.kind.before if at > 0 else 0
         after = reach.kind.after if at < mesh.size(reach.mesh_dim) - 1 else 0
-        size = given[reach.place].shape[reach.dim] - before - after
-        found = [
-            one.narrow(own.index(reach.name), before, size).contiguous()
-            for one, own in zip(found, rule.results, strict=True)
-        ]
+        kept[reach.name] = before, given[reach.place].shape[reach.dim] - before - after
+    made = run(given)
+    given.clear()
+    found = list(made) if isinstance(made, (list, tuple)) else [made]
+    for name, (start, size) in kept.items():
+        pairs = zip(found, rule.results, strict=True)
+        found = [one.narrow(own.index(name), start, size).contiguous() for one, own in pairs]
     return tuple(found) if isinstance(made, (list, tuple)) else found[0]
 
 
