@@ -68,7 +68,7 @@ def with_two(work: str, call: Callable[[], object], most: float) -> Figure:
 
 def long(work: str, ours: Callable[[], object], peer: Callable[[], object], most: float | None = None) -> Figure:
     """Compare the least times of long calls: two threads need both processors, so that a round beside other work says
-    what that takes, and a median of such rounds was once 1.4 for loops that took no more work than on one thread."""
+    what that takes, and a median of such rounds was once 1.4."""
     seconds = least([ours, peer], 0, ROUNDS)
     return Figure(work, *seconds, seconds[0] / seconds[1], most)
 

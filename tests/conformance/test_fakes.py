@@ -55,7 +55,7 @@ def test_fake_is_real(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONAL_AND_IN_PLACE)
 def test_symbolic_is_concrete(name: str) -> None:
     """With symbolic sizes: the answer, at the sizes of the sample, is that of the real call."""
-    every = sweeps.spread(samples_of(name), sweeps.count(5, 25))
+    every = sweeps.spread(samples_of(name), sweeps.count(8, 25))
     check(name, ((one, fake_difference(name, our_call(one), FakeTensorMode(shape_env=ShapeEnv()))) for one in every))
 
 
@@ -75,7 +75,7 @@ def test_out(name: str, filled: bool) -> None:
         outs = {out: out_like(result, filled) for out, result in zip(written(name), results, strict=False)}
         return fake_difference(name, (args, {**kwargs, **outs}), FakeTensorMode())
 
-    every = sweeps.spread(samples_of(name), sweeps.count(4, 12))
+    every = sweeps.spread(samples_of(name), sweeps.count(5, 12))
     check(name, ((one, each(one)) for one in every))
 
 
