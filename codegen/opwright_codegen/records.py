@@ -184,7 +184,7 @@ def _reduced(self: Any) -> tuple[Any, ...]:
 
 
 def _restored(cls: type, values: dict[str, Any]) -> Any:
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     for name, value in values.items():
         object.__setattr__(made, name, value)
     return made
