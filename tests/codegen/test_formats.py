@@ -14,13 +14,21 @@ import jsonschema
 import pytest
 import sarif_schema
 
+from opwright.gate.reports import FORMATS
+from opwright_codegen.about.schema import SCHEMAS
+from opwright_codegen.arguments import make_parser
 from opwright_codegen.building import compiler
 from opwright_codegen.cli import main
 from opwright_codegen.commands import run_tests
 
-pytestmark = pytest.mark.once  # the runtime is not loaded
+pytestmark = pytest.mark.once  # text in, text out
 
-SCHEMA = json.loads(files("opwright_codegen.findings").joinpath("findings.schema.json").read_text("utf-8"))
+FOLDER = files("opwright_codegen.findings")
+SCHEMA, BREAKING, LIST, DOCTOR = (
+    json.loads(FOLDER.joinpath(f"{name}.schema.json").read_text("utf-8"))
+    for name in ("findings", "breaking", "list", "doctor")
+)
+OF_FINDINGS = ("json", "sarif", "junit", "github")
 COMMAND = re.compile(r"::(error|warning|notice) ([^:,=]+=[^:,\n]+)(,[^:,=]+=[^:,\n]+)*::.+")
 PROJECT = {
     "pyproject.toml": '[tool.opwright]\nschemas = ["*.yaml"]\noutput = "mine_ops"\nnative = ["csrc"]\n',
@@ -60,7 +68,7 @@ def run(*words: str) -> tuple[int, str]:
 def checked(*words: str) -> tuple[int, list[str]]:
     """Run a command in all formats; return its status and codes, which are the same in each."""
     statuses, codes = set(), []
-    for format in ("json", "sarif", "junit", "github"):
+    for format in OF_FINDINGS:
         status, shown = run(*words, "--format", format)
         statuses.add(status)
         match format:
@@ -101,7 +109,7 @@ def test_commands_on_schemas(project: Path) -> None:
 
 
 def test_breaking(project: Path) -> None:
-    """(Its JSON has a form of its own, which its tests have.)"""
+    """Its JSON has a form of its own."""
     (project / "old.yaml").write_text(PROJECT["ops.yaml"].replace("Tensor self", "Tensor self, int times=2"))
     (project / "pyproject.toml").write_text(PROJECT["pyproject.toml"].replace("*.yaml", "ops.yaml"))
     status, shown = run("breaking", "old.yaml", "ops.yaml", "--format", "sarif")
@@ -109,6 +117,9 @@ def test_breaking(project: Path) -> None:
     jsonschema.validate(log, sarif_schema.SCHEMA)
     (result,) = log["runs"][0]["results"]
     assert (status, result["ruleId"], result["properties"]["breaks"]) == (1, "argument-removed", "CALL, GRAPH")
+    status, shown = run("breaking", "old.yaml", "ops.yaml", "--format", "json")
+    jsonschema.validate(json.loads(shown), BREAKING)
+    assert (status, [each["code"] for each in json.loads(shown)["findings"]]) == (1, ["argument-removed"])
     for format in ("github", "junit"):
         assert "argument-removed" in run("breaking", "old.yaml", "ops.yaml", "--format", format)[1]
     assert run("breaking", "ops.yaml", "ops.yaml", "--format", "github") == (0, "")
@@ -150,6 +161,7 @@ def test_test(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_program_reads_of_lists(project: Path) -> None:
     status, shown = run("list", "--format", "json")
     assert status == 0
+    jsonschema.validate(json.loads(shown), LIST)
     (row,) = json.loads(shown)["operators"]
     assert (row["name"], row["kernels"], row["gradient"], row["line"]) == ("mine::twice", {"CPU": "2 * self"}, "", 1)
     assert run("list")[1] == "mine::twice  CPU: 2 * self    ops.yaml:1\n"
@@ -167,3 +179,33 @@ def test_patterns_of_files_and_operators(project: Path, capsys: pytest.CaptureFi
     assert "mine::twice\n" in shown and "mine::thrice\n" in shown
     assert main(["check", "x*.yaml"]) == 2
     assert capsys.readouterr().err == "opwright: no file matches 'x*.yaml'\n"
+
+
+def test_what_a_program_reads_of_a_machine(project: Path) -> None:
+    status, shown = run("doctor", "--format", "json")
+    jsonschema.validate(json.loads(shown), DOCTOR)
+    assert json.loads(shown)["well"] is (status == 0)
+    text = run("doctor")[1]
+    assert [each["name"] for each in json.loads(shown)["found"] if each["name"] not in text] == []
+
+
+def test_no_command_has_a_format_that_is_not_tried_above() -> None:
+    """(Those of the gate and of `coverage` are those of reports, each of which `test_reports.py` tries.)"""
+    (commands,) = [each.choices for each in make_parser()._actions if isinstance(each.choices, dict)]
+    offered = {
+        name: tuple(action.choices or ())
+        for name, parser in commands.items()
+        for action in parser._actions
+        if "--format" in action.option_strings
+    }
+    assert offered.pop("coverage") == FORMATS
+    assert [offered.pop(name) for name in ("list", "doctor")] == [("text", "json")] * 2
+    assert sorted(offered) == ["breaking", "build", "check", "fmt", "generate", "lint", "test"]
+    assert {frozenset(formats) for formats in offered.values()} == {frozenset({"text", *OF_FINDINGS})}
+
+
+def test_schemas_of_what_is_printed_are_schemas(project: Path) -> None:
+    for name in SCHEMAS:
+        status, shown = run("schema", name)
+        assert status == 0
+        jsonschema.validators.validator_for(json.loads(shown)).check_schema(json.loads(shown))

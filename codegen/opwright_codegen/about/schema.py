@@ -7,12 +7,17 @@ from typing import Final, TextIO
 __all__ = ["SCHEMAS", "show_schema"]
 
 _FOLDER: Final = "opwright_codegen.schemas"
+_PRINTED: Final = "opwright_codegen.findings"
 # By the name of a file's kind: where the schema lies, and what it is of.
 SCHEMAS: Final = {
     "operators": (_FOLDER, "native_functions.schema.json", "schema files"),
     "derivatives": (_FOLDER, "derivatives.schema.json", "derivatives.yaml"),
     "settings": (_FOLDER, "settings.schema.json", "[tool.opwright] of pyproject.toml"),
-    "findings": ("opwright_codegen.findings", "findings.schema.json", "what commands print with --format json"),
+    "findings": (_PRINTED, "findings.schema.json", "what commands print with --format json"),
+    "breaking": (_PRINTED, "breaking.schema.json", "what breaking prints so"),
+    "list": (_PRINTED, "list.schema.json", "what list prints so"),
+    "doctor": (_PRINTED, "doctor.schema.json", "what doctor prints so"),
+    "report": ("opwright.gate.reports", "report.schema.json", "reports of gate and coverage"),
 }
 
 

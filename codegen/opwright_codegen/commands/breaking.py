@@ -173,6 +173,7 @@ def _print_json(
     old: str, new: str, categories: Collection[str], found: Sequence[Breakage], fresh: Sequence[str], out: TextIO
 ) -> None:
     shown = {
+        "format": 1,
         "old": old,
         "new": new,
         "categories": [name for name in CATEGORIES if name in categories],
