@@ -132,6 +132,30 @@ def test_former_calls_are_served_with_a_warning(tmp_path: Path) -> None:
         assert "served.soft.default(x_1, 0.25)" in graph.code
 
 
+@pytest.mark.parametrize("by", ["autogen", "hand"])
+def test_former_calls_of_variants_are_served(by: str, tmp_path: Path) -> None:
+    """What is written is what is returned, and a gradient flows through it, once warned for a call."""
+    entry = ENTRY.format("limit=1.0", "limit", "  upgrade:\n    2: self.soft(limit=lambd)\n").replace("former", by)
+    variants = "  autogen: soft_, soft.out\n"
+    if by == "hand":
+        variants = (
+            "- func: hand::soft_(Tensor(a!) self, Scalar limit=1.0) -> Tensor(a!)\n  variants: method, function\n"
+            "- func: hand::soft.out(Tensor self, Scalar limit=1.0, *, Tensor(a!) out) -> Tensor(a!)\n"
+        )
+    with imported(generate(tmp_path, entry + variants)):
+        operators, x, out = getattr(opwright.ops, by), opwright.tensor([1.0, 2.0]), opwright.empty(2)
+        with pytest.warns(DeprecationWarning, match=r"version 1 of \w+::soft_, which is .* soft_\(self, limit=lambd\)"):
+            assert operators.soft_(x, lambd=0.25) is x
+        with pytest.warns(DeprecationWarning, match=r"soft\.out, which is written soft\(self, limit=lambd, out=out\)"):
+            assert operators.soft(x, lambd=0.25, out=out) is out
+        with pytest.warns(DeprecationWarning) as caught:
+            x.soft_(lambd=0.25)  # type: ignore[attr-defined]
+        assert (x.tolist(), out.tolist(), len(caught)) == ([0.5, 1.5], [0.5, 1.5], 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert operators.soft_(x, limit=0.5) is x and operators.soft(x, limit=0.5, out=out) is out
+
+
 WRONG = [
     ("2: twice(self)", "upgrade-call", "one call of soft is expected"),
     ("2: self.soft(limit=self.sin())", "upgrade-call", "more than arithmetic"),

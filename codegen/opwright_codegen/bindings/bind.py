@@ -209,7 +209,7 @@ class _Binder:
         if operator is not base:
             return None if operator.kind is base.kind else VariantOf(self._views[base.name])
         has_own = "dispatch" in operator.spans or self._kernels.find(kernel.text, kernel.span) is not None
-        if has_own and not operator.generated:
+        if operator.serves is not None or (has_own and not operator.generated):
             return None
         group = self._groups[operator.name]
         source = group.mutable or group.functional
@@ -219,7 +219,8 @@ class _Binder:
 
     def _written_source(self, operator: Operator) -> Operator | None:
         """Return the operator that a made functional variant was made from, if a kernel handles that."""
-        if not operator.generated or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
+        has_own = not operator.generated or operator.serves is not None
+        if has_own or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
             return None
         group = self._groups[operator.name]
         source = group.mutable or group.inplace

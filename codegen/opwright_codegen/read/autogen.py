@@ -57,6 +57,8 @@ def add_variants(group: OperatorGroup, errors: Errors) -> OperatorGroup:
     is_alone = len(group.members) == 1 or (functional is None and group.members[0].namespace != PYTORCHS)
     if is_alone and not any(operator.autogen for operator in group.members):
         return group
+    if functional is not None and functional.serves is not None:
+        return group  # a former version, with the variants that it had
     if functional is not None and functional.meta is not None:
         return _add_named(group, functional, _sharing, errors)
     if _is_bypassed(group):

@@ -4,7 +4,8 @@ Note [Former versions]
 Version n of an operator is what its entry said when `upgrade` had n - 1 lines. Line n + 1 writes a call of version n as
 one of version n + 1. Lines are put into each other, so that each former version has one call of the present one: a
 saved graph is upgraded by it, whatever lies between. Where calls of a former version can be told from those of the
-present one, an overload `v1` of that schema serves them, with a warning; its kernel is the call.
+present one, an overload `v1` of that schema serves them, with a warning; its kernel is the call. So do `v1` of the
+in-place variant and `out_v1`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.emit import emit, safe_name
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, Upgrade
+from opwright_codegen.read.variants import inplace_names, inplace_schema, out_names, out_schema
 from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
@@ -54,7 +56,9 @@ def add_old_forms(operators: Mapping[str, Operator], errors: Errors) -> dict[str
                 continue
             named = tuple(_with_overload(form, operator, operators) for form in forms)
             found[operator.name] = replace(operator, old_forms=named)
-            found |= {made.name: made for form in named if form.overload for made in (_serving(form, operator),)}
+            for form in named:
+                if form.overload:
+                    found |= {made.name: made for made in _serving(form, operator, operators)}
     return found
 
 
@@ -204,18 +208,33 @@ def _kinds(schema: FunctionSchema) -> Iterator[tuple[str, str, bool]]:
     yield from ((each.name, str(each.type), each.kwarg_only) for each in schema.arguments)
 
 
-def _serving(form: OldForm, operator: Operator) -> Operator:
-    """Return the overload that serves calls of a former version."""
+def _serving(form: OldForm, operator: Operator, operators: Mapping[str, Operator]) -> Iterator[Operator]:
+    """Yield the overload that serves calls of a former version, and its variants where the operator has them."""
     base = operator.schema.name
-    keywords = [f"{name}={emit(value)}" for name, value in form.keywords]
-    text = f"{base.base}({', '.join([*map(emit, form.positional), *keywords])})"
-    span = operator.span("upgrade")
     schema = replace(form.schema, name=replace(base, overload=form.overload), text=None, span=None)
-    told = f"a call of version {form.version} of {base}, which is written {text} now"
+    yield _forwarding(schema, base, form, operator)
+    if operator.kind is not SchemaKind.FUNCTIONAL:
+        return
+    there = {*operator.autogen, *(_local(each.schema.name) for each in operators.values())}
+    inplace, out = inplace_names(operator.schema), out_names(operator.schema)
+    for names, make in ((inplace, inplace_schema), (out, out_schema)):
+        name = next((each for each in names if _local(each) in there), None)
+        if name is not None:
+            overload = "_".join(filter(None, (name.overload, f"v{form.version}")))
+            yield _forwarding(make(schema, replace(name, overload=overload)), name, form, operator)
+
+
+def _forwarding(schema: FunctionSchema, present: OperatorName, form: OldForm, operator: Operator) -> Operator:
+    """Return an operator whose kernel is the call of the present one."""
+    keywords = [f"{name}={emit(value)}" for name, value in form.keywords]
+    keywords += [f"{argument.name}={argument.name}" for argument in schema.out_arguments]
+    text = f"{present.base}({', '.join([*map(emit, form.positional), *keywords])})"
+    span = operator.span("upgrade")
+    told = f"a call of version {form.version} of {present}, which is written {text} now"
     return Operator(
         schema,
         operator.location,
-        variants=operator.variants,
+        variants=("function",) if schema.kind is SchemaKind.OUT else operator.variants,
         dispatch=(("CompositeImplicitAutograd", Kernel(text, span)),),
         doc=operator.doc,
         since=operator.since,
@@ -226,3 +245,8 @@ def _serving(form: OldForm, operator: Operator) -> Operator:
         serves=operator.name,
         spans=operator.spans,
     )
+
+
+def _local(name: OperatorName) -> str:
+    """Return the name without its namespace, as `autogen` gives it."""
+    return f"{name.base}.{name.overload}" if name.overload else name.base
