@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,11 +17,15 @@ def calls_of(function: Callable[[], Any]) -> list[str]:
         if event == "call" and frame.f_code is not function.__code__:
             found.append(frame.f_code.co_qualname)
 
-    for _ in range(4):
-        function()
-    sys.setprofile(note)
+    was_enabled = gc.isenabled()
+    gc.disable()  # a collection unloads packages of other tests, and what the core keeps of calls is made anew
     try:
+        for _ in range(4):
+            function()
+        sys.setprofile(note)
         function()
     finally:
         sys.setprofile(None)
+        if was_enabled:
+            gc.enable()
     return found

@@ -54,8 +54,15 @@ def _server() -> Any:
     """Start the process that copies are made of."""
     command = [sys.executable, __file__]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_AT_FIRST)
-    atexit.register(server.kill)
+    atexit.register(_end, server)
     return server
+
+
+def _end(server: Any) -> None:
+    server.stdin.close()
+    server.stdout.close()
+    server.kill()
+    server.wait()
 
 
 def _send(stream: BinaryIO, value: object) -> None:

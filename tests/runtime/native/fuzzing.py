@@ -20,6 +20,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+sys.path.append(str(Path(__file__).parents[2]))  # the helpers of all tests, which pytest finds without this
+
 FLAGS = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 SHAPES = [(), (0,), (1,), (2,), (3,), (4,), (3, 2), (2, 0, 3), (2, 2, 3), (20_000,), (1,) * 64, (2, 3, *(1,) * 20)]
