@@ -226,7 +226,7 @@ def sharded(torch: Any, known: dict[str, Call]) -> Iterator[str]:
             values = operator.signature.bind([list(v) if isinstance(v, tuple) else v for v in given[0]],
                                              dict(zip(kwargs, given[1], strict=True)))  # fmt: skip
             cut += len(rule_of(operator, values).factors) > len(rule_of(operator, values).of_kind("whole"))
-            if wrong := found(operator, list(values)):
+            if wrong := found(operator, list(values))[0]:
                 yield f"FAILED {name} {wrong}"
     yield f"{cut} of {len(known)} cut"
 

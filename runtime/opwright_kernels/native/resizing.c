@@ -16,6 +16,7 @@ typedef struct {
     double scale, offset; /* of nearest elements */
     double (*filter)(double distance);
     int reach, align_corners; /* of filters that widen */
+    int has_fillers;          /* whether some weights are 0 because an element has fewer than `taps` */
     npy_intp *at;
     void *weight;
 } Dimension;
@@ -117,7 +118,7 @@ static int read_dimensions(ResizeJob *job, const Way *way, int outer, const npy_
     for (int i = 0; i < job->space; i++) {
         Dimension *d = &job->dims[i];
         *d = (Dimension){sizes[outer + i], wanted[i], 0, scales[i], way->offset, way->filter, way->reach, align_corners,
-                         NULL, NULL};
+                         way->taps == 0, NULL, NULL};
         if (d->size < 1 || d->wanted < 1) {
             return 0;
         }

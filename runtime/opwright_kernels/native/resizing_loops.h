@@ -129,7 +129,10 @@ CLONES static void OF(spread_back)(const Dimension *d, const REAL *from, REAL *t
             for (npy_intp place = i; place < d->taps * d->wanted; place += d->wanted) {
                 REAL *row = to + d->at[place] * inner;
                 const REAL weight = weights[place];
-                for (npy_intp c = 0; weight != 0 && c < inner; c++) {
+                if (weight == 0 && d->has_fillers) {
+                    continue;
+                }
+                for (npy_intp c = 0; c < inner; c++) {
                     row[c] += from[c] * weight;
                 }
             }
