@@ -42,11 +42,6 @@ KNOWN_CORNERS = Table(
     "known_corners.KNOWN_CORNERS",
     # Backward operators
     Known(
-        "_adaptive_avg_pool[23]d_backward|_?upsample_(nearest|nearest_exact).*_backward",
-        "values .*nan not",
-        "a product of matrices adds 0 times NaN of other elements",
-    ),
-    Known(
         "multilabel_margin_loss_backward",
         "is_target' is out of range",
         "marks other than 0 and 1 are for nobody to give: to look for them would take the values of a tensor",

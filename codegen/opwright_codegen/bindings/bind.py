@@ -201,15 +201,15 @@ class _Binder:
 
     def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | FunctionalOf | None:
         """Return the operator that computes the results of a variant that no kernel of its own handles."""
-        if not key.startswith("Composite") or operator.kind is SchemaKind.MUTABLE:
+        if not key.startswith("Composite") or operator.kind is SchemaKind.MUTABLE or operator.serves is not None:
             return None
         if operator.kind is SchemaKind.FUNCTIONAL:
-            writing = self._written_source(operator)
-            return None if writing is None else FunctionalOf(self._views[writing.name])
+            source = self._written_source(operator)
+            return None if source is None else FunctionalOf(self._views[source.name])
         if operator is not base:
             return None if operator.kind is base.kind else VariantOf(self._views[base.name])
         has_own = "dispatch" in operator.spans or self._kernels.find(kernel.text, kernel.span) is not None
-        if operator.serves is not None or (has_own and not operator.generated):
+        if has_own and not operator.generated:
             return None
         group = self._groups[operator.name]
         source = group.mutable or group.functional
@@ -219,11 +219,10 @@ class _Binder:
 
     def _written_source(self, operator: Operator) -> Operator | None:
         """Return the operator that a made functional variant was made from, if a kernel handles that."""
-        has_own = not operator.generated or operator.serves is not None
-        if has_own or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
+        if not operator.generated or (operator.serves or operator.base_name) is not None:
             return None
         group = self._groups[operator.name]
-        source = group.mutable or group.inplace
+        source = (group.mutable or group.inplace) if operator.kind is SchemaKind.FUNCTIONAL else None
         return source if source is not None and self._is_bound(source) else None
 
     def _is_bound(self, operator: Operator) -> bool:

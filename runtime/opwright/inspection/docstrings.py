@@ -16,14 +16,17 @@ __all__ = ["described", "text_of"]
 _WIDTH = 76  # `help` indents by 4
 
 
-def described(operators: Iterable[Operator]) -> str:
+def described(operators: Iterable[Operator], *, for_help: bool = True) -> str:
     """Return the docstring of a function that stands for operators: what each `doc:` says, once, what results look like
-    and which errors there are, declarations, and what handles the first of them."""
+    and which errors there are, declarations, and what handles the first of them.
+
+    Without `for_help` it is made before anybody looks: what results look like is left out, since that loads rules.
+    """
     operators = tuple(operators)
     docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
     texts = ["\n".join(map(_filled, text.split("\n"))) for text in docs]
     declared = "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
-    results = [_filled(result_text(operator)) for operator in operators[:1]]
+    results = [_filled(result_text(operator)) for operator in operators[:1] if for_help]
     return "\n\n".join((*texts, *results, declared, *map(_served, operators[:1])))
 
 

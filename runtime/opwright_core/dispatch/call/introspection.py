@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from opwright_core.names.late_imports import import_late
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.packets import Packet
     from opwright_core.dispatch.registry.tables import Overloads
 
-__all__ = ["ShownDocstring", "ShownSignature"]
+__all__ = ["ShownDocstring", "ShownSignature", "docstring_of"]
 
 
 class ShownDocstring:
@@ -23,11 +22,13 @@ class ShownDocstring:
         self._own = own
 
     def __get__(self, callee: Operator | Packet | Overloads | None, owner: type) -> str | None:
-        if callee is None:
-            return self._own
-        overloads = getattr(callee, "operators", None)
-        described: Callable[..., str] = import_late("opwright.inspection.docstrings").described
-        return described([callee] if overloads is None else overloads.copy().values())
+        return self._own if callee is None else docstring_of(callee)
+
+
+def docstring_of(callee: Operator | Packet | Overloads, *, for_help: bool = True) -> str:
+    """Return what `help` shows of the operators that a callee is; else what is known without loading rules."""
+    operators = getattr(callee, "operators", {"": callee}).copy().values()
+    return str(import_late("opwright.inspection.docstrings").described(operators, for_help=for_help))
 
 
 class ShownSignature:

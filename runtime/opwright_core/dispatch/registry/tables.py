@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright_core.core import fast
-from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
+from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature, docstring_of
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_kinds import Key, Registration
 from opwright_core.errors import RegistrationError
@@ -71,7 +71,7 @@ class Overloads:
 def show_operators(function: Callable[..., Any], callee: Overloads | Operator) -> None:
     """Make the docstring of a generated function that of the operators it is."""
     if fast is None:
-        function.__doc__ = callee.__doc__
+        function.__doc__ = docstring_of(callee, for_help=False)
     else:  # asked for when someone looks
         function.__doc__, function.of = None, callee  # type: ignore[attr-defined]
 
