@@ -64,8 +64,7 @@ class TensorSpec:
     ) -> None:
         if all(type(each) is int for each in (*shape, *strides)):
             layouts.check_countable(shape, dtype.itemsize)
-        self.shape = shape
-        self.strides = strides
+        self.shape, self.strides = tuple(shape), tuple(strides)  # of a Size, what the core takes
         self.steps = tuple([stride * dtype.itemsize for stride in strides])
         self.nondense = nondense_bit_of(shape, strides, dtype)
         self.dtype = dtype

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import seeds
 
-from opwright import empty_strided
+from opwright import Size, empty_strided
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dense import nondense_bit, nondense_bit_of
 from opwright_core.arrays.dtypes import REDUCED, bfloat16
@@ -55,3 +55,9 @@ def test_all_who_ask_agree(seed: int) -> None:
         tensor = wrap(np.zeros(1))
         set_array(tensor, array)
         assert tensor.keys & NONDENSE == expected, about
+
+
+def test_the_sizes_of_a_spec_are_a_plain_tuple() -> None:
+    """Specs serve all calls of equal sizes, and the core takes no other tuples."""
+    spec = TensorSpec(Size([2, 3]), Size([3, 1]), np.dtype("float64"))
+    assert (type(spec.shape), type(spec.strides), spec.shape) == (tuple, tuple, (2, 3))
