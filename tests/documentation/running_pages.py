@@ -66,12 +66,23 @@ def read_cells(page: str) -> list[Cell]:
 
 
 def agrees(shown: str, came: str) -> bool:
-    """Returns whether what a page shows is what came, but for times and the lines that it leaves out."""
+    """Returns whether what a page shows is what came, but for times, the order of files that are compiled at once, and
+    the lines that it leaves out."""
+    shown, came = _in_order(shown), _in_order(came)
     lines = [
         r"(?:.*\n)*" if line.strip() == "…" else re.escape(line.rstrip()) + r"[ ]*\n"
         for line in _VARIES.sub(r"\1N\2", shown).splitlines()
     ]
     return re.fullmatch("".join(lines), _VARIES.sub(r"\1N\2", came)) is not None
+
+
+def _in_order(output: str) -> str:
+    """Returns an output with the files that compilers were done with in the order of their names."""
+
+    def ordered(found: re.Match[str]) -> str:
+        return "".join(sorted(re.sub(r"^\[\d+/", "[N/", line) for line in found[0].splitlines(keepends=True)))
+
+    return re.sub(r"(?:^\[\d+/\d+\] .*\n)+", ordered, output, flags=re.MULTILINE)
 
 
 def run_pages(jobs: Sequence[tuple[Path, Path]]) -> list[str]:
