@@ -13,7 +13,7 @@ from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.errors import UsageError
 from opwright_codegen.output.folders import check_folder
 from opwright_codegen.output.templates import environment
-from opwright_codegen.output.write import Changes, compare
+from opwright_codegen.output.write import compare
 from opwright_codegen.reference.declared import declared_by_schemas
 from opwright_codegen.reference.pages import Page, Wishes, pages_of, sections_of
 from opwright_codegen.reference.told import told
@@ -44,7 +44,9 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
     changes = compare(folder, texts, {}, force=arguments.force)
     if not arguments.check:
         changes.apply()
-    _report(changes, arguments.check, out)
+    print(f"{changes.folder}  {changes.counts()}", file=out)
+    if arguments.check and changes:
+        print("out of date: run opwright docs", file=out)
     return 1 if arguments.check and changes else 0
 
 
@@ -69,11 +71,3 @@ def _texts(pages: Sequence[Page], targets: Sequence[str]) -> dict[str, str]:
         sections=sections_of(pages),
     )
     return texts
-
-
-def _report(changes: Changes, looks_only: bool, out: TextIO) -> None:
-    counts = ("created", "changed", "removed", "unchanged")
-    said = ", ".join(f"{len(found):,} {word}" for word in counts if (found := getattr(changes, word)))
-    print(f"{changes.folder}  {said}", file=out)
-    if looks_only and changes:
-        print("out of date: run opwright docs", file=out)

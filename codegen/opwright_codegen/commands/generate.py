@@ -284,14 +284,7 @@ def _report(
 ) -> None:
     width = max(len(_shown(changes.folder)) for changes in found) if found else 0
     for changes in found:
-        counts = (
-            (len(changes.created), "created"),
-            (len(changes.changed), "changed"),
-            (len(changes.removed), "removed"),
-            (len(changes.unchanged), "unchanged"),
-        )
-        said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-        print(f"{_shown(changes.folder):{width}}  {said}", file=out)
+        print(f"{_shown(changes.folder):{width}}  {changes.counts()}", file=out)
     for path in stale:
         print(f"{_shown(path)}  changed", file=out)
     parts = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in times.items())

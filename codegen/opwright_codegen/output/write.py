@@ -51,6 +51,11 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(self.created or self.changed or self.removed)
 
+    def counts(self) -> str:
+        """Return how many files there are of each kind."""
+        kinds = ("created", "changed", "removed", "unchanged")
+        return ", ".join(f"{len(found):,} {word}" for word in kinds if (found := getattr(self, word)))
+
     def diff(self) -> Iterator[str]:
         """Yield lines of a unified diff, without line ends."""
         import difflib

@@ -18,12 +18,13 @@ from opwright_codegen.read.variants import (
     inplace_names,
     inplace_problem,
     inplace_schema,
+    local_name,
     out_names,
     out_problem,
     out_schema,
 )
 from opwright_codegen.records import replace
-from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.source import Span
 
 __all__ = ["add_variants", "inherit_kernels"]
@@ -77,7 +78,7 @@ def _add_composite(group: OperatorGroup, errors: Errors) -> OperatorGroup:
     base = group.mutable or group.inplace or group.out or group.functional
     assert base is not None  # a group has members
     group = _complete(group, base)
-    made = [_local(operator.schema.name) for operator in group.members if operator.generated]
+    made = [local_name(operator.schema.name) for operator in group.members if operator.generated]
     wrong = [_not_made(operator, name, made, base) for name, operator in named.items() if name not in made]
     for error in wrong:
         errors.add(error)
@@ -119,7 +120,7 @@ def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
 
 
 def _composite(base: Operator, schema: FunctionSchema) -> Operator:
-    name = _local(schema.name).replace(".", "_") if schema.kind is SchemaKind.OUT else default_kernel_name(schema)
+    name = local_name(schema.name).replace(".", "_") if schema.kind is SchemaKind.OUT else default_kernel_name(schema)
     outs = base.schema.out_arguments
     if any(str(argument.type.base()) == "SymInt" for argument in base.schema.arguments if argument not in outs):
         name += "_symint"
@@ -147,7 +148,7 @@ _KEPT_TAGS = frozenset(("nondeterministic_seeded", "view_copy", "pt2_compliant_t
 
 def _made_tags(base: Operator, schema: FunctionSchema) -> frozenset[str]:
     own = {SchemaKind.OUT: "out", SchemaKind.INPLACE: "inplace"}.get(schema.kind)
-    given = base.variant_tags.get(_local(schema.name))
+    given = base.variant_tags.get(local_name(schema.name))
     said = {"generated", *(base.tags & _KEPT_TAGS)} if given is None else {*given, *(base.tags & IMPLIED_TAGS)}
     return frozenset(said | ({own} if own else set()))
 
@@ -181,8 +182,8 @@ def _add_named(group: OperatorGroup, functional: Operator, make: _Make, errors: 
 
 def _named_schema(schema: FunctionSchema, name: str, span: Span) -> FunctionSchema:
     """Return the schema of the variant called `name`. Raises SchemaError where there is none."""
-    inplace = {_local(allowed): allowed for allowed in inplace_names(schema)}
-    outs = {_local(allowed): allowed for allowed in out_names(schema)}
+    inplace = {local_name(allowed): allowed for allowed in inplace_names(schema)}
+    outs = {local_name(allowed): allowed for allowed in out_names(schema)}
     if name in inplace:
         problem, kind = inplace_problem(schema), "in-place"
     elif name in outs:
@@ -220,8 +221,3 @@ def _put(group: OperatorGroup, made: Operator, span: Span) -> OperatorGroup:
         message = f"{made.schema.name} would be the second {made.kind.value} variant of its group"
         raise SchemaError("duplicate-kind", message, span, f"the first is {there.name} at {there.location}")
     return replace(group, out=made) if is_out else replace(group, inplace=made)
-
-
-def _local(name: OperatorName) -> str:
-    """Return the name without its namespace, as `autogen` gives it."""
-    return f"{name.base}.{name.overload}" if name.overload else name.base

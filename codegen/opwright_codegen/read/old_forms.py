@@ -32,7 +32,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.emit import emit, safe_name
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, Upgrade
-from opwright_codegen.read.variants import inplace_names, inplace_schema, out_names, out_schema
+from opwright_codegen.read.variants import inplace_names, inplace_schema, local_name, out_names, out_schema
 from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
@@ -215,10 +215,10 @@ def _serving(form: OldForm, operator: Operator, operators: Mapping[str, Operator
     yield _forwarding(schema, base, form, operator)
     if operator.kind is not SchemaKind.FUNCTIONAL:
         return
-    there = {*operator.autogen, *(_local(each.schema.name) for each in operators.values())}
+    there = {*operator.autogen, *(local_name(each.schema.name) for each in operators.values())}
     inplace, out = inplace_names(operator.schema), out_names(operator.schema)
     for names, make in ((inplace, inplace_schema), (out, out_schema)):
-        name = next((each for each in names if _local(each) in there), None)
+        name = next((each for each in names if local_name(each) in there), None)
         if name is not None:
             overload = "_".join(filter(None, (name.overload, f"v{form.version}")))
             yield _forwarding(make(schema, replace(name, overload=overload)), name, form, operator)
@@ -245,8 +245,3 @@ def _forwarding(schema: FunctionSchema, present: OperatorName, form: OldForm, op
         serves=operator.name,
         spans=operator.spans,
     )
-
-
-def _local(name: OperatorName) -> str:
-    """Return the name without its namespace, as `autogen` gives it."""
-    return f"{name.base}.{name.overload}" if name.overload else name.base

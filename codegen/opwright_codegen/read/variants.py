@@ -9,10 +9,15 @@ from opwright_codegen.records import replace
 from opwright_codegen.schema.model import Argument, FunctionSchema, OperatorName, Return, SchemaKind
 from opwright_codegen.schema.types import Annotation, BaseType, ListType
 
-__all__ = ["inplace_names", "inplace_problem", "inplace_schema", "out_names", "out_problem", "out_schema"]
+__all__ = ["inplace_names", "inplace_problem", "inplace_schema", "local_name", "out_names", "out_problem", "out_schema"]
 
 _TENSOR = BaseType("Tensor")
 _TENSORS = ListType(_TENSOR)
+
+
+def local_name(name: OperatorName) -> str:
+    """Return the name without its namespace, as `autogen` gives it."""
+    return f"{name.base}.{name.overload}" if name.overload else name.base
 
 
 def out_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:

@@ -25,7 +25,7 @@ def shown_formula(of: Sequence[str], formula: Formula | None, text: str, notatio
     found = None if formula is None or len(of) != 1 else latex(formula)
     if found is None or len(found) > _LONGEST:
         return f"```python\n{', '.join(of)}: {_MODULES.sub('', ' '.join(text.split()))}\n```"
-    left = named(of[0]) if of[0] in ("result",) else rf"\nabla {named(of[0])}"
+    left = named(of[0]) if of[0] == "result" else rf"\nabla {named(of[0])}"
     whole = f"{left} = {found}"
     return f"```math\n{whole}\n```" if notation == "latex" else f"<div>{_mathml(whole)}</div>"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -79,9 +79,10 @@ def pages_of(
 ) -> Iterator[Page]:
     """Yield a page for each packet. In-place variants and `out=` stand on that of the operator that they write for."""
     packets: dict[str, dict[str, list[Facts]]] = {}
+    known_packets = {name.partition(".")[0] for name in facts}
     for name, each in facts.items():
         functional = each.get("functional", name)
-        packets.setdefault(_packet(functional, facts), {}).setdefault(functional, []).append(each)
+        packets.setdefault(_packet(functional, known_packets), {}).setdefault(functional, []).append(each)
     taken: set[str] = set()
     for packet, overloads in sorted(packets.items(), key=lambda each: _order(each[0])):
         file = packet.replace("::", ".")
@@ -108,16 +109,11 @@ def _order(packet: str) -> tuple[str, bool, str]:
     return namespace, name.startswith("_"), name
 
 
-def _packet(functional: str, facts: Mapping[str, Facts]) -> str:
+def _packet(functional: str, known: Collection[str]) -> str:
     """Return the packet of an operator: `aten::fill` for `aten::fill_.Scalar`, where there is one."""
     packet = functional.partition(".")[0]
     short = packet.removesuffix("_")
-    is_known = not packet.endswith("__") and any(name.partition(".")[0] == short for name in _near(short, facts))
-    return short if is_known else packet
-
-
-def _near(short: str, facts: Mapping[str, Facts]) -> Iterator[str]:
-    yield from (name for name in facts if name.startswith(short))
+    return short if short in known and not packet.endswith("__") else packet
 
 
 def _page(
@@ -127,11 +123,10 @@ def _page(
     heads = [next((each for each in own if each["name"] == name), own[0]) for name, own in overloads.items()]
     docs = list(dict.fromkeys(each.get("doc", "") for each in heads))
     stem = file.removesuffix(".md")
-    pictures = {f"{stem}{f'-{n}' if n else ''}.svg": each["curve"] for n, each in enumerate(heads) if each.get("curve")}
-    names = {each["name"]: f"{stem}{f'-{n}' if n else ''}.svg" for n, each in enumerate(heads) if each.get("curve")}
+    names = [f"{stem}{f'-{n}' if n else ''}.svg" if each.get("curve") else "" for n, each in enumerate(heads)]
     found = tuple(
-        _overload(head, own, declared, known, wishes, names.get(head["name"], ""), len(docs) > 1)
-        for head, own in zip(heads, overloads.values(), strict=True)
+        _overload(head, own, declared, known, wishes, picture, len(docs) > 1)
+        for head, own, picture in zip(heads, overloads.values(), names, strict=True)
     )
     first, plain = heads[0], packet.partition("::")[2]
     gradients = {_gradient(each, declared.get(each["name"])) for each in heads}
@@ -145,7 +140,7 @@ def _page(
         backends=_backends(first),
         gradient=next((word for word in ("formula", "of its parts") if word in gradients), ""),
         overloads=found,
-        pictures=pictures,
+        pictures={name: head["curve"] for name, head in zip(names, heads, strict=True) if name},
     )
 
 
