@@ -72,7 +72,9 @@ def test_pages_of_operators_tell_of_the_last_run_of_the_gate() -> None:
             shown |= columns
     assert shown == asked
     vmap = [each for each in verdicts if each["operator"] == "aten::sin" and each["property"] == "batches-like-a-loop"]
-    row = re.search(r"<td>vmap gives what a loop gives</td>\s*<td>(.*?)</td>", pages()[SITE / OPERATORS / "aten.sin.html"])
+    row = re.search(
+        r"<td>vmap gives what a loop gives</td>\s*<td>(.*?)</td>", pages()[SITE / OPERATORS / "aten.sin.html"]
+    )
     assert [row and row[1].partition(":")[0]] == [each["verdict"] for each in vmap] or not vmap
 
 
