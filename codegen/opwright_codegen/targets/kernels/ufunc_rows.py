@@ -41,7 +41,8 @@ def ufunc_values(binding: Binding, facts: object, xp: str) -> list[str] | None:
 def ufunc_text(binding: Binding, facts: object) -> str:
     """Return `ufunc add(0, 1) biufc`: the ufunc, the positions of its operands among the arguments, `-1` for a number
     at position 0, and the kinds of dtypes, "e" for half and bfloat16 computed in float32, "r" if numbers are rounded
-    to these before; ` in place` where the first operand is written. Every other argument has to be the int 1. Returns nothing for another shim."""
+    to these before; ` in place` where the first operand is written. Every other argument has to be the int 1. Returns
+    nothing for another shim."""
     if not isinstance(facts, DenseFacts) or (facts.writes and binding.view.schema.kind is not SchemaKind.INPLACE):
         return ""
     match facts.formula:
