@@ -97,7 +97,7 @@ demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small network
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build dist
 
 $(INSTALLED): GROUPS := --editable . --group dev
 $(INSTALLED_SITE): GROUPS := --group site

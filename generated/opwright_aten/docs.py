@@ -16,19 +16,9 @@ DOCS = {
         "Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two "
         "bools is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError."
     ),
-    "add_": (
-        "Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two "
-        "bools is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError. The result is "
-        "written to `self`, which is returned."
-    ),
     "sub": (
         "Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused "
         "with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError."
-    ),
-    "sub_": (
-        "Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused "
-        "with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError. The result is written to "
-        "`self`, which is returned."
     ),
     "rsub": (
         "Return `other - alpha * self`: subtraction with the operands exchanged. Shapes broadcast and dtypes "
@@ -38,52 +28,26 @@ DOCS = {
         "Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is "
         "their `and`."
     ),
-    "mul_": (
-        "Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is "
-        "their `and`. The result is written to `self`, which is returned."
-    ),
     "div": (
         "Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With "
         "`rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers: "
         "then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and "
         "dtypes promote."
     ),
-    "div_": (
-        "Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With "
-        "`rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers: "
-        "then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and "
-        "dtypes promote. The result is written to `self`, which is returned."
-    ),
     "floor_divide": (
         "Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote; "
         "integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a "
         "DispatchError."
-    ),
-    "floor_divide_": (
-        "Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote; "
-        "integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a "
-        "DispatchError. The result is written to `self`, which is returned."
     ),
     "remainder": (
         "Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). "
         "Shapes broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool "
         "and complex are refused with a DispatchError."
     ),
-    "remainder_": (
-        "Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). "
-        "Shapes broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool "
-        "and complex are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "pow": (
         "Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a "
         "negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError; "
         "for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0."
-    ),
-    "pow_": (
-        "Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a "
-        "negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError; "
-        "for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0. The result is written to "
-        "`self`, which is returned."
     ),
     "maximum": (
         "Return the larger of `self` and `other`, element by element; where either is nan the result is nan (`fmax` "
@@ -98,32 +62,16 @@ DOCS = {
         "zero counts, so `-0.0` and -1 give `-pi`. Shapes broadcast; integers give floats. Complex numbers are "
         "refused with a DispatchError."
     ),
-    "atan2_": (
-        "Return the angle of the point with `y = self` and `x = other`, in radians from `-pi` to `pi`; the sign of a "
-        "zero counts, so `-0.0` and -1 give `-pi`. Shapes broadcast; integers give floats. Complex numbers are "
-        "refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "clamp": (
         "Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min "
         "> max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound "
         "gives nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; "
         "complex numbers are refused."
     ),
-    "clamp_": (
-        "Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min "
-        "> max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound "
-        "gives nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; "
-        "complex numbers are refused. The result is written to `self`, which is returned."
-    ),
     "fmod": (
         "Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes "
         "broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and "
         "complex are refused with a DispatchError."
-    ),
-    "fmod_": (
-        "Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes "
-        "broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and "
-        "complex are refused with a DispatchError. The result is written to `self`, which is returned."
     ),
     "fmax": (
         "Return the larger of `self` and `other`, element by element. Where one of the two is nan the other is the "
@@ -139,37 +87,17 @@ DOCS = {
         "Return `sqrt(self ** 2 + other ** 2)`, without overflow in between. Shapes broadcast and dtypes promote; "
         "other dtypes than floats are refused with a DispatchError."
     ),
-    "hypot_": (
-        "Return `sqrt(self ** 2 + other ** 2)`, without overflow in between. Shapes broadcast and dtypes promote; "
-        "other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is "
-        "returned."
-    ),
     "copysign": (
         "Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts. "
         "Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError."
-    ),
-    "copysign_": (
-        "Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts. "
-        "Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
     ),
     "nextafter": (
         "Return the next number after `self` that the dtype can hold, in the direction of `other`. Shapes broadcast; "
         "other dtypes than floats are refused with a DispatchError."
     ),
-    "nextafter_": (
-        "Return the next number after `self` that the dtype can hold, in the direction of `other`. Shapes broadcast; "
-        "other dtypes than floats are refused with a DispatchError. The result is written to `self`, which is "
-        "returned."
-    ),
     "heaviside": (
         "Return 0 where `self` is negative, 1 where it is positive, and the element of `values` where it is 0; nan "
         "gives 0. Shapes broadcast. The two tensors must have one dtype (else RuntimeError), which is not complex."
-    ),
-    "heaviside_": (
-        "Return 0 where `self` is negative, 1 where it is positive, and the element of `values` where it is 0; nan "
-        "gives 0. Shapes broadcast. The two tensors must have one dtype (else RuntimeError), which is not complex. "
-        "The result is written to `self`, which is returned."
     ),
     "logaddexp": (
         "Return `log(exp(self) + exp(other))`, computed without overflow. Shapes broadcast and dtypes promote. "
@@ -184,83 +112,40 @@ DOCS = {
         "that of 0 and 0 is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a "
         "DispatchError."
     ),
-    "gcd_": (
-        "Return the greatest common divisor of `self` and `other`, element by element; it is never negative, and "
-        "that of 0 and 0 is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a "
-        "DispatchError. The result is written to `self`, which is returned."
-    ),
     "lcm": (
         "Return the least common multiple of `self` and `other`, element by element; it is never negative, and 0 "
         "where either is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a "
         "DispatchError."
-    ),
-    "lcm_": (
-        "Return the least common multiple of `self` and `other`, element by element; it is never negative, and 0 "
-        "where either is 0. Shapes broadcast and dtypes promote; other dtypes than integers are refused with a "
-        "DispatchError. The result is written to `self`, which is returned."
     ),
     "clamp_min": (
         "Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in "
         "promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex "
         "numbers are refused with a DispatchError."
     ),
-    "clamp_min_": (
-        "Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in "
-        "promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex "
-        "numbers are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "clamp_max": (
         "Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in "
         "promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex "
         "numbers are refused with a DispatchError."
     ),
-    "clamp_max_": (
-        "Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in "
-        "promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex "
-        "numbers are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "lerp": (
         "Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and "
         "weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex."
-    ),
-    "lerp_": (
-        "Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and "
-        "weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex. "
-        "The result is written to `self`, which is returned."
     ),
     "addcmul": (
         "Return `self + value * tensor1 * tensor2`, element by element. Shapes broadcast and dtypes promote; "
         "integers, floats and complex numbers are taken."
     ),
-    "addcmul_": (
-        "Return `self + value * tensor1 * tensor2`, element by element. Shapes broadcast and dtypes promote; "
-        "integers, floats and complex numbers are taken. The result is written to `self`, which is returned."
-    ),
     "addcdiv": (
         "Return `self + value * tensor1 / tensor2`, element by element. Shapes broadcast and dtypes promote; where "
         "all are integers the call is refused with a DispatchError."
-    ),
-    "addcdiv_": (
-        "Return `self + value * tensor1 / tensor2`, element by element. Shapes broadcast and dtypes promote; where "
-        "all are integers the call is refused with a DispatchError. The result is written to `self`, which is "
-        "returned."
     ),
     "ldexp": (
         "Return `self * 2 ** other`, element by element. `other` need not be an integer. Shapes broadcast; two "
         "integers give floats."
     ),
-    "ldexp_": (
-        "Return `self * 2 ** other`, element by element. `other` need not be an integer. Shapes broadcast; two "
-        "integers give floats. The result is written to `self`, which is returned."
-    ),
     "float_power": (
         "Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it. "
         "Shapes broadcast, and integers may have negative exponents."
-    ),
-    "float_power_": (
-        "Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it. "
-        "Shapes broadcast, and integers may have negative exponents. The result is written to `self`, which is "
-        "returned."
     ),
     "where": (
         "Return the elements of `self` where `condition` is True and those of `other` elsewhere. All three "
@@ -269,131 +154,57 @@ DOCS = {
         "each dimension."
     ),
     "neg": "Return `-self`, element by element. Unsigned integers wrap around; bools are refused with a DispatchError.",
-    "neg_": (
-        "Return `-self`, element by element. Unsigned integers wrap around; bools are refused with a DispatchError. "
-        "The result is written to `self`, which is returned."
-    ),
     "abs": (
         "Return the absolute value of each element; for complex numbers it is their magnitude, a float. The smallest "
         "signed integer stays as it is, and bools are refused with a DispatchError."
     ),
-    "abs_": (
-        "Return the absolute value of each element; for complex numbers it is their magnitude, a float. The smallest "
-        "signed integer stays as it is, and bools are refused with a DispatchError. The result is written to `self`, "
-        "which is returned."
-    ),
     "exp": "Return `e ** self`, element by element. Integers and bools give floats.",
-    "exp_": (
-        "Return `e ** self`, element by element. Integers and bools give floats. The result is written to `self`, "
-        "which is returned."
-    ),
     "expm1": "Return `exp(self) - 1`, precise also where `self` is near 0. Integers and bools give floats.",
-    "expm1_": (
-        "Return `exp(self) - 1`, precise also where `self` is near 0. Integers and bools give floats. The result is "
-        "written to `self`, which is returned."
-    ),
     "log": (
         "Return the natural logarithm of each element. That of 0 is -inf, that of a negative number nan, unless the "
         "dtype is complex. Integers and bools give floats."
-    ),
-    "log_": (
-        "Return the natural logarithm of each element. That of 0 is -inf, that of a negative number nan, unless the "
-        "dtype is complex. Integers and bools give floats. The result is written to `self`, which is returned."
     ),
     "log1p": (
         "Return `log(1 + self)`, precise also where `self` is near 0. It is -inf at -1 and nan below; integers and "
         "bools give floats."
     ),
-    "log1p_": (
-        "Return `log(1 + self)`, precise also where `self` is near 0. It is -inf at -1 and nan below; integers and "
-        "bools give floats. The result is written to `self`, which is returned."
-    ),
     "log2": (
         "Return the logarithm to base 2 of each element. That of 0 is -inf, that of a negative number nan, unless "
         "the dtype is complex. Integers and bools give floats."
-    ),
-    "log2_": (
-        "Return the logarithm to base 2 of each element. That of 0 is -inf, that of a negative number nan, unless "
-        "the dtype is complex. Integers and bools give floats. The result is written to `self`, which is returned."
     ),
     "sqrt": (
         "Return the square root of each element. Negative numbers give nan, unless the dtype is complex; integers "
         "and bools give floats."
     ),
-    "sqrt_": (
-        "Return the square root of each element. Negative numbers give nan, unless the dtype is complex; integers "
-        "and bools give floats. The result is written to `self`, which is returned."
-    ),
     "sin": "Return the sine of each element, taken in radians. Integers and bools give floats.",
-    "sin_": (
-        "Return the sine of each element, taken in radians. Integers and bools give floats. The result is written to "
-        "`self`, which is returned."
-    ),
     "cos": "Return the cosine of each element, taken in radians. Integers and bools give floats.",
-    "cos_": (
-        "Return the cosine of each element, taken in radians. Integers and bools give floats. The result is written "
-        "to `self`, which is returned."
-    ),
     "tan": "Return the tangent of each element, taken in radians. Integers and bools give floats.",
-    "tan_": (
-        "Return the tangent of each element, taken in radians. Integers and bools give floats. The result is written "
-        "to `self`, which is returned."
-    ),
     "tanh": (
         "Return the hyperbolic tangent of each element, between -1 and 1 for real numbers. Integers and bools give "
         "floats."
     ),
-    "tanh_": (
-        "Return the hyperbolic tangent of each element, between -1 and 1 for real numbers. Integers and bools give "
-        "floats. The result is written to `self`, which is returned."
-    ),
     "reciprocal": (
         "Return `1 / self`, element by element. Zero gives inf with its sign. Integers and bools give floats."
-    ),
-    "reciprocal_": (
-        "Return `1 / self`, element by element. Zero gives inf with its sign. Integers and bools give floats. The "
-        "result is written to `self`, which is returned."
     ),
     "rsqrt": (
         "Return `1 / sqrt(self)`, element by element. Zero gives inf, negative numbers nan. Integers and bools give "
         "floats."
     ),
-    "rsqrt_": (
-        "Return `1 / sqrt(self)`, element by element. Zero gives inf, negative numbers nan. Integers and bools give "
-        "floats. The result is written to `self`, which is returned."
-    ),
     "sigmoid": (
         "Return `1 / (1 + exp(-self))`, without overflow: between 0 and 1 for real numbers. Integers and bools give "
         "floats."
-    ),
-    "sigmoid_": (
-        "Return `1 / (1 + exp(-self))`, without overflow: between 0 and 1 for real numbers. Integers and bools give "
-        "floats. The result is written to `self`, which is returned."
     ),
     "floor": (
         "Return the largest integer not above each element, in the dtype of `self`. Integers stay as they are; bool "
         "and complex are refused with a DispatchError."
     ),
-    "floor_": (
-        "Return the largest integer not above each element, in the dtype of `self`. Integers stay as they are; bool "
-        "and complex are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "ceil": (
         "Return the smallest integer not below each element, in the dtype of `self`. Integers stay as they are; bool "
         "and complex are refused with a DispatchError."
     ),
-    "ceil_": (
-        "Return the smallest integer not below each element, in the dtype of `self`. Integers stay as they are; bool "
-        "and complex are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "trunc": (
         "Return each element without its fraction, that is, rounded towards 0, in the dtype of `self`. Integers stay "
         "as they are; bool and complex are refused with a DispatchError."
-    ),
-    "trunc_": (
-        "Return each element without its fraction, that is, rounded towards 0, in the dtype of `self`. Integers stay "
-        "as they are; bool and complex are refused with a DispatchError. The result is written to `self`, which is "
-        "returned."
     ),
     "round": (
         "Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5 "
@@ -401,121 +212,53 @@ DOCS = {
         "before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with "
         "a DispatchError."
     ),
-    "round_": (
-        "Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5 "
-        "gives 2. With `decimals` floats are rounded to as many digits behind the point, and negative ones round "
-        "before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with "
-        "a DispatchError. The result is written to `self`, which is returned."
-    ),
     "sign": (
         "Return -1, 0 or 1 for the sign of each element, in the dtype of `self`. A nan gives 0, where NumPy gives "
         "nan. Complex numbers are refused with a DispatchError; see `sgn`."
-    ),
-    "sign_": (
-        "Return -1, 0 or 1 for the sign of each element, in the dtype of `self`. A nan gives 0, where NumPy gives "
-        "nan. Complex numbers are refused with a DispatchError; see `sgn`. The result is written to `self`, which is "
-        "returned."
     ),
     "asin": (
         "Return the angle, in radians, whose sine each element is. It lies from `-pi / 2` to `pi / 2`; real numbers "
         "beyond -1 and 1 give nan. Integers and bools give floats."
     ),
-    "asin_": (
-        "Return the angle, in radians, whose sine each element is. It lies from `-pi / 2` to `pi / 2`; real numbers "
-        "beyond -1 and 1 give nan. Integers and bools give floats. The result is written to `self`, which is "
-        "returned."
-    ),
     "acos": (
         "Return the angle, in radians, whose cosine each element is. It lies from 0 to `pi`; real numbers beyond -1 "
         "and 1 give nan. Integers and bools give floats."
-    ),
-    "acos_": (
-        "Return the angle, in radians, whose cosine each element is. It lies from 0 to `pi`; real numbers beyond -1 "
-        "and 1 give nan. Integers and bools give floats. The result is written to `self`, which is returned."
     ),
     "atan": (
         "Return the angle, in radians, whose tangent each element is. It lies from `-pi / 2` to `pi / 2` for real "
         "numbers; integers and bools give floats."
     ),
-    "atan_": (
-        "Return the angle, in radians, whose tangent each element is. It lies from `-pi / 2` to `pi / 2` for real "
-        "numbers; integers and bools give floats. The result is written to `self`, which is returned."
-    ),
     "sinh": "Return the hyperbolic sine of each element. Integers and bools give floats.",
-    "sinh_": (
-        "Return the hyperbolic sine of each element. Integers and bools give floats. The result is written to "
-        "`self`, which is returned."
-    ),
     "cosh": "Return the hyperbolic cosine of each element. Integers and bools give floats.",
-    "cosh_": (
-        "Return the hyperbolic cosine of each element. Integers and bools give floats. The result is written to "
-        "`self`, which is returned."
-    ),
     "asinh": "Return the number whose hyperbolic sine each element is. Integers and bools give floats.",
-    "asinh_": (
-        "Return the number whose hyperbolic sine each element is. Integers and bools give floats. The result is "
-        "written to `self`, which is returned."
-    ),
     "acosh": (
         "Return the number whose hyperbolic cosine each element is. Real numbers below 1 give nan; integers and "
         "bools give floats."
-    ),
-    "acosh_": (
-        "Return the number whose hyperbolic cosine each element is. Real numbers below 1 give nan; integers and "
-        "bools give floats. The result is written to `self`, which is returned."
     ),
     "atanh": (
         "Return the number whose hyperbolic tangent each element is. It is inf at 1 and -inf at -1, and real numbers "
         "beyond give nan. Integers and bools give floats."
     ),
-    "atanh_": (
-        "Return the number whose hyperbolic tangent each element is. It is inf at 1 and -inf at -1, and real numbers "
-        "beyond give nan. Integers and bools give floats. The result is written to `self`, which is returned."
-    ),
     "exp2": "Return `2 ** self`, element by element. Integers and bools give floats.",
-    "exp2_": (
-        "Return `2 ** self`, element by element. Integers and bools give floats. The result is written to `self`, "
-        "which is returned."
-    ),
     "log10": (
         "Return the logarithm to base 10 of each element. That of 0 is -inf, that of a negative number nan, unless "
         "the dtype is complex. Integers and bools give floats."
-    ),
-    "log10_": (
-        "Return the logarithm to base 10 of each element. That of 0 is -inf, that of a negative number nan, unless "
-        "the dtype is complex. Integers and bools give floats. The result is written to `self`, which is returned."
     ),
     "deg2rad": (
         "Return angles in degrees as radians: `self * pi / 180`. Integers and bools give floats; complex numbers are "
         "refused with a DispatchError."
     ),
-    "deg2rad_": (
-        "Return angles in degrees as radians: `self * pi / 180`. Integers and bools give floats; complex numbers are "
-        "refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "rad2deg": (
         "Return angles in radians as degrees: `self * 180 / pi`. Integers and bools give floats; complex numbers are "
         "refused with a DispatchError."
-    ),
-    "rad2deg_": (
-        "Return angles in radians as degrees: `self * 180 / pi`. Integers and bools give floats; complex numbers are "
-        "refused with a DispatchError. The result is written to `self`, which is returned."
     ),
     "frac": (
         "Return the fraction of each element, `self - trunc(self)`, which has the sign of the element. Other dtypes "
         "than floats are refused with a DispatchError."
     ),
-    "frac_": (
-        "Return the fraction of each element, `self - trunc(self)`, which has the sign of the element. Other dtypes "
-        "than floats are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "sgn": (
         "Return `self / abs(self)`, and 0 where `self` is 0. For real numbers this is `sign`: -1, 0 or 1, and 0 for "
         "nan. The dtype is that of `self`."
-    ),
-    "sgn_": (
-        "Return `self / abs(self)`, and 0 where `self` is 0. For real numbers this is `sign`: -1, 0 or 1, and 0 for "
-        "nan. The dtype is that of `self`. The result is written to `self`, which is returned."
     ),
     "angle": (
         "Return the angle of each complex number in the plane, in radians from `-pi` to `pi`, as floats. Real "
@@ -527,21 +270,12 @@ DOCS = {
         "0 and the infinities become the largest and the lowest finite number of the dtype. Integers and bools stay "
         "as they are."
     ),
-    "nan_to_num_": (
-        "Return `self` with nan replaced by `nan`, inf by `posinf` and -inf by `neginf`. Without these, nan becomes "
-        "0 and the infinities become the largest and the lowest finite number of the dtype. Integers and bools stay "
-        "as they are. The result is written to `self`, which is returned."
-    ),
     "positive": "Return `self` itself. Bools are refused with a RuntimeError.",
     "conj": (
         "Return the complex conjugate of each element. Real tensors are returned as they are; for complex ones the "
         "result is a new tensor, and no view."
     ),
     "conj_physical": "Return the complex conjugate of each element. Real tensors are returned as they are.",
-    "conj_physical_": (
-        "Return the complex conjugate of each element. Real tensors are returned as they are. The result is written "
-        "to `self`, which is returned."
-    ),
     "resolve_conj": "Return `self` itself: conjugates are always computed at once, so there is nothing to resolve.",
     "resolve_neg": "Return `self` itself: negatives are always computed at once, so there is nothing to resolve.",
     "is_conj": (
@@ -560,10 +294,6 @@ DOCS = {
         "Return the larger of each element and 0, in the dtype of `self`. A nan stays nan; bool and complex are "
         "refused with a DispatchError."
     ),
-    "relu_": (
-        "Return the larger of each element and 0, in the dtype of `self`. A nan stays nan; bool and complex are "
-        "refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "frexp": (
         "Return `mantissa` and `exponent` with `self = mantissa * 2 ** exponent`. The magnitude of a mantissa lies "
         "from 0.5 to below 1, or is 0 for zero; exponents are int32. Both have the shape of `self`. Other dtypes "
@@ -574,63 +304,28 @@ DOCS = {
         "`approximate` 'tanh' a formula with `tanh` is used instead, with 'none' (the default) the error function; "
         "other words raise RuntimeError. Other dtypes than floats are refused with a DispatchError."
     ),
-    "gelu_": (
-        "Return `self * p`, where p is the probability that a standard normal number lies below `self`. With "
-        "`approximate` 'tanh' a formula with `tanh` is used instead, with 'none' (the default) the error function; "
-        "other words raise RuntimeError. Other dtypes than floats are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
-    ),
     "square": "Return `self ** 2`, element by element, in the dtype of `self`; bools give int64.",
-    "square_": (
-        "Return `self ** 2`, element by element, in the dtype of `self`; bools give int64. The result is written to "
-        "`self`, which is returned."
-    ),
     "bitwise_and": (
         "Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes "
         "promote; other dtypes than integers and bool are refused with a DispatchError."
-    ),
-    "bitwise_and_": (
-        "Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes "
-        "promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to "
-        "`self`, which is returned."
     ),
     "bitwise_or": (
         "Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes "
         "promote; other dtypes than integers and bool are refused with a DispatchError."
     ),
-    "bitwise_or_": (
-        "Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes "
-        "promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to "
-        "`self`, which is returned."
-    ),
     "bitwise_xor": (
         "Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast "
         "and dtypes promote; other dtypes than integers and bool are refused with a DispatchError."
-    ),
-    "bitwise_xor_": (
-        "Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast "
-        "and dtypes promote; other dtypes than integers and bool are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
     ),
     "bitwise_left_shift": (
         "Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a "
         "DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as "
         "many bits as the dtype has, gives 0."
     ),
-    "bitwise_left_shift_": (
-        "Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a "
-        "DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as "
-        "many bits as the dtype has, gives 0. The result is written to `self`, which is returned."
-    ),
     "bitwise_right_shift": (
         "Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with "
         "a DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype "
         "has, gives 0, or -1 where `self` is negative."
-    ),
-    "bitwise_right_shift_": (
-        "Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with "
-        "a DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype "
-        "has, gives 0, or -1 where `self` is negative. The result is written to `self`, which is returned."
     ),
     "__lshift__": "Return `self << other`, as `bitwise_left_shift` does. Integers alone are taken.",
     "__ilshift__": (
@@ -646,39 +341,19 @@ DOCS = {
         "Return whether both `self` and `other` are nonzero, as bools. Shapes broadcast; all dtypes are taken, and "
         "nan counts as nonzero."
     ),
-    "logical_and_": (
-        "Return whether both `self` and `other` are nonzero, as bools. Shapes broadcast; all dtypes are taken, and "
-        "nan counts as nonzero. The result is written to `self`, which is returned."
-    ),
     "logical_or": (
         "Return whether `self` or `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan "
         "counts as nonzero."
-    ),
-    "logical_or_": (
-        "Return whether `self` or `other` is nonzero, as bools. Shapes broadcast; all dtypes are taken, and nan "
-        "counts as nonzero. The result is written to `self`, which is returned."
     ),
     "logical_xor": (
         "Return whether exactly one of `self` and `other` is nonzero, as bools. Shapes broadcast; all dtypes are "
         "taken, and nan counts as nonzero."
     ),
-    "logical_xor_": (
-        "Return whether exactly one of `self` and `other` is nonzero, as bools. Shapes broadcast; all dtypes are "
-        "taken, and nan counts as nonzero. The result is written to `self`, which is returned."
-    ),
     "bitwise_not": (
         "Return each element with all bits inverted: `-self - 1` for signed integers, the opposite for bools. Other "
         "dtypes are refused with a DispatchError."
     ),
-    "bitwise_not_": (
-        "Return each element with all bits inverted: `-self - 1` for signed integers, the opposite for bools. Other "
-        "dtypes are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "logical_not": "Return whether each element is 0, as bools. All dtypes are taken; nan counts as nonzero.",
-    "logical_not_": (
-        "Return whether each element is 0, as bools. All dtypes are taken; nan counts as nonzero. The result is "
-        "written to `self`, which is returned."
-    ),
     "isnan": (
         "Return whether each element is nan, as bools; a complex number is where either of its parts is. For "
         "integers all are False."
@@ -701,54 +376,25 @@ DOCS = {
         "Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes "
         "promote; nan equals nothing, not even nan. For one answer use `equal`."
     ),
-    "eq_": (
-        "Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes "
-        "promote; nan equals nothing, not even nan. For one answer use `equal`. The result is written to `self`, "
-        "which is returned."
-    ),
     "ne": (
         "Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes "
         "promote; nan differs from everything, and from nan."
-    ),
-    "ne_": (
-        "Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes "
-        "promote; nan differs from everything, and from nan. The result is written to `self`, which is returned."
     ),
     "lt": (
         "Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes "
         "promote; with nan the answer is False. Complex numbers are refused with a DispatchError."
     ),
-    "lt_": (
-        "Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes "
-        "promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
-    ),
     "le": (
         "Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and "
         "dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError."
-    ),
-    "le_": (
-        "Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and "
-        "dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result "
-        "is written to `self`, which is returned."
     ),
     "gt": (
         "Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes "
         "promote; with nan the answer is False. Complex numbers are refused with a DispatchError."
     ),
-    "gt_": (
-        "Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes "
-        "promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
-    ),
     "ge": (
         "Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast "
         "and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError."
-    ),
-    "ge_": (
-        "Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast "
-        "and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The "
-        "result is written to `self`, which is returned."
     ),
     "isin": (
         "Return whether each element of `elements` occurs in `test_elements`, as bools of its shape; with `invert`, "
@@ -772,27 +418,13 @@ DOCS = {
         "the element. It lies between -1 and 1. Integers and bools give floats; complex numbers are refused with a "
         "DispatchError."
     ),
-    "erf_": (
-        "Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t ** 2)` from 0 to "
-        "the element. It lies between -1 and 1. Integers and bools give floats; complex numbers are refused with a "
-        "DispatchError. The result is written to `self`, which is returned."
-    ),
     "erfc": (
         "Return `1 - erf(self)`, precise also where it is tiny. Integers and bools give floats; complex numbers are "
         "refused with a DispatchError."
     ),
-    "erfc_": (
-        "Return `1 - erf(self)`, precise also where it is tiny. Integers and bools give floats; complex numbers are "
-        "refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "erfinv": (
         "Return the number whose error function (`erf`) each element is. It is -inf at -1 and inf at 1, and nan "
         "beyond. Integers and bools give floats; complex numbers are refused with a DispatchError."
-    ),
-    "erfinv_": (
-        "Return the number whose error function (`erf`) each element is. It is -inf at -1 and inf at 1, and nan "
-        "beyond. Integers and bools give floats; complex numbers are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
     ),
     "special_erfcx": (
         "Return `exp(self ** 2) * erfc(self)`, also where `erfc` alone would be too small to hold. Integers and "
@@ -816,37 +448,17 @@ DOCS = {
         "It is inf at 0 and at negative integers. Integers and bools give floats; complex numbers are refused with a "
         "DispatchError."
     ),
-    "lgamma_": (
-        "Return the logarithm of the absolute value of the gamma function, for which `gamma(n + 1)` is n factorial. "
-        "It is inf at 0 and at negative integers. Integers and bools give floats; complex numbers are refused with a "
-        "DispatchError. The result is written to `self`, which is returned."
-    ),
     "digamma": (
         "Return the derivative of `lgamma` at each element. It is -inf at 0, inf at -0.0 and nan at negative "
         "integers. Integers and bools give floats; complex numbers are refused with a DispatchError."
-    ),
-    "digamma_": (
-        "Return the derivative of `lgamma` at each element. It is -inf at 0, inf at -0.0 and nan at negative "
-        "integers. Integers and bools give floats; complex numbers are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
     ),
     "polygamma": (
         "Return the derivative of order `n` of `digamma` at each element; for `n` 0, `digamma` itself. A negative "
         "`n` raises RuntimeError. Integers and bools give floats; complex numbers are refused with a DispatchError."
     ),
-    "polygamma_": (
-        "Return the derivative of order `n` of `digamma` at each element; for `n` 0, `digamma` itself. A negative "
-        "`n` raises RuntimeError. Integers and bools give floats; complex numbers are refused with a DispatchError. "
-        "The result is written to `self`, which is returned."
-    ),
     "mvlgamma": (
         "Return the logarithm of the multivariate gamma function of dimension `p`: `p * (p - 1) / 4 * log(pi)` plus "
         "the sum of `lgamma(self - i / 2)` for i below `p`. A `p` below 1 raises RuntimeError. Integers give floats."
-    ),
-    "mvlgamma_": (
-        "Return the logarithm of the multivariate gamma function of dimension `p`: `p * (p - 1) / 4 * log(pi)` plus "
-        "the sum of `lgamma(self - i / 2)` for i below `p`. A `p` below 1 raises RuntimeError. Integers give floats. "
-        "The result is written to `self`, which is returned."
     ),
     "special_zeta": (
         "Return the zeta function of Hurwitz: the sum of `(k + other) ** -self` over k = 0, 1, 2 and so on. It is "
@@ -858,30 +470,14 @@ DOCS = {
         "exp(-t)` from 0 to `other`, as a part of the whole. It lies from 0 to 1, and is nan where an operand is "
         "negative. Shapes broadcast; other dtypes than floats are refused with a DispatchError."
     ),
-    "igamma_": (
-        "Return the lower incomplete gamma function divided by `gamma(self)`: the integral of `t ** (self - 1) * "
-        "exp(-t)` from 0 to `other`, as a part of the whole. It lies from 0 to 1, and is nan where an operand is "
-        "negative. Shapes broadcast; other dtypes than floats are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
-    ),
     "igammac": (
         "Return `1 - igamma(self, other)`: the integral of `t ** (self - 1) * exp(-t)` from `other` to infinity, as "
         "a part of the whole. It is nan where an operand is negative. Shapes broadcast; other dtypes than floats are "
         "refused with a DispatchError."
     ),
-    "igammac_": (
-        "Return `1 - igamma(self, other)`: the integral of `t ** (self - 1) * exp(-t)` from `other` to infinity, as "
-        "a part of the whole. It is nan where an operand is negative. Shapes broadcast; other dtypes than floats are "
-        "refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "i0": (
         "Return the modified Bessel function of the first kind of order 0: 1 at 0, growing as fast as `exp` does. "
         "Integers and bools give floats; complex numbers are refused with a DispatchError."
-    ),
-    "i0_": (
-        "Return the modified Bessel function of the first kind of order 0: 1 at 0, growing as fast as `exp` does. "
-        "Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to "
-        "`self`, which is returned."
     ),
     "special_i0e": (
         "Return `exp(-abs(self)) * i0(self)`, which does not overflow. Integers and bools give floats; complex "
@@ -950,16 +546,7 @@ DOCS = {
         "elements are first brought between `eps` and `1 - eps`. Integers and bools give floats; complex numbers are "
         "refused with a DispatchError."
     ),
-    "logit_": (
-        "Return `log(self / (1 - self))`, the inverse of `sigmoid`: -inf at 0, inf at 1, nan beyond. With `eps` "
-        "elements are first brought between `eps` and `1 - eps`. Integers and bools give floats; complex numbers are "
-        "refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "sinc": "Return `sin(pi * self) / (pi * self)`, and 1 at 0. Integers and bools give floats.",
-    "sinc_": (
-        "Return `sin(pi * self) / (pi * self)`, and 1 at 0. Integers and bools give floats. The result is written to "
-        "`self`, which is returned."
-    ),
     "special_entr": (
         "Return `-self * log(self)`: 0 at 0, and -inf for negative elements. Integers and bools give floats; complex "
         "numbers are refused with a DispatchError."
@@ -967,11 +554,6 @@ DOCS = {
     "xlogy": (
         "Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast. "
         "Integers and bools give floats; complex numbers are refused with a DispatchError."
-    ),
-    "xlogy_": (
-        "Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast. "
-        "Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to "
-        "`self`, which is returned."
     ),
     "special_xlog1py": (
         "Return `self * log1p(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast. "
@@ -1062,64 +644,25 @@ DOCS = {
         "than float32 and float64 are refused with a DispatchError."
     ),
     "true_divide": "Another name of `div`: `self / other`.",
-    "true_divide_": "Another name of `div`: `self / other`. The result is written to `self`, which is returned.",
     "divide": "Another name of `div`: `self / other`, rounded as `rounding_mode` says.",
-    "divide_": (
-        "Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`, "
-        "which is returned."
-    ),
     "multiply": "Another name of `mul`: `self * other`.",
-    "multiply_": "Another name of `mul`: `self * other`. The result is written to `self`, which is returned.",
     "subtract": "Another name of `sub`: `self - alpha * other`.",
-    "subtract_": "Another name of `sub`: `self - alpha * other`. The result is written to `self`, which is returned.",
     "clip": "Another name of `clamp`: elements brought between `min` and `max`.",
-    "clip_": (
-        "Another name of `clamp`: elements brought between `min` and `max`. The result is written to `self`, which "
-        "is returned."
-    ),
     "negative": "Another name of `neg`: `-self`.",
-    "negative_": "Another name of `neg`: `-self`. The result is written to `self`, which is returned.",
     "absolute": "Another name of `abs`: absolute values.",
-    "absolute_": "Another name of `abs`: absolute values. The result is written to `self`, which is returned.",
     "fix": "Another name of `trunc`: elements rounded towards 0.",
-    "fix_": "Another name of `trunc`: elements rounded towards 0. The result is written to `self`, which is returned.",
     "arctan2": "Another name of `atan2`: the angle of a point in the plane.",
-    "arctan2_": (
-        "Another name of `atan2`: the angle of a point in the plane. The result is written to `self`, which is "
-        "returned."
-    ),
     "arcsin": "Another name of `asin`, the inverse of `sin`.",
-    "arcsin_": "Another name of `asin`, the inverse of `sin`. The result is written to `self`, which is returned.",
     "arccos": "Another name of `acos`, the inverse of `cos`.",
-    "arccos_": "Another name of `acos`, the inverse of `cos`. The result is written to `self`, which is returned.",
     "arctan": "Another name of `atan`, the inverse of `tan`.",
-    "arctan_": "Another name of `atan`, the inverse of `tan`. The result is written to `self`, which is returned.",
     "arcsinh": "Another name of `asinh`, the inverse of `sinh`.",
-    "arcsinh_": "Another name of `asinh`, the inverse of `sinh`. The result is written to `self`, which is returned.",
     "arccosh": "Another name of `acosh`, the inverse of `cosh`.",
-    "arccosh_": "Another name of `acosh`, the inverse of `cosh`. The result is written to `self`, which is returned.",
     "arctanh": "Another name of `atanh`, the inverse of `tanh`.",
-    "arctanh_": "Another name of `atanh`, the inverse of `tanh`. The result is written to `self`, which is returned.",
     "not_equal": "Another name of `ne`: `self != other`, element by element.",
-    "not_equal_": (
-        "Another name of `ne`: `self != other`, element by element. The result is written to `self`, which is returned."
-    ),
     "less": "Another name of `lt`: `self < other`, element by element.",
-    "less_": (
-        "Another name of `lt`: `self < other`, element by element. The result is written to `self`, which is returned."
-    ),
     "less_equal": "Another name of `le`: `self <= other`, element by element.",
-    "less_equal_": (
-        "Another name of `le`: `self <= other`, element by element. The result is written to `self`, which is returned."
-    ),
     "greater": "Another name of `gt`: `self > other`, element by element.",
-    "greater_": (
-        "Another name of `gt`: `self > other`, element by element. The result is written to `self`, which is returned."
-    ),
     "greater_equal": "Another name of `ge`: `self >= other`, element by element.",
-    "greater_equal_": (
-        "Another name of `ge`: `self >= other`, element by element. The result is written to `self`, which is returned."
-    ),
     "__and__": "Return `self & other`, as `bitwise_and` does.",
     "__iand__": "Store `self & other` in `self`, as `bitwise_and_` does, and return `self`.",
     "__or__": "Return `self | other`, as `bitwise_or` does.",
@@ -1248,19 +791,9 @@ DOCS = {
         "Return the sum of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are "
         "summed as int64; `dtype` casts before. A `dim` out of range raises IndexError."
     ),
-    "cumsum_": (
-        "Return the sum of all elements up to each one along `dim`, in the shape of `self`. Integers and bools are "
-        "summed as int64; `dtype` casts before. A `dim` out of range raises IndexError. The result is written to "
-        "`self`, which is returned."
-    ),
     "cumprod": (
         "Return the product of all elements up to each one along `dim`, in the shape of `self`. Integers and bools "
         "are multiplied as int64; `dtype` casts before. A `dim` out of range raises IndexError."
-    ),
-    "cumprod_": (
-        "Return the product of all elements up to each one along `dim`, in the shape of `self`. Integers and bools "
-        "are multiplied as int64; `dtype` casts before. A `dim` out of range raises IndexError. The result is "
-        "written to `self`, which is returned."
     ),
     "cummax": (
         "Return the largest element up to each one along `dim` as `values`, and its positions as `indices`: the last "
@@ -1509,46 +1042,22 @@ DOCS = {
         "Return `beta * self + alpha * (mat1 @ mat2)` for matrices. `self` broadcasts to the product; with `beta` 0 "
         "it is not read, not even its nan. All need one dtype; what does not fit raises RuntimeError."
     ),
-    "addmm_": (
-        "Return `beta * self + alpha * (mat1 @ mat2)` for matrices. `self` broadcasts to the product; with `beta` 0 "
-        "it is not read, not even its nan. All need one dtype; what does not fit raises RuntimeError. The result is "
-        "written to `self`, which is returned."
-    ),
     "addmv": (
         "Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector. `self` broadcasts to the product; "
         "with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError."
     ),
-    "addmv_": (
-        "Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector. `self` broadcasts to the product; "
-        "with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError. The result is "
-        "written to `self`, which is returned."
-    ),
     "baddbmm": (
         "Return `beta * self + alpha * (batch1 @ batch2)` for as many matrices in both batches. `self` broadcasts to "
         "the products; with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError."
-    ),
-    "baddbmm_": (
-        "Return `beta * self + alpha * (batch1 @ batch2)` for as many matrices in both batches. `self` broadcasts to "
-        "the products; with `beta` 0 it is not read. All need one dtype; what does not fit raises RuntimeError. The "
-        "result is written to `self`, which is returned."
     ),
     "addbmm": (
         "Return `beta * self` plus `alpha` times the sum of the products of all matrices of `batch1` and `batch2`: "
         "one matrix. `self` broadcasts to it; with `beta` 0 it is not read. All need one dtype; what does not fit "
         "raises RuntimeError."
     ),
-    "addbmm_": (
-        "Return `beta * self` plus `alpha` times the sum of the products of all matrices of `batch1` and `batch2`: "
-        "one matrix. `self` broadcasts to it; with `beta` 0 it is not read. All need one dtype; what does not fit "
-        "raises RuntimeError. The result is written to `self`, which is returned."
-    ),
     "addr": (
         "Return `beta * self + alpha * outer(vec1, vec2)`. `self` broadcasts to the matrix; with `beta` 0 it is not "
         "read. Other shapes than vectors raise RuntimeError."
-    ),
-    "addr_": (
-        "Return `beta * self + alpha * outer(vec1, vec2)`. `self` broadcasts to the matrix; with `beta` 0 it is not "
-        "read. Other shapes than vectors raise RuntimeError. The result is written to `self`, which is returned."
     ),
     "trace": (
         "Return the sum of the diagonal of a matrix; it need not be square. Integers are summed as int64. Other "
@@ -2089,134 +1598,8 @@ DOCS = {
     ),
     "real": "Return the real part of each element, as a view; real tensors are returned as they are.",
     "imag": "Return the imaginary part of each element, as a view. Real tensors raise RuntimeError.",
-    "t_": (
-        "Return a view of a matrix with rows and columns exchanged. Fewer dimensions stay as they are; more raise "
-        "RuntimeError. The result is written to `self`, which is returned."
-    ),
-    "transpose_": (
-        "Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises "
-        "IndexError. The result is written to `self`, which is returned."
-    ),
-    "swapaxes_": (
-        "Another name of `transpose`: two dimensions exchanged, as a view. The result is written to `self`, which is "
-        "returned."
-    ),
-    "swapdims_": (
-        "Another name of `transpose`: two dimensions exchanged, as a view. The result is written to `self`, which is "
-        "returned."
-    ),
-    "unsqueeze_": (
-        "Return a view of `self` with a new dimension of size 1 at `dim`. -1 puts it last; a position out of range "
-        "raises IndexError. The result is written to `self`, which is returned."
-    ),
-    "squeeze_": (
-        "Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A "
-        "`dim` of another size stays; one out of range raises IndexError. The result is written to `self`, which is "
-        "returned."
-    ),
-    "as_strided_": (
-        "Return a view of the memory of `self` with any `size` and `stride`, from `storage_offset` on, all counted "
-        "in elements. The parts may overlap. Negative strides, and elements outside of the memory, raise "
-        "RuntimeError. The result is written to `self`, which is returned."
-    ),
-    "detach_": (
-        "Return a view of `self` that no gradient flows through: a new tensor over the same memory, which does not "
-        "require gradients. The result is written to `self`, which is returned."
-    ),
     "resize_as_": (
         "Give `self` the shape of `the_template`, as `resize_` does, and return it. New elements are not initialised."
-    ),
-    "alias_copy": (
-        "Return a view of `self` with the same shape and strides: a new tensor over the same memory. The result is a "
-        "copy, not a view."
-    ),
-    "as_strided_copy": (
-        "Return a view of the memory of `self` with any `size` and `stride`, from `storage_offset` on, all counted "
-        "in elements. The parts may overlap. Negative strides, and elements outside of the memory, raise "
-        "RuntimeError. The result is a copy, not a view."
-    ),
-    "detach_copy": (
-        "Return a view of `self` that no gradient flows through: a new tensor over the same memory, which does not "
-        "require gradients. The result is a copy, not a view."
-    ),
-    "lift_fresh_copy": (
-        "Return a view of `self`, a tensor that was just made of plain data. The result is a copy, not a view."
-    ),
-    "diagonal_copy": (
-        "Return a view of the diagonal of the dimensions `dim1` and `dim2`; both go, and the diagonal comes last. "
-        "`offset` above 0 takes one above the main diagonal, below 0 one below; beyond the matrix it is empty. Equal "
-        "dimensions raise RuntimeError, one out of range IndexError. The result is a copy, not a view."
-    ),
-    "expand_copy": (
-        "Return a view of `self` broadcast to the shape `size`, without copying: its elements repeat in memory. -1 "
-        "keeps a size; new dimensions come first. Only sizes of 1 can grow, others raise RuntimeError. The result is "
-        "a copy, not a view."
-    ),
-    "permute_copy": (
-        "Return a view of `self` with its dimensions in the order `dims`, which names each one once (else "
-        "RuntimeError). A dimension out of range raises IndexError. The result is a copy, not a view."
-    ),
-    "_reshape_alias_copy": (
-        "Return a view of `self` with this `size` and `stride`, which `reshape` computed. The result is a copy, not "
-        "a view."
-    ),
-    "select_copy": (
-        "Return a view of `self` at one `index` of the dimension `dim`, which goes. A negative index counts from the "
-        "end. An index or dimension out of range, and a tensor of no dimensions, raise IndexError. The result is a "
-        "copy, not a view."
-    ),
-    "slice_copy": (
-        "Return a view of the elements from `start` to before `end` along `dim`, each `step`-th one. Negative "
-        "positions count from the end, and those out of range are brought into it. A `step` below 1 raises "
-        "RuntimeError. The result is a copy, not a view."
-    ),
-    "squeeze_copy": (
-        "Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A "
-        "`dim` of another size stays; one out of range raises IndexError. The result is a copy, not a view."
-    ),
-    "t_copy": (
-        "Return a view of a matrix with rows and columns exchanged. Fewer dimensions stay as they are; more raise "
-        "RuntimeError. The result is a copy, not a view."
-    ),
-    "transpose_copy": (
-        "Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises "
-        "IndexError. The result is a copy, not a view."
-    ),
-    "unfold_copy": (
-        "Return a view of all windows of `size` elements along `dimension`, `step` apart: `dimension` counts the "
-        "windows, and a new last dimension holds their elements. Windows larger than the dimension, and a `step` "
-        "below 1, raise RuntimeError. The result is a copy, not a view."
-    ),
-    "unsqueeze_copy": (
-        "Return a view of `self` with a new dimension of size 1 at `dim`. -1 puts it last; a position out of range "
-        "raises IndexError. The result is a copy, not a view."
-    ),
-    "view_as_complex_copy": (
-        "Return a view of pairs of floats as complex numbers: the last dimension must have size 2 (else "
-        "RuntimeError) and goes. Other dtypes than floats are refused with a DispatchError. The result is a copy, "
-        "not a view."
-    ),
-    "view_as_real_copy": (
-        "Return a view of complex numbers as pairs of floats: a new last dimension of size 2 holds real and "
-        "imaginary part. Other dtypes raise RuntimeError. The result is a copy, not a view."
-    ),
-    "view_copy": (
-        "Return a view of `self` of the shape `size`; one size may be -1 and follows from the others. Where the "
-        "strides do not allow it, RuntimeError is raised: `reshape` copies then. With `dtype`, return the same bytes "
-        "read as another dtype, which makes the last dimension longer or shorter. The result is a copy, not a view."
-    ),
-    "split_copy": (
-        "Return views of consecutive parts of `self` along `dim`, of size `split_size`; the last may be smaller. A "
-        "list as `split_size` gives the size of each, and must add up to the dimension (else RuntimeError). The "
-        "result is a copy, not a view."
-    ),
-    "split_with_sizes_copy": (
-        "Return views of consecutive parts of `self` along `dim`, of the sizes `split_sizes`, which must add up to "
-        "the dimension (else RuntimeError). The result is a copy, not a view."
-    ),
-    "unbind_copy": (
-        "Return a view of each index along `dim`, which goes. A `dim` out of range, and a tensor of no dimensions, "
-        "raise IndexError. The result is a copy, not a view."
     ),
     "flip": (
         "Return a copy of `self` with the order of elements reversed along each of `dims`. NumPy gives a view. A "
@@ -2251,10 +1634,6 @@ DOCS = {
     "pixel_unshuffle": (
         "Return images smaller by `downscale_factor` r in both directions, with more channels: (..., C, H * r, W * "
         "r) becomes (..., C * r * r, H, W). Sizes that do not divide raise RuntimeError."
-    ),
-    "narrow_copy": (
-        "Return a view of `length` elements along `dim` from `start` on. A negative `start` counts from the end. "
-        "Where the end is exceeded RuntimeError is raised; `slice` would cut. The result is a copy, not a view."
     ),
     "repeat": (
         "Return a copy of `self` written `repeats` times along each dimension; more repeats than dimensions add "
@@ -2400,12 +1779,6 @@ DOCS = {
         "broadcast to them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added, "
         "also where a position comes twice; positions out of range raise IndexError."
     ),
-    "index_put_": (
-        "Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values` "
-        "broadcast to them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added, "
-        "also where a position comes twice; positions out of range raise IndexError. The result is written to "
-        "`self`, which is returned."
-    ),
     "index_select": (
         "Return the slices of `self` along `dim` at the positions in the vector `index`, as a copy. Negative "
         "positions, those out of range, and an `index` of more dimensions raise IndexError. `index` is int32 or "
@@ -2431,104 +1804,49 @@ DOCS = {
         "negative ones count from the end. With `accumulate` they are added. Another dtype of `source` raises "
         "RuntimeError; another number of elements, and positions out of range, raise IndexError."
     ),
-    "put_": (
-        "Return a copy of `self` with the elements of `source` at the positions `index` of the flattened tensor; "
-        "negative ones count from the end. With `accumulate` they are added. Another dtype of `source` raises "
-        "RuntimeError; another number of elements, and positions out of range, raise IndexError. The result is "
-        "written to `self`, which is returned."
-    ),
     "scatter": (
         "Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of "
         "`gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, "
         "another dtype of `src`, and positions negative or out of range raise RuntimeError."
-    ),
-    "scatter_": (
-        "Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of "
-        "`gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, "
-        "another dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to "
-        "`self`, which is returned."
     ),
     "scatter_add": (
         "Return a copy of `self` with each element of `src` added at the place that `index` names along `dim`; a "
         "place may come several times. What does not fit, another dtype of `src`, and positions negative or out of "
         "range raise RuntimeError."
     ),
-    "scatter_add_": (
-        "Return a copy of `self` with each element of `src` added at the place that `index` names along `dim`; a "
-        "place may come several times. What does not fit, another dtype of `src`, and positions negative or out of "
-        "range raise RuntimeError. The result is written to `self`, which is returned."
-    ),
     "scatter_reduce": (
         "Return a copy of `self` with the elements of `src` combined at the places that `index` names along `dim`: "
         "'sum', 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` "
         "is False. What does not fit raises RuntimeError."
-    ),
-    "scatter_reduce_": (
-        "Return a copy of `self` with the elements of `src` combined at the places that `index` names along `dim`: "
-        "'sum', 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` "
-        "is False. What does not fit raises RuntimeError. The result is written to `self`, which is returned."
     ),
     "index_add": (
         "Return a copy of `self` with the slices of `source` along `dim`, times `alpha`, added at the positions in "
         "the vector `index`; a position may come several times. Positions out of range raise IndexError; other "
         "numbers of slices, and another dtype, RuntimeError."
     ),
-    "index_add_": (
-        "Return a copy of `self` with the slices of `source` along `dim`, times `alpha`, added at the positions in "
-        "the vector `index`; a position may come several times. Positions out of range raise IndexError; other "
-        "numbers of slices, and another dtype, RuntimeError. The result is written to `self`, which is returned."
-    ),
     "index_reduce": (
         "Return a copy of `self` with the slices of `source` along `dim` combined at the positions in the vector "
         "`index`: 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` "
         "is False. Positions out of range raise IndexError."
     ),
-    "index_reduce_": (
-        "Return a copy of `self` with the slices of `source` along `dim` combined at the positions in the vector "
-        "`index`: 'prod', 'mean', 'amax' or 'amin' as `reduce` says. What is there takes part, unless `include_self` "
-        "is False. Positions out of range raise IndexError. The result is written to `self`, which is returned."
-    ),
     "index_copy": (
-        "Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a "
-        "whole dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes "
-        "first where these are apart. Bools select where they are True, negative positions count from the end; those "
-        "out of range raise IndexError. The result is a copy, not a view."
-    ),
-    "index_copy_": (
-        "Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a "
-        "whole dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes "
-        "first where these are apart. Bools select where they are True, negative positions count from the end; those "
-        "out of range raise IndexError. The result is a copy, not a view. The result is written to `self`, which is "
-        "returned."
+        "Return a copy of `self` with the slices of `source` along `dim` at the positions in the vector `index`; of "
+        "a position that comes several times one slice is there. Positions out of range raise IndexError, as do "
+        "other numbers of slices; another dtype raises RuntimeError."
     ),
     "index_fill": (
         "Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`; "
         "negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError). "
         "Positions out of range raise IndexError."
     ),
-    "index_fill_": (
-        "Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`; "
-        "negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError). "
-        "Positions out of range raise IndexError. The result is written to `self`, which is returned."
-    ),
     "masked_scatter": (
         "Return a copy of `self` with the elements of `source`, in order, where `mask` is True. `mask` broadcasts. A "
         "`source` with fewer elements than there are True, or of another dtype, raises RuntimeError."
-    ),
-    "masked_scatter_": (
-        "Return a copy of `self` with the elements of `source`, in order, where `mask` is True. `mask` broadcasts. A "
-        "`source` with fewer elements than there are True, or of another dtype, raises RuntimeError. The result is "
-        "written to `self`, which is returned."
     ),
     "masked_fill": (
         "Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of "
         "`self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else "
         "RuntimeError)."
-    ),
-    "masked_fill_": (
-        "Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of "
-        "`self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else "
-        "RuntimeError). The result is written to `self`, which is returned."
     ),
     "masked_select": (
         "Return the elements of `self` where `mask` is True, as a vector. Both shapes broadcast. `mask` is bool "
@@ -2554,20 +1872,10 @@ DOCS = {
         "keeps some diagonals above the main one, below 0 leaves some out. Less than two dimensions raise "
         "RuntimeError."
     ),
-    "tril_": (
-        "Return a copy of `self` with 0 above the diagonal of each matrix: the lower triangle. `diagonal` above 0 "
-        "keeps some diagonals above the main one, below 0 leaves some out. Less than two dimensions raise "
-        "RuntimeError. The result is written to `self`, which is returned."
-    ),
     "triu": (
         "Return a copy of `self` with 0 below the diagonal of each matrix: the upper triangle. `diagonal` above 0 "
         "leaves some diagonals out, below 0 keeps some below the main one. Less than two dimensions raise "
         "RuntimeError."
-    ),
-    "triu_": (
-        "Return a copy of `self` with 0 below the diagonal of each matrix: the upper triangle. `diagonal` above 0 "
-        "leaves some diagonals out, below 0 keeps some below the main one. Less than two dimensions raise "
-        "RuntimeError. The result is written to `self`, which is returned."
     ),
     "_unsafe_masked_index": (
         "Return what `index` does where `mask` is True, and `fill` elsewhere; positions out of range do no harm there."
@@ -2611,11 +1919,6 @@ DOCS = {
         "Return a copy of `self` in which the rows that `indices` names are scaled down to the norm `max_norm`, "
         "where it is larger. `norm_type` is the order of the norm. Other rows stay as they are."
     ),
-    "embedding_renorm_": (
-        "Return a copy of `self` in which the rows that `indices` names are scaled down to the norm `max_norm`, "
-        "where it is larger. `norm_type` is the order of the norm. Other rows stay as they are. The result is "
-        "written to `self`, which is returned."
-    ),
     "one_hot": (
         "Return a new last dimension with 1 at the place that each element of `self` names, and 0 elsewhere. Its "
         "size is `num_classes`, or one more than the largest element for -1. Elements negative or too large, no "
@@ -2632,38 +1935,18 @@ DOCS = {
         "Return `input` with each element set to 0 with probability `p`, and the others divided by `1 - p`. Where "
         "`train` is False `input` itself is returned. A `p` beyond 0 and 1, and integers, raise RuntimeError."
     ),
-    "dropout_": (
-        "Return `input` with each element set to 0 with probability `p`, and the others divided by `1 - p`. Where "
-        "`train` is False `input` itself is returned. A `p` beyond 0 and 1, and integers, raise RuntimeError. The "
-        "result is written to `self`, which is returned."
-    ),
     "feature_dropout": (
         "Return `input` with each channel, `input[i, j]`, set to 0 as a whole with probability `p`, and the others "
         "divided by `1 - p`. Where `train` is False `input` itself is returned. Less than two dimensions raise "
         "RuntimeError."
     ),
-    "feature_dropout_": (
-        "Return `input` with each channel, `input[i, j]`, set to 0 as a whole with probability `p`, and the others "
-        "divided by `1 - p`. Where `train` is False `input` itself is returned. Less than two dimensions raise "
-        "RuntimeError. The result is written to `self`, which is returned."
-    ),
     "alpha_dropout": (
         "Return `input` with each element set to a negative constant with probability `p`, and all scaled and moved "
         "so that mean 0 and variance 1 stay: dropout for `selu`. Where `train` is False `input` itself is returned."
     ),
-    "alpha_dropout_": (
-        "Return `input` with each element set to a negative constant with probability `p`, and all scaled and moved "
-        "so that mean 0 and variance 1 stay: dropout for `selu`. Where `train` is False `input` itself is returned. "
-        "The result is written to `self`, which is returned."
-    ),
     "feature_alpha_dropout": (
         "Return `input` with each channel, `input[i, j]`, set to a negative constant with probability `p`, and all "
         "scaled and moved so that mean 0 and variance 1 stay. Where `train` is False `input` itself is returned."
-    ),
-    "feature_alpha_dropout_": (
-        "Return `input` with each channel, `input[i, j]`, set to a negative constant with probability `p`, and all "
-        "scaled and moved so that mean 0 and variance 1 stay. Where `train` is False `input` itself is returned. The "
-        "result is written to `self`, which is returned."
     ),
     "scaled_dot_product_attention": (
         "Return `softmax(query @ key.mT * scale + attn_mask) @ value`. `scale` is by default 1 over the root of the "
@@ -2755,48 +2038,22 @@ DOCS = {
     "silu": (
         "Return `self * sigmoid(self)`. Floats and complex numbers are taken, others are refused with a DispatchError."
     ),
-    "silu_": (
-        "Return `self * sigmoid(self)`. Floats and complex numbers are taken, others are refused with a "
-        "DispatchError. The result is written to `self`, which is returned."
-    ),
     "mish": "Return `self * tanh(softplus(self))`. Other dtypes than floats are refused with a DispatchError.",
-    "mish_": (
-        "Return `self * tanh(softplus(self))`. Other dtypes than floats are refused with a DispatchError. The result "
-        "is written to `self`, which is returned."
-    ),
     "elu": (
         "Return `scale * self` for elements above 0, and `scale * alpha * (exp(input_scale * self) - 1)` for the "
         "others. Other dtypes than floats are refused with a DispatchError."
-    ),
-    "elu_": (
-        "Return `scale * self` for elements above 0, and `scale * alpha * (exp(input_scale * self) - 1)` for the "
-        "others. Other dtypes than floats are refused with a DispatchError. The result is written to `self`, which "
-        "is returned."
     ),
     "celu": (
         "Return `self` for elements above 0, and `alpha * (exp(self / alpha) - 1)` for the others. An `alpha` of 0 "
         "raises RuntimeError; other dtypes than floats are refused with a DispatchError."
     ),
-    "celu_": (
-        "Return `self` for elements above 0, and `alpha * (exp(self / alpha) - 1)` for the others. An `alpha` of 0 "
-        "raises RuntimeError; other dtypes than floats are refused with a DispatchError. The result is written to "
-        "`self`, which is returned."
-    ),
     "selu": (
         "Return `elu` with alpha 1.6733 and scale 1.0507, for which layers keep mean 0 and variance 1. Other dtypes "
         "than floats are refused with a DispatchError."
     ),
-    "selu_": (
-        "Return `elu` with alpha 1.6733 and scale 1.0507, for which layers keep mean 0 and variance 1. Other dtypes "
-        "than floats are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "leaky_relu": (
         "Return `self` for elements above 0, and `negative_slope * self` for the others. Other dtypes than floats "
         "are refused with a DispatchError."
-    ),
-    "leaky_relu_": (
-        "Return `self` for elements above 0, and `negative_slope * self` for the others. Other dtypes than floats "
-        "are refused with a DispatchError. The result is written to `self`, which is returned."
     ),
     "prelu": (
         "Return `self` for elements above 0, and `weight * self` for the others. `weight` is one number, or has one "
@@ -2809,17 +2066,8 @@ DOCS = {
         "where `training`, else the mean of both. A `lower` above `upper` raises RuntimeError; other dtypes than "
         "floats are refused."
     ),
-    "rrelu_": (
-        "Return `self` for elements above 0, and the others times a slope: drawn for each from `lower` to `upper` "
-        "where `training`, else the mean of both. A `lower` above `upper` raises RuntimeError; other dtypes than "
-        "floats are refused. The result is written to `self`, which is returned."
-    ),
     "rrelu_with_noise": (
         "Return what `rrelu` does, and store the slopes in `noise` where `training`: 1 for elements above 0."
-    ),
-    "rrelu_with_noise_": (
-        "Return what `rrelu` does, and store the slopes in `noise` where `training`: 1 for elements above 0. The "
-        "result is written to `self`, which is returned."
     ),
     "rrelu_with_noise_functional": (
         "Return what `rrelu` does, and the slopes as a tensor: 1 for elements above 0, and `noise` itself unless "
@@ -2842,32 +2090,15 @@ DOCS = {
         "stays. The dtype stays that of `self`: integers cut float bounds. Unsigned integers with negative bounds "
         "raise RuntimeError; bool and complex are refused."
     ),
-    "hardtanh_": (
-        "Return `self` with elements below `min_val` raised to it and those above `max_val` lowered to it; nan "
-        "stays. The dtype stays that of `self`: integers cut float bounds. Unsigned integers with negative bounds "
-        "raise RuntimeError; bool and complex are refused. The result is written to `self`, which is returned."
-    ),
     "relu6": (
         "Return `self` with elements below 0 raised to 0 and those above 6 lowered to 6; nan stays. Bool and complex "
         "are refused with a DispatchError."
-    ),
-    "relu6_": (
-        "Return `self` with elements below 0 raised to 0 and those above 6 lowered to 6; nan stays. Bool and complex "
-        "are refused with a DispatchError. The result is written to `self`, which is returned."
     ),
     "hardsigmoid": (
         "Return `self / 6 + 1 / 2`, at least 0 and at most 1: straight lines near `sigmoid`. Other dtypes than "
         "floats are refused with a DispatchError."
     ),
-    "hardsigmoid_": (
-        "Return `self / 6 + 1 / 2`, at least 0 and at most 1: straight lines near `sigmoid`. Other dtypes than "
-        "floats are refused with a DispatchError. The result is written to `self`, which is returned."
-    ),
     "hardswish": "Return `self * hardsigmoid(self)`. Other dtypes than floats are refused with a DispatchError.",
-    "hardswish_": (
-        "Return `self * hardsigmoid(self)`. Other dtypes than floats are refused with a DispatchError. The result is "
-        "written to `self`, which is returned."
-    ),
     "hardshrink": (
         "Return 0 for elements from `-lambd` to `lambd`, and `self` for the others; nan stays. Other dtypes than "
         "floats are refused with a DispatchError."
@@ -2879,10 +2110,6 @@ DOCS = {
     "threshold": (
         "Return `self` for elements above `threshold`, and `value` for the others; nan stays. Integers and floats "
         "are taken, others are refused with a DispatchError."
-    ),
-    "threshold_": (
-        "Return `self` for elements above `threshold`, and `value` for the others; nan stays. Integers and floats "
-        "are taken, others are refused with a DispatchError. The result is written to `self`, which is returned."
     ),
     "threshold_backward": (
         "Return the gradient of `threshold` with respect to `self`: `grad_output` where `self` is above `threshold`, "
@@ -3345,25 +2572,11 @@ DOCS = {
         "Return a tensor of the shape and dtype of `self` with the elements of `src`, which broadcasts to it; "
         "integers cut floats. A shape that does not broadcast raises RuntimeError. `copy_` writes into `self`."
     ),
-    "copy_": (
-        "Return a tensor of the shape and dtype of `self` with the elements of `src`, which broadcasts to it; "
-        "integers cut floats. A shape that does not broadcast raises RuntimeError. `copy_` writes into `self`. The "
-        "result is written to `self`, which is returned."
-    ),
     "fill": (
         "Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a "
         "number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`."
     ),
-    "fill_": (
-        "Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a "
-        "number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`. The result is written "
-        "to `self`, which is returned."
-    ),
     "zero": "Return a tensor of the shape and dtype of `self` filled with 0; `zero_` writes into `self`.",
-    "zero_": (
-        "Return a tensor of the shape and dtype of `self` filled with 0; `zero_` writes into `self`. The result is "
-        "written to `self`, which is returned."
-    ),
     "clone": (
         "Return a copy of `self` in memory of its own, with the same strides where it has no gaps; gradients flow "
         "through it."
@@ -3412,19 +2625,9 @@ DOCS = {
         "Draw numbers from `from` to below `to`, evenly distributed, in the shape and dtype of `self`. `from` above "
         "`to` raises RuntimeError; integers are refused with a DispatchError. `uniform_` writes into `self`."
     ),
-    "uniform_": (
-        "Draw numbers from `from` to below `to`, evenly distributed, in the shape and dtype of `self`. `from` above "
-        "`to` raises RuntimeError; integers are refused with a DispatchError. `uniform_` writes into `self`. The "
-        "result is written to `self`, which is returned."
-    ),
     "normal_functional": (
         "Draw normal numbers of the mean `mean` and the standard deviation `std`, in the shape and dtype of `self`. "
         "A negative `std` raises RuntimeError; integers are refused with a DispatchError."
-    ),
-    "normal_": (
-        "Draw normal numbers of the mean `mean` and the standard deviation `std`: a number for each pair of "
-        "elements, which broadcast, or in the shape `size` for two numbers. A negative `std` raises RuntimeError. "
-        "`normal_` writes into a tensor. The result is written to `self`, which is returned."
     ),
     "normal": (
         "Draw normal numbers of the mean `mean` and the standard deviation `std`: a number for each pair of "
@@ -3436,58 +2639,28 @@ DOCS = {
         "mean is `1 / lambd`. A `lambd` of 0 or less raises RuntimeError; other dtypes than floats are refused with "
         "a DispatchError. `exponential_` writes into `self`."
     ),
-    "exponential_": (
-        "Draw numbers above 0 whose density is `lambd * exp(-lambd * x)`, in the shape and dtype of `self`; their "
-        "mean is `1 / lambd`. A `lambd` of 0 or less raises RuntimeError; other dtypes than floats are refused with "
-        "a DispatchError. `exponential_` writes into `self`. The result is written to `self`, which is returned."
-    ),
     "geometric": (
         "Draw how many trials it takes to the first success, each with probability `p`, in the shape and dtype of "
         "`self`: 1 or more. A `p` that is not between 0 and 1 raises RuntimeError. `geometric_` writes into `self`."
-    ),
-    "geometric_": (
-        "Draw how many trials it takes to the first success, each with probability `p`, in the shape and dtype of "
-        "`self`: 1 or more. A `p` that is not between 0 and 1 raises RuntimeError. `geometric_` writes into `self`. "
-        "The result is written to `self`, which is returned."
     ),
     "cauchy": (
         "Draw numbers of Cauchy's distribution around `median`, half of them nearer than `sigma`, in the shape and "
         "dtype of `self`. A `sigma` of 0 or less raises RuntimeError; other dtypes than floats are refused with a "
         "DispatchError. `cauchy_` writes into `self`."
     ),
-    "cauchy_": (
-        "Draw numbers of Cauchy's distribution around `median`, half of them nearer than `sigma`, in the shape and "
-        "dtype of `self`. A `sigma` of 0 or less raises RuntimeError; other dtypes than floats are refused with a "
-        "DispatchError. `cauchy_` writes into `self`. The result is written to `self`, which is returned."
-    ),
     "log_normal": (
         "Draw exponentials of normal numbers of the mean `mean` and the standard deviation `std`, in the shape and "
         "dtype of `self`. A `std` of 0 or less raises RuntimeError; other dtypes than floats are refused with a "
         "DispatchError. `log_normal_` writes into `self`."
-    ),
-    "log_normal_": (
-        "Draw exponentials of normal numbers of the mean `mean` and the standard deviation `std`, in the shape and "
-        "dtype of `self`. A `std` of 0 or less raises RuntimeError; other dtypes than floats are refused with a "
-        "DispatchError. `log_normal_` writes into `self`. The result is written to `self`, which is returned."
     ),
     "random": (
         "Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, "
         "they go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise "
         "RuntimeError; complex numbers are refused."
     ),
-    "random_": (
-        "Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, "
-        "they go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise "
-        "RuntimeError; complex numbers are refused. The result is written to `self`, which is returned."
-    ),
     "bernoulli": (
         "Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the "
         "probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError."
-    ),
-    "bernoulli_": (
-        "Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the "
-        "probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError. The result is "
-        "written to `self`, which is returned."
     ),
     "poisson": (
         "Draw numbers of Poisson's distribution with the mean that each element of `self` gives, in its dtype. A "
@@ -3800,3 +2973,33 @@ DOCS = {
         "for, of `grad_output` and what it took."
     ),
 }
+
+# What variants do, by the names of their operators.
+# fmt: off
+_IN_PLACE = (
+    "add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "atan2", "clamp", "fmod", "hypot", "copysign",
+    "nextafter", "heaviside", "gcd", "lcm", "clamp_min", "clamp_max", "lerp", "addcmul", "addcdiv", "ldexp",
+    "float_power", "neg", "abs", "exp", "expm1", "log", "log1p", "log2", "sqrt", "sin", "cos", "tan", "tanh",
+    "reciprocal", "rsqrt", "sigmoid", "floor", "ceil", "trunc", "round", "sign", "asin", "acos", "atan", "sinh", "cosh",
+    "asinh", "acosh", "atanh", "exp2", "log10", "deg2rad", "rad2deg", "frac", "sgn", "nan_to_num", "conj_physical",
+    "relu", "gelu", "square", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
+    "logical_and", "logical_or", "logical_xor", "bitwise_not", "logical_not", "eq", "ne", "lt", "le", "gt", "ge", "erf",
+    "erfc", "erfinv", "lgamma", "digamma", "polygamma", "mvlgamma", "igamma", "igammac", "i0", "logit", "sinc", "xlogy",
+    "true_divide", "divide", "multiply", "subtract", "clip", "negative", "absolute", "fix", "arctan2", "arcsin",
+    "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "not_equal", "less", "less_equal", "greater", "greater_equal",
+    "cumsum", "cumprod", "addmm", "addmv", "baddbmm", "addbmm", "addr", "detach", "transpose", "t", "unsqueeze",
+    "squeeze", "as_strided", "swapaxes", "swapdims", "index_put", "put", "scatter", "scatter_add", "scatter_reduce",
+    "index_add", "index_reduce", "index_copy", "index_fill", "masked_scatter", "masked_fill", "tril", "triu",
+    "embedding_renorm", "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "silu", "mish", "elu",
+    "celu", "selu", "leaky_relu", "rrelu", "rrelu_with_noise", "hardtanh", "relu6", "hardsigmoid", "hardswish",
+    "threshold", "copy", "fill", "zero", "uniform", "normal", "exponential", "geometric", "cauchy", "log_normal",
+    "random", "bernoulli",
+)
+_COPIES = (
+    "alias", "detach", "view", "transpose", "t", "permute", "expand", "select", "slice", "unsqueeze", "squeeze",
+    "diagonal", "split", "split_with_sizes", "unbind", "as_strided", "narrow", "_reshape_alias", "unfold",
+    "view_as_real", "view_as_complex", "lift_fresh",
+)
+# fmt: on
+DOCS |= {f"{name}_": f"{DOCS[name]} The result is written to `self`, which is returned." for name in _IN_PLACE}
+DOCS |= {f"{name}_copy": f"{DOCS[name]} The result is a copy, not a view." for name in _COPIES}

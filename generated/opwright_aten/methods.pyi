@@ -83,11 +83,7 @@ class TensorMethods:
     @overload
     def add(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def add(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        """Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools
-        is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError.
-        """
-
+    def add(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def add(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
@@ -100,12 +96,7 @@ class TensorMethods:
     @overload
     def add_(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def add_(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        """Return `self + alpha * other`, element by element. Shapes broadcast and dtypes promote; the sum of two bools
-        is their `or`. A float `alpha` for integer tensors is refused with a RuntimeError. The result is written to
-        `self`, which is returned.
-        """
-
+    def add_(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def add_(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
@@ -117,11 +108,7 @@ class TensorMethods:
     @overload
     def sub(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def sub(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        """Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused
-        with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError.
-        """
-
+    def sub(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def sub(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
@@ -134,12 +121,7 @@ class TensorMethods:
     @overload
     def sub_(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def sub_(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        """Return `self - alpha * other`, element by element. Shapes broadcast and dtypes promote. Bools are refused
-        with a DispatchError, and a float `alpha` for integer tensors with a RuntimeError. The result is written to
-        `self`, which is returned.
-        """
-
+    def sub_(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def sub_(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
@@ -151,11 +133,7 @@ class TensorMethods:
     @overload
     def mul(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def mul(self, other: Scalar) -> Tensor:
-        """Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is
-        their `and`.
-        """
-
+    def mul(self, other: Scalar) -> Tensor: ...
     @overload
     def mul(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -167,11 +145,7 @@ class TensorMethods:
     @overload
     def mul_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def mul_(self, other: Scalar) -> Tensor:
-        """Return `self * other`, element by element. Shapes broadcast and dtypes promote; the product of two bools is
-        their `and`. The result is written to `self`, which is returned.
-        """
-
+    def mul_(self, other: Scalar) -> Tensor: ...
     @overload
     def mul_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -185,33 +159,15 @@ class TensorMethods:
     @overload
     def div(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def div(self, other: Scalar) -> Tensor:
-        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
-        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
-        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
-        dtypes promote.
-        """
-
+    def div(self, other: Scalar) -> Tensor: ...
     @overload
     def div(self, x2: Scalar) -> Tensor: ...
     @overload
-    def div(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor:
-        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
-        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
-        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
-        dtypes promote.
-        """
-
+    def div(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def div(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def div(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
-        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
-        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
-        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
-        dtypes promote.
-        """
-
+    def div(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def div(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
@@ -225,33 +181,15 @@ class TensorMethods:
     @overload
     def div_(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def div_(self, other: TensorLike) -> Tensor:
-        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
-        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
-        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
-        dtypes promote. The result is written to `self`, which is returned.
-        """
-
+    def div_(self, other: TensorLike) -> Tensor: ...
     @overload
     def div_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def div_(self, other: Scalar) -> Tensor:
-        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
-        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
-        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
-        dtypes promote. The result is written to `self`, which is returned.
-        """
-
+    def div_(self, other: Scalar) -> Tensor: ...
     @overload
     def div_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def div_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
-        """Return `self / other`, element by element; integers give floats, and x / 0 is inf or nan. With
-        `rounding_mode` 'floor' the quotient is rounded down, with 'trunc' towards 0, and integers stay integers:
-        then an integer divided by 0 raises RuntimeError, and complex numbers are refused. Shapes broadcast and
-        dtypes promote. The result is written to `self`, which is returned.
-        """
-
+    def div_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def div_(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
@@ -264,12 +202,7 @@ class TensorMethods:
     @overload
     def floor_divide(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def floor_divide(self, other: Scalar) -> Tensor:
-        """Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote;
-        integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a
-        DispatchError.
-        """
-
+    def floor_divide(self, other: Scalar) -> Tensor: ...
     @overload
     def floor_divide(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -282,12 +215,7 @@ class TensorMethods:
     @overload
     def floor_divide_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def floor_divide_(self, other: Scalar) -> Tensor:
-        """Return the quotient `self / other` rounded down: -3 by 2 gives -2. Shapes broadcast and dtypes promote;
-        integers stay integers. An integer divided by 0 raises RuntimeError; bool and complex are refused with a
-        DispatchError. The result is written to `self`, which is returned.
-        """
-
+    def floor_divide_(self, other: Scalar) -> Tensor: ...
     @overload
     def floor_divide_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -300,12 +228,7 @@ class TensorMethods:
     @overload
     def remainder(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def remainder(self, other: Scalar) -> Tensor:
-        """Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
-        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
-        complex are refused with a DispatchError.
-        """
-
+    def remainder(self, other: Scalar) -> Tensor: ...
     @overload
     def remainder(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -318,12 +241,7 @@ class TensorMethods:
     @overload
     def remainder_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def remainder_(self, other: Scalar) -> Tensor:
-        """Return what is left of `self` after division by `other`, with the sign of `other` (as `%` of Python). Shapes
-        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
-        complex are refused with a DispatchError. The result is written to `self`, which is returned.
-        """
-
+    def remainder_(self, other: Scalar) -> Tensor: ...
     @overload
     def remainder_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -334,12 +252,7 @@ class TensorMethods:
         """
 
     @overload
-    def pow(self, exponent: Scalar) -> Tensor:
-        """Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a
-        negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError;
-        for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0.
-        """
-
+    def pow(self, exponent: Scalar) -> Tensor: ...
     @overload
     def pow_(self, exponent: TensorLike) -> Tensor:
         """Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a
@@ -349,13 +262,7 @@ class TensorMethods:
         """
 
     @overload
-    def pow_(self, exponent: Scalar) -> Tensor:
-        """Return `self ** exponent`, element by element. Shapes broadcast and dtypes promote; `0 ** 0` is 1, and a
-        negative float to a fraction gives nan. An integer tensor to a negative integer number raises RuntimeError;
-        for a tensor of exponents the result is rounded towards 0, so 2 to -1 is 0. The result is written to `self`,
-        which is returned.
-        """
-
+    def pow_(self, exponent: Scalar) -> Tensor: ...
     @overload
     def maximum(self, other: TensorLike) -> Tensor:
         """Return the larger of `self` and `other`, element by element; where either is nan the result is nan (`fmax`
@@ -399,13 +306,7 @@ class TensorMethods:
         """
 
     @overload
-    def clamp(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
-        """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
-        max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
-        nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
-        numbers are refused.
-        """
-
+    def clamp(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
     @overload
     def clamp_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
         """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
@@ -415,13 +316,7 @@ class TensorMethods:
         """
 
     @overload
-    def clamp_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
-        """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
-        max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
-        nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
-        numbers are refused. The result is written to `self`, which is returned.
-        """
-
+    def clamp_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
     @overload
     def fmod(self, other: TensorLike) -> Tensor:
         """Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes
@@ -432,12 +327,7 @@ class TensorMethods:
     @overload
     def fmod(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def fmod(self, other: Scalar) -> Tensor:
-        """Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes
-        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
-        complex are refused with a DispatchError.
-        """
-
+    def fmod(self, other: Scalar) -> Tensor: ...
     @overload
     def fmod(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -450,12 +340,7 @@ class TensorMethods:
     @overload
     def fmod_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def fmod_(self, other: Scalar) -> Tensor:
-        """Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes
-        broadcast and dtypes promote. An integer divided by 0 raises RuntimeError, a float gives nan; bool and
-        complex are refused with a DispatchError. The result is written to `self`, which is returned.
-        """
-
+    def fmod_(self, other: Scalar) -> Tensor: ...
     @overload
     def fmod_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -502,11 +387,7 @@ class TensorMethods:
     @overload
     def copysign(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def copysign(self, other: Scalar) -> Tensor:
-        """Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts.
-        Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError.
-        """
-
+    def copysign(self, other: Scalar) -> Tensor: ...
     @overload
     def copysign(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -519,12 +400,7 @@ class TensorMethods:
     @overload
     def copysign_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def copysign_(self, other: Scalar) -> Tensor:
-        """Return the magnitude of `self` with the sign of `other`, element by element; the sign of `-0.0` counts.
-        Shapes broadcast; integers give floats, and complex numbers are refused with a DispatchError. The result is
-        written to `self`, which is returned.
-        """
-
+    def copysign_(self, other: Scalar) -> Tensor: ...
     @overload
     def copysign_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -615,12 +491,7 @@ class TensorMethods:
         """
 
     @overload
-    def clamp_min(self, min: TensorLike) -> Tensor:
-        """Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in
-        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
-        numbers are refused with a DispatchError.
-        """
-
+    def clamp_min(self, min: TensorLike) -> Tensor: ...
     @overload
     def clamp_min_(self, min: Scalar) -> Tensor:
         """Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in
@@ -629,12 +500,7 @@ class TensorMethods:
         """
 
     @overload
-    def clamp_min_(self, min: TensorLike) -> Tensor:
-        """Return the larger of each element of `self` and the bound `min`. The bound broadcasts and takes part in
-        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
-        numbers are refused with a DispatchError. The result is written to `self`, which is returned.
-        """
-
+    def clamp_min_(self, min: TensorLike) -> Tensor: ...
     @overload
     def clamp_max(self, max: Scalar) -> Tensor:
         """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
@@ -643,12 +509,7 @@ class TensorMethods:
         """
 
     @overload
-    def clamp_max(self, max: TensorLike) -> Tensor:
-        """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
-        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
-        numbers are refused with a DispatchError.
-        """
-
+    def clamp_max(self, max: TensorLike) -> Tensor: ...
     @overload
     def clamp_max_(self, max: Scalar) -> Tensor:
         """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
@@ -657,12 +518,7 @@ class TensorMethods:
         """
 
     @overload
-    def clamp_max_(self, max: TensorLike) -> Tensor:
-        """Return the smaller of each element of `self` and the bound `max`. The bound broadcasts and takes part in
-        promotion: integers with a float bound give floats. A nan in `self` or in the bound gives nan; complex
-        numbers are refused with a DispatchError. The result is written to `self`, which is returned.
-        """
-
+    def clamp_max_(self, max: TensorLike) -> Tensor: ...
     @overload
     def lerp(self, end: TensorLike, weight: Scalar) -> Tensor:
         """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
@@ -670,11 +526,7 @@ class TensorMethods:
         """
 
     @overload
-    def lerp(self, end: TensorLike, weight: TensorLike) -> Tensor:
-        """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
-        weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex.
-        """
-
+    def lerp(self, end: TensorLike, weight: TensorLike) -> Tensor: ...
     @overload
     def lerp_(self, end: TensorLike, weight: Scalar) -> Tensor:
         """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
@@ -683,12 +535,7 @@ class TensorMethods:
         """
 
     @overload
-    def lerp_(self, end: TensorLike, weight: TensorLike) -> Tensor:
-        """Return `self + weight * (end - self)`: `self` for weight 0, `end` for weight 1. Shapes broadcast, and
-        weights beyond 0 and 1 are taken. All tensors must have one dtype (else RuntimeError), float or complex. The
-        result is written to `self`, which is returned.
-        """
-
+    def lerp_(self, end: TensorLike, weight: TensorLike) -> Tensor: ...
     def addcmul(self, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor:
         """Return `self + value * tensor1 * tensor2`, element by element. Shapes broadcast and dtypes promote;
         integers, floats and complex numbers are taken.
@@ -733,11 +580,7 @@ class TensorMethods:
         """
 
     @overload
-    def float_power(self, exponent: Scalar) -> Tensor:
-        """Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it.
-        Shapes broadcast, and integers may have negative exponents.
-        """
-
+    def float_power(self, exponent: Scalar) -> Tensor: ...
     @overload
     def float_power_(self, exponent: TensorLike) -> Tensor:
         """Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it.
@@ -746,12 +589,7 @@ class TensorMethods:
         """
 
     @overload
-    def float_power_(self, exponent: Scalar) -> Tensor:
-        """Return `self ** exponent`, computed in float64, or in complex128 where either is complex, and left in it.
-        Shapes broadcast, and integers may have negative exponents. The result is written to `self`, which is
-        returned.
-        """
-
+    def float_power_(self, exponent: Scalar) -> Tensor: ...
     @overload
     def where(self, condition: TensorLike, other: TensorLike) -> Tensor:
         """Return the elements of `self` where `condition` is True and those of `other` elsewhere. All three broadcast,
@@ -762,12 +600,7 @@ class TensorMethods:
     @overload
     def where(self, condition: TensorLike, x2: TensorLike) -> Tensor: ...
     @overload
-    def where(self, condition: TensorLike, other: Scalar) -> Tensor:
-        """Return the elements of `self` where `condition` is True and those of `other` elsewhere. All three broadcast,
-        and the dtypes of `self` and `other` promote; `condition` must be bool or uint8 (else RuntimeError). With
-        `condition` alone, return the positions of its nonzero elements: one index tensor for each dimension.
-        """
-
+    def where(self, condition: TensorLike, other: Scalar) -> Tensor: ...
     @overload
     def where(self, condition: TensorLike, x2: Scalar) -> Tensor: ...
     def neg(self) -> Tensor:
@@ -947,13 +780,7 @@ class TensorMethods:
         """
 
     @overload
-    def round(self, *, decimals: int) -> Tensor:
-        """Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5
-        gives 2. With `decimals` floats are rounded to as many digits behind the point, and negative ones round
-        before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with a
-        DispatchError.
-        """
-
+    def round(self, *, decimals: int) -> Tensor: ...
     @overload
     def round_(self) -> Tensor:
         """Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5
@@ -963,13 +790,7 @@ class TensorMethods:
         """
 
     @overload
-    def round_(self, *, decimals: int) -> Tensor:
-        """Return the integer nearest to each element, in the dtype of `self`; halves go to the even neighbour, so 2.5
-        gives 2. With `decimals` floats are rounded to as many digits behind the point, and negative ones round
-        before it. Integers stay as they are, but `decimals` is for floats alone; complex numbers are refused with a
-        DispatchError. The result is written to `self`, which is returned.
-        """
-
+    def round_(self, *, decimals: int) -> Tensor: ...
     def sign(self) -> Tensor:
         """Return -1, 0 or 1 for the sign of each element, in the dtype of `self`. A nan gives 0, where NumPy gives
         nan. Complex numbers are refused with a DispatchError; see `sgn`.
@@ -1194,11 +1015,7 @@ class TensorMethods:
     @overload
     def bitwise_and(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_and(self, other: Scalar) -> Tensor:
-        """Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes
-        promote; other dtypes than integers and bool are refused with a DispatchError.
-        """
-
+    def bitwise_and(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_and(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1211,12 +1028,7 @@ class TensorMethods:
     @overload
     def bitwise_and_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_and_(self, other: Scalar) -> Tensor:
-        """Return the bits that both `self` and `other` have; for bools their `and`. Shapes broadcast and dtypes
-        promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to
-        `self`, which is returned.
-        """
-
+    def bitwise_and_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_and_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1228,11 +1040,7 @@ class TensorMethods:
     @overload
     def bitwise_or(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_or(self, other: Scalar) -> Tensor:
-        """Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes
-        promote; other dtypes than integers and bool are refused with a DispatchError.
-        """
-
+    def bitwise_or(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_or(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1245,12 +1053,7 @@ class TensorMethods:
     @overload
     def bitwise_or_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_or_(self, other: Scalar) -> Tensor:
-        """Return the bits that `self`, `other` or both have; for bools their `or`. Shapes broadcast and dtypes
-        promote; other dtypes than integers and bool are refused with a DispatchError. The result is written to
-        `self`, which is returned.
-        """
-
+    def bitwise_or_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_or_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1262,11 +1065,7 @@ class TensorMethods:
     @overload
     def bitwise_xor(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_xor(self, other: Scalar) -> Tensor:
-        """Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast
-        and dtypes promote; other dtypes than integers and bool are refused with a DispatchError.
-        """
-
+    def bitwise_xor(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_xor(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1279,12 +1078,7 @@ class TensorMethods:
     @overload
     def bitwise_xor_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_xor_(self, other: Scalar) -> Tensor:
-        """Return the bits that exactly one of `self` and `other` has; for bools whether they differ. Shapes broadcast
-        and dtypes promote; other dtypes than integers and bool are refused with a DispatchError. The result is
-        written to `self`, which is returned.
-        """
-
+    def bitwise_xor_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_xor_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1297,12 +1091,7 @@ class TensorMethods:
     @overload
     def bitwise_left_shift(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_left_shift(self, other: Scalar) -> Tensor:
-        """Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a
-        DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as
-        many bits as the dtype has, gives 0.
-        """
-
+    def bitwise_left_shift(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_left_shift(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1315,12 +1104,7 @@ class TensorMethods:
     @overload
     def bitwise_left_shift_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_left_shift_(self, other: Scalar) -> Tensor:
-        """Return `self * 2 ** other`, by moving bits: integers alone are taken, others are refused with a
-        DispatchError. Shapes broadcast and dtypes promote. Bits moved out are lost; a negative shift, or one by as
-        many bits as the dtype has, gives 0. The result is written to `self`, which is returned.
-        """
-
+    def bitwise_left_shift_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_left_shift_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1333,12 +1117,7 @@ class TensorMethods:
     @overload
     def bitwise_right_shift(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_right_shift(self, other: Scalar) -> Tensor:
-        """Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
-        DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype
-        has, gives 0, or -1 where `self` is negative.
-        """
-
+    def bitwise_right_shift(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_right_shift(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1351,12 +1130,7 @@ class TensorMethods:
     @overload
     def bitwise_right_shift_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def bitwise_right_shift_(self, other: Scalar) -> Tensor:
-        """Return `self / 2 ** other` rounded down, by moving bits: integers alone are taken, others are refused with a
-        DispatchError. Shapes broadcast and dtypes promote. A negative shift, or one by as many bits as the dtype
-        has, gives 0, or -1 where `self` is negative. The result is written to `self`, which is returned.
-        """
-
+    def bitwise_right_shift_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_right_shift_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1461,11 +1235,7 @@ class TensorMethods:
     @overload
     def eq(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def eq(self, other: Scalar) -> Tensor:
-        """Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes
-        promote; nan equals nothing, not even nan. For one answer use `equal`.
-        """
-
+    def eq(self, other: Scalar) -> Tensor: ...
     @overload
     def eq(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1478,12 +1248,7 @@ class TensorMethods:
     @overload
     def eq_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def eq_(self, other: Scalar) -> Tensor:
-        """Return whether `self` and `other` are equal, element by element, as bools. Shapes broadcast and dtypes
-        promote; nan equals nothing, not even nan. For one answer use `equal`. The result is written to `self`,
-        which is returned.
-        """
-
+    def eq_(self, other: Scalar) -> Tensor: ...
     @overload
     def eq_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1495,11 +1260,7 @@ class TensorMethods:
     @overload
     def ne(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ne(self, other: Scalar) -> Tensor:
-        """Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote;
-        nan differs from everything, and from nan.
-        """
-
+    def ne(self, other: Scalar) -> Tensor: ...
     @overload
     def ne(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1511,11 +1272,7 @@ class TensorMethods:
     @overload
     def ne_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ne_(self, other: Scalar) -> Tensor:
-        """Return whether `self` and `other` differ, element by element, as bools. Shapes broadcast and dtypes promote;
-        nan differs from everything, and from nan. The result is written to `self`, which is returned.
-        """
-
+    def ne_(self, other: Scalar) -> Tensor: ...
     @overload
     def ne_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1527,11 +1284,7 @@ class TensorMethods:
     @overload
     def lt(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def lt(self, other: Scalar) -> Tensor:
-        """Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes
-        promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
-        """
-
+    def lt(self, other: Scalar) -> Tensor: ...
     @overload
     def lt(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1544,12 +1297,7 @@ class TensorMethods:
     @overload
     def lt_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def lt_(self, other: Scalar) -> Tensor:
-        """Return whether `self` is less than `other`, element by element, as bools. Shapes broadcast and dtypes
-        promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is
-        written to `self`, which is returned.
-        """
-
+    def lt_(self, other: Scalar) -> Tensor: ...
     @overload
     def lt_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1561,11 +1309,7 @@ class TensorMethods:
     @overload
     def le(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def le(self, other: Scalar) -> Tensor:
-        """Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and
-        dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
-        """
-
+    def le(self, other: Scalar) -> Tensor: ...
     @overload
     def le(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1578,12 +1322,7 @@ class TensorMethods:
     @overload
     def le_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def le_(self, other: Scalar) -> Tensor:
-        """Return whether `self` is less than or equal to `other`, element by element, as bools. Shapes broadcast and
-        dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result
-        is written to `self`, which is returned.
-        """
-
+    def le_(self, other: Scalar) -> Tensor: ...
     @overload
     def le_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1595,11 +1334,7 @@ class TensorMethods:
     @overload
     def gt(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def gt(self, other: Scalar) -> Tensor:
-        """Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes
-        promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
-        """
-
+    def gt(self, other: Scalar) -> Tensor: ...
     @overload
     def gt(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1612,12 +1347,7 @@ class TensorMethods:
     @overload
     def gt_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def gt_(self, other: Scalar) -> Tensor:
-        """Return whether `self` is greater than `other`, element by element, as bools. Shapes broadcast and dtypes
-        promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The result is
-        written to `self`, which is returned.
-        """
-
+    def gt_(self, other: Scalar) -> Tensor: ...
     @overload
     def gt_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1629,11 +1359,7 @@ class TensorMethods:
     @overload
     def ge(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ge(self, other: Scalar) -> Tensor:
-        """Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast
-        and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError.
-        """
-
+    def ge(self, other: Scalar) -> Tensor: ...
     @overload
     def ge(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1646,12 +1372,7 @@ class TensorMethods:
     @overload
     def ge_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def ge_(self, other: Scalar) -> Tensor:
-        """Return whether `self` is greater than or equal to `other`, element by element, as bools. Shapes broadcast
-        and dtypes promote; with nan the answer is False. Complex numbers are refused with a DispatchError. The
-        result is written to `self`, which is returned.
-        """
-
+    def ge_(self, other: Scalar) -> Tensor: ...
     @overload
     def ge_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1834,11 +1555,7 @@ class TensorMethods:
     @overload
     def xlogy(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def xlogy(self, other: Scalar) -> Tensor:
-        """Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast.
-        Integers and bools give floats; complex numbers are refused with a DispatchError.
-        """
-
+    def xlogy(self, other: Scalar) -> Tensor: ...
     @overload
     def xlogy(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1851,12 +1568,7 @@ class TensorMethods:
     @overload
     def xlogy_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def xlogy_(self, other: Scalar) -> Tensor:
-        """Return `self * log(other)`, and 0 where `self` is 0, unless `other` is nan: then nan. Shapes broadcast.
-        Integers and bools give floats; complex numbers are refused with a DispatchError. The result is written to
-        `self`, which is returned.
-        """
-
+    def xlogy_(self, other: Scalar) -> Tensor: ...
     @overload
     def xlogy_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1866,9 +1578,7 @@ class TensorMethods:
     @overload
     def true_divide(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def true_divide(self, other: Scalar) -> Tensor:
-        """Another name of `div`: `self / other`."""
-
+    def true_divide(self, other: Scalar) -> Tensor: ...
     @overload
     def true_divide(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1878,9 +1588,7 @@ class TensorMethods:
     @overload
     def true_divide_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def true_divide_(self, other: Scalar) -> Tensor:
-        """Another name of `div`: `self / other`. The result is written to `self`, which is returned."""
-
+    def true_divide_(self, other: Scalar) -> Tensor: ...
     @overload
     def true_divide_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1890,21 +1598,15 @@ class TensorMethods:
     @overload
     def divide(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def divide(self, other: Scalar) -> Tensor:
-        """Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
-
+    def divide(self, other: Scalar) -> Tensor: ...
     @overload
     def divide(self, x2: Scalar) -> Tensor: ...
     @overload
-    def divide(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor:
-        """Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
-
+    def divide(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def divide(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def divide(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
-        """Another name of `div`: `self / other`, rounded as `rounding_mode` says."""
-
+    def divide(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def divide(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
@@ -1916,27 +1618,15 @@ class TensorMethods:
     @overload
     def divide_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def divide_(self, other: Scalar) -> Tensor:
-        """Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`,
-        which is returned.
-        """
-
+    def divide_(self, other: Scalar) -> Tensor: ...
     @overload
     def divide_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def divide_(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor:
-        """Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`,
-        which is returned.
-        """
-
+    def divide_(self, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def divide_(self, x2: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
     @overload
-    def divide_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor:
-        """Another name of `div`: `self / other`, rounded as `rounding_mode` says. The result is written to `self`,
-        which is returned.
-        """
-
+    def divide_(self, other: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def divide_(self, x2: Scalar, *, rounding_mode: str | None) -> Tensor: ...
     @overload
@@ -1946,9 +1636,7 @@ class TensorMethods:
     @overload
     def multiply(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def multiply(self, other: Scalar) -> Tensor:
-        """Another name of `mul`: `self * other`."""
-
+    def multiply(self, other: Scalar) -> Tensor: ...
     @overload
     def multiply(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1958,9 +1646,7 @@ class TensorMethods:
     @overload
     def multiply_(self, x2: TensorLike) -> Tensor: ...
     @overload
-    def multiply_(self, other: Scalar) -> Tensor:
-        """Another name of `mul`: `self * other`. The result is written to `self`, which is returned."""
-
+    def multiply_(self, other: Scalar) -> Tensor: ...
     @overload
     def multiply_(self, x2: Scalar) -> Tensor: ...
     @overload
@@ -1970,9 +1656,7 @@ class TensorMethods:
     @overload
     def subtract(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def subtract(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        """Another name of `sub`: `self - alpha * other`."""
-
+    def subtract(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def subtract(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
@@ -1982,9 +1666,7 @@ class TensorMethods:
     @overload
     def subtract_(self, x2: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
     @overload
-    def subtract_(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        """Another name of `sub`: `self - alpha * other`. The result is written to `self`, which is returned."""
-
+    def subtract_(self, other: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
     def subtract_(self, x2: Scalar, alpha: Scalar = 1) -> Tensor: ...
     @overload
@@ -1992,9 +1674,7 @@ class TensorMethods:
         """Another name of `clamp`: elements brought between `min` and `max`."""
 
     @overload
-    def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
-        """Another name of `clamp`: elements brought between `min` and `max`."""
-
+    def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
     @overload
     def clip_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
         """Another name of `clamp`: elements brought between `min` and `max`. The result is written to `self`, which is
@@ -2002,11 +1682,7 @@ class TensorMethods:
         """
 
     @overload
-    def clip_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
-        """Another name of `clamp`: elements brought between `min` and `max`. The result is written to `self`, which is
-        returned.
-        """
-
+    def clip_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
     def negative(self) -> Tensor:
         """Another name of `neg`: `-self`."""
 
@@ -2082,9 +1758,7 @@ class TensorMethods:
     @overload
     def not_equal(self, x2: Scalar) -> Tensor: ...
     @overload
-    def not_equal(self, other: TensorLike) -> Tensor:
-        """Another name of `ne`: `self != other`, element by element."""
-
+    def not_equal(self, other: TensorLike) -> Tensor: ...
     @overload
     def not_equal(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2096,11 +1770,7 @@ class TensorMethods:
     @overload
     def not_equal_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def not_equal_(self, other: TensorLike) -> Tensor:
-        """Another name of `ne`: `self != other`, element by element. The result is written to `self`, which is
-        returned.
-        """
-
+    def not_equal_(self, other: TensorLike) -> Tensor: ...
     @overload
     def not_equal_(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2110,9 +1780,7 @@ class TensorMethods:
     @overload
     def less(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less(self, other: TensorLike) -> Tensor:
-        """Another name of `lt`: `self < other`, element by element."""
-
+    def less(self, other: TensorLike) -> Tensor: ...
     @overload
     def less(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2124,11 +1792,7 @@ class TensorMethods:
     @overload
     def less_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less_(self, other: TensorLike) -> Tensor:
-        """Another name of `lt`: `self < other`, element by element. The result is written to `self`, which is
-        returned.
-        """
-
+    def less_(self, other: TensorLike) -> Tensor: ...
     @overload
     def less_(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2138,9 +1802,7 @@ class TensorMethods:
     @overload
     def less_equal(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less_equal(self, other: TensorLike) -> Tensor:
-        """Another name of `le`: `self <= other`, element by element."""
-
+    def less_equal(self, other: TensorLike) -> Tensor: ...
     @overload
     def less_equal(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2152,11 +1814,7 @@ class TensorMethods:
     @overload
     def less_equal_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def less_equal_(self, other: TensorLike) -> Tensor:
-        """Another name of `le`: `self <= other`, element by element. The result is written to `self`, which is
-        returned.
-        """
-
+    def less_equal_(self, other: TensorLike) -> Tensor: ...
     @overload
     def less_equal_(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2166,9 +1824,7 @@ class TensorMethods:
     @overload
     def greater(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater(self, other: TensorLike) -> Tensor:
-        """Another name of `gt`: `self > other`, element by element."""
-
+    def greater(self, other: TensorLike) -> Tensor: ...
     @overload
     def greater(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2180,11 +1836,7 @@ class TensorMethods:
     @overload
     def greater_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater_(self, other: TensorLike) -> Tensor:
-        """Another name of `gt`: `self > other`, element by element. The result is written to `self`, which is
-        returned.
-        """
-
+    def greater_(self, other: TensorLike) -> Tensor: ...
     @overload
     def greater_(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2194,9 +1846,7 @@ class TensorMethods:
     @overload
     def greater_equal(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater_equal(self, other: TensorLike) -> Tensor:
-        """Another name of `ge`: `self >= other`, element by element."""
-
+    def greater_equal(self, other: TensorLike) -> Tensor: ...
     @overload
     def greater_equal(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2208,11 +1858,7 @@ class TensorMethods:
     @overload
     def greater_equal_(self, x2: Scalar) -> Tensor: ...
     @overload
-    def greater_equal_(self, other: TensorLike) -> Tensor:
-        """Another name of `ge`: `self >= other`, element by element. The result is written to `self`, which is
-        returned.
-        """
-
+    def greater_equal_(self, other: TensorLike) -> Tensor: ...
     @overload
     def greater_equal_(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2223,12 +1869,9 @@ class TensorMethods:
         """
 
     @overload
-    def sum(self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Return the sum of all elements, or of those along each `dim`; these dimensions go, or stay with size 1 where
-        `keepdim`. Integers and bools are summed as int64; `dtype` casts before the sum. No elements sum to 0; a
-        `dim` out of range raises IndexError, one given twice RuntimeError.
-        """
-
+    def sum(
+        self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+    ) -> Tensor: ...
     @overload
     def sum(
         self, axis: Sequence[int] | int | None, keepdims: bool = False, *, dtype: DTypeLike | None = None
@@ -2241,12 +1884,7 @@ class TensorMethods:
         """
 
     @overload
-    def prod(self, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Return the product of all elements, or of those along `dim`; the dimension goes, or stays with size 1 where
-        `keepdim`. Integers and bools are multiplied as int64; `dtype` casts before. The product of no elements is
-        1; a `dim` out of range raises IndexError.
-        """
-
+    def prod(self, dim: int, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
     def prod(self, axis: int, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor: ...
     @overload
@@ -2257,12 +1895,9 @@ class TensorMethods:
         """
 
     @overload
-    def mean(self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-        """Return the mean of all elements, or of those along each `dim`; these dimensions go, or stay with size 1
-        where `keepdim`. Integers and bools raise RuntimeError unless a float `dtype` is given (NumPy would take
-        them). The mean of no elements is nan; a `dim` out of range raises IndexError.
-        """
-
+    def mean(
+        self, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+    ) -> Tensor: ...
     @overload
     def mean(
         self, axis: Sequence[int] | int | None, keepdims: bool = False, *, dtype: DTypeLike | None = None
@@ -2293,21 +1928,11 @@ class TensorMethods:
         """
 
     @overload
-    def any(self, dim: int, keepdim: bool = False) -> Tensor:
-        """Return whether any element is nonzero, of all or along each `dim`; these dimensions go, or stay with size 1
-        where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements the
-        answer is False. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
-        """
-
+    def any(self, dim: int, keepdim: bool = False) -> Tensor: ...
     @overload
     def any(self, axis: int, keepdims: bool = False) -> Tensor: ...
     @overload
-    def any(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-        """Return whether any element is nonzero, of all or along each `dim`; these dimensions go, or stay with size 1
-        where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements the
-        answer is False. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
-        """
-
+    def any(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor: ...
     @overload
     def any(self, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor: ...
     @overload
@@ -2318,21 +1943,11 @@ class TensorMethods:
         """
 
     @overload
-    def all(self, dim: int, keepdim: bool = False) -> Tensor:
-        """Return whether all elements are nonzero, of the whole or along each `dim`; these dimensions go, or stay with
-        size 1 where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements
-        the answer is True. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
-        """
-
+    def all(self, dim: int, keepdim: bool = False) -> Tensor: ...
     @overload
     def all(self, axis: int, keepdims: bool = False) -> Tensor: ...
     @overload
-    def all(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-        """Return whether all elements are nonzero, of the whole or along each `dim`; these dimensions go, or stay with
-        size 1 where `keepdim`. The result is bool, but uint8 for uint8; nan counts as nonzero, and of no elements
-        the answer is True. An empty list as `dim` reduces nothing, where `sum` takes all dimensions.
-        """
-
+    def all(self, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor: ...
     @overload
     def all(self, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor: ...
     @overload
@@ -2361,21 +1976,11 @@ class TensorMethods:
         """
 
     @overload
-    def max(self, dim: int, keepdim: bool = False) -> _ops.reductions.max_dim_result[Tensor]:
-        """Return the largest element of all; with `dim`, return `values` and their positions `indices` along it, the
-        first of equal ones; with `other`, return `maximum`. `dim` goes, or stays with size 1 where `keepdim`. Where
-        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
-        """
-
+    def max(self, dim: int, keepdim: bool = False) -> _ops.reductions.max_dim_result[Tensor]: ...
     @overload
     def max(self, axis: int, keepdims: bool = False) -> _ops.reductions.max_dim_result[Tensor]: ...
     @overload
-    def max(self, other: TensorLike) -> Tensor:
-        """Return the largest element of all; with `dim`, return `values` and their positions `indices` along it, the
-        first of equal ones; with `other`, return `maximum`. `dim` goes, or stays with size 1 where `keepdim`. Where
-        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
-        """
-
+    def max(self, other: TensorLike) -> Tensor: ...
     @overload
     def max(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2386,21 +1991,11 @@ class TensorMethods:
         """
 
     @overload
-    def min(self, dim: int, keepdim: bool = False) -> _ops.reductions.min_dim_result[Tensor]:
-        """Return the smallest element of all; with `dim`, return `values` and their positions `indices` along it, the
-        first of equal ones; with `other`, return `minimum`. `dim` goes, or stays with size 1 where `keepdim`. Where
-        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
-        """
-
+    def min(self, dim: int, keepdim: bool = False) -> _ops.reductions.min_dim_result[Tensor]: ...
     @overload
     def min(self, axis: int, keepdims: bool = False) -> _ops.reductions.min_dim_result[Tensor]: ...
     @overload
-    def min(self, other: TensorLike) -> Tensor:
-        """Return the smallest element of all; with `dim`, return `values` and their positions `indices` along it, the
-        first of equal ones; with `other`, return `minimum`. `dim` goes, or stays with size 1 where `keepdim`. Where
-        there is a nan it is the result; an empty tensor raises RuntimeError, and complex numbers are refused.
-        """
-
+    def min(self, other: TensorLike) -> Tensor: ...
     @overload
     def min(self, x2: TensorLike) -> Tensor: ...
     @overload
@@ -2411,23 +2006,13 @@ class TensorMethods:
         """
 
     @overload
-    def var(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-        """Return the variance of all elements, or along each `dim`: the sum of squared distances from the mean,
-        divided by `n - correction`. `correction` is 1 by default (NumPy: 0); `unbiased` False makes it 0. One
-        element gives nan; integers are refused with a DispatchError, and that of complex numbers is a float.
-        """
-
+    def var(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
     @overload
     def var(self, axis: Sequence[int] | int | None, unbiased: bool = True, keepdims: bool = False) -> Tensor: ...
     @overload
     def var(
         self, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-    ) -> Tensor:
-        """Return the variance of all elements, or along each `dim`: the sum of squared distances from the mean,
-        divided by `n - correction`. `correction` is 1 by default (NumPy: 0); `unbiased` False makes it 0. One
-        element gives nan; integers are refused with a DispatchError, and that of complex numbers is a float.
-        """
-
+    ) -> Tensor: ...
     @overload
     def var(
         self, axis: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdims: bool = False
@@ -2440,23 +2025,13 @@ class TensorMethods:
         """
 
     @overload
-    def std(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-        """Return the standard deviation of all elements, or along each `dim`: the square root of `var`. The sum is
-        divided by `n - correction`, which is n - 1 by default (NumPy: n); `unbiased` False makes it n. One element
-        gives nan; integers are refused with a DispatchError.
-        """
-
+    def std(self, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor: ...
     @overload
     def std(self, axis: Sequence[int] | int | None, unbiased: bool = True, keepdims: bool = False) -> Tensor: ...
     @overload
     def std(
         self, dim: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-    ) -> Tensor:
-        """Return the standard deviation of all elements, or along each `dim`: the square root of `var`. The sum is
-        divided by `n - correction`, which is n - 1 by default (NumPy: n); `unbiased` False makes it n. One element
-        gives nan; integers are refused with a DispatchError.
-        """
-
+    ) -> Tensor: ...
     @overload
     def std(
         self, axis: Sequence[int] | int | None = None, *, correction: Scalar | None = None, keepdims: bool = False
@@ -2496,11 +2071,7 @@ class TensorMethods:
     @overload
     def count_nonzero(self, axis: Sequence[int] | int, *more: int) -> Tensor: ...
     @overload
-    def count_nonzero(self, dim: int | None = None) -> Tensor:
-        """Return how many elements are nonzero, of all or along each `dim`, as int64; nan counts as nonzero. The
-        dimensions go.
-        """
-
+    def count_nonzero(self, dim: int | None = None) -> Tensor: ...
     @overload
     def count_nonzero(self, axis: int | None = None) -> Tensor: ...
     @overload
@@ -2533,28 +2104,13 @@ class TensorMethods:
         """
 
     @overload
-    def norm(self, p: Scalar | None, *, dtype: DTypeLike) -> Tensor:
-        """Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The
-        order is 2 if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The
-        dimensions go, or stay with size 1 where `keepdim`; integers raise RuntimeError.
-        """
-
+    def norm(self, p: Scalar | None, *, dtype: DTypeLike) -> Tensor: ...
     @overload
-    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
-        """Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The
-        order is 2 if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The
-        dimensions go, or stay with size 1 where `keepdim`; integers raise RuntimeError.
-        """
-
+    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor: ...
     @overload
     def norm(self, p: Scalar | None, axis: Sequence[int] | int, keepdims: bool = False) -> Tensor: ...
     @overload
-    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool, *, dtype: DTypeLike) -> Tensor:
-        """Return the norm of order `p` of all elements, or along each `dim`: `sum(abs(self) ** p) ** (1 / p)`. The
-        order is 2 if it is left out; inf gives the largest magnitude, 0 the number of nonzero elements. The
-        dimensions go, or stay with size 1 where `keepdim`; integers raise RuntimeError.
-        """
-
+    def norm(self, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool, *, dtype: DTypeLike) -> Tensor: ...
     @overload
     def norm(self, p: Scalar | None, axis: Sequence[int] | int, keepdims: bool, *, dtype: DTypeLike) -> Tensor: ...
     @overload
@@ -2678,13 +2234,7 @@ class TensorMethods:
     @overload
     def sort(
         self, *, stable: bool | None, dim: int = -1, descending: bool = False
-    ) -> _ops.sorting.sort_stable_result[Tensor]:
-        """Return the elements sorted along `dim` as `values`, and where they came from as `indices` (int64):
-        ascending, or from the largest on where `descending`; nan counts as the largest. With `stable`, equal
-        elements keep their order. A `dim` out of range raises IndexError; complex numbers are refused with a
-        DispatchError.
-        """
-
+    ) -> _ops.sorting.sort_stable_result[Tensor]: ...
     @overload
     def sort(
         self, *, stable: bool | None, axis: int = -1, descending: bool = False
@@ -2699,12 +2249,7 @@ class TensorMethods:
     @overload
     def argsort(self, axis: int = -1, descending: bool = False) -> Tensor: ...
     @overload
-    def argsort(self, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
-        """Return the positions (int64) that sort `self` along `dim`. Ascending, or from the largest on where
-        `descending`; nan counts as the largest. With `stable`, equal elements keep their order; complex numbers are
-        refused with a DispatchError.
-        """
-
+    def argsort(self, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor: ...
     @overload
     def argsort(self, *, stable: bool, axis: int = -1, descending: bool = False) -> Tensor: ...
     def msort(self) -> Tensor:
@@ -2744,12 +2289,7 @@ class TensorMethods:
         """
 
     @overload
-    def median(self, dim: int, keepdim: bool = False) -> _ops.sorting.median_dim_result[Tensor]:
-        """Return the median of all elements; with `dim`, return `values` and their positions `indices` along it. Of an
-        even number of elements it is the lower of the two in the middle, where NumPy takes their mean. Where there
-        is a nan the result is nan; bool and complex are refused.
-        """
-
+    def median(self, dim: int, keepdim: bool = False) -> _ops.sorting.median_dim_result[Tensor]: ...
     @overload
     def median(self, axis: int, keepdims: bool = False) -> _ops.sorting.median_dim_result[Tensor]: ...
     @overload
@@ -2760,12 +2300,7 @@ class TensorMethods:
         """
 
     @overload
-    def nanmedian(self, dim: int, keepdim: bool = False) -> _ops.sorting.nanmedian_dim_result[Tensor]:
-        """Return the median of the elements that are not nan; with `dim`, return `values` and their positions
-        `indices` along it. Of an even number it is the lower of the two in the middle. Where all are nan the result
-        is nan; bool and complex are refused.
-        """
-
+    def nanmedian(self, dim: int, keepdim: bool = False) -> _ops.sorting.nanmedian_dim_result[Tensor]: ...
     @overload
     def nanmedian(self, axis: int, keepdims: bool = False) -> _ops.sorting.nanmedian_dim_result[Tensor]: ...
     @overload
@@ -2794,13 +2329,7 @@ class TensorMethods:
     @overload
     def quantile(
         self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-    ) -> Tensor:
-        """Return the element below which the part `q` of all elements lies, of the whole or along `dim`; between two
-        elements it is interpolated as `interpolation` says ('linear', 'lower', 'higher', 'nearest', 'midpoint'). A
-        tensor `q` adds a first dimension. A nan gives nan; other dtypes than float32 and float64, and no elements,
-        raise RuntimeError.
-        """
-
+    ) -> Tensor: ...
     @overload
     def quantile(
         self, q: float, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
@@ -2821,12 +2350,7 @@ class TensorMethods:
     @overload
     def nanquantile(
         self, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-    ) -> Tensor:
-        """Return what `quantile` does, of the elements that are not nan; where all are, nan. A tensor `q` adds a first
-        dimension; `dim` goes, or stays with size 1 where `keepdim`. Other dtypes than float32 and float64 raise
-        RuntimeError.
-        """
-
+    ) -> Tensor: ...
     @overload
     def nanquantile(
         self, q: float, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear"
@@ -2860,12 +2384,7 @@ class TensorMethods:
         range: Sequence[float] | None = None,
         weight: TensorLike | None = None,
         density: bool = False,
-    ) -> _ops.sorting.histogram_bin_ct_result[Tensor]:
-        """Return `hist`, how many elements fall into each bin, and `bin_edges`. `bins` is a number of equal bins over
-        `range` (by default that of the elements), or a tensor of edges. With `weight` the weights are summed, with
-        `density` the integral is made 1; other dtypes than floats are refused with a DispatchError.
-        """
-
+    ) -> _ops.sorting.histogram_bin_ct_result[Tensor]: ...
     def mm(self, mat2: TensorLike) -> Tensor:
         """Return the matrix product of `self` (m × k) and `mat2` (k × n). Both have two dimensions and one dtype,
         integers, floats or complex numbers; else RuntimeError (bool: DispatchError). `matmul` takes vectors and
@@ -3109,13 +2628,7 @@ class TensorMethods:
         onesided: bool | None = None,
         return_complex: bool | None = None,
         align_to_window: bool | None = None,
-    ) -> Tensor:
-        """Return the spectra of windows of `n_fft` samples of a signal, `hop_length` apart (by default a fourth of
-        `n_fft`), times `window`: frequencies × windows, after a batch. With `center` the signal is padded by half a
-        window on both sides. For real signals `return_complex` must be given; False adds a dimension of real and
-        imaginary parts.
-        """
-
+    ) -> Tensor: ...
     def istft(
         self,
         n_fft: int,
@@ -3149,12 +2662,7 @@ class TensorMethods:
         """
 
     @overload
-    def view(self, dtype: DTypeLike) -> Tensor:
-        """Return a view of `self` of the shape `size`; one size may be -1 and follows from the others. Where the
-        strides do not allow it, RuntimeError is raised: `reshape` copies then. With `dtype`, return the same bytes
-        read as another dtype, which makes the last dimension longer or shorter.
-        """
-
+    def view(self, dtype: DTypeLike) -> Tensor: ...
     def transpose(self, dim0: int, dim1: int) -> Tensor:
         """Return a view of `self` with the dimensions `dim0` and `dim1` exchanged. A dimension out of range raises
         IndexError.
@@ -3210,19 +2718,11 @@ class TensorMethods:
         """
 
     @overload
-    def squeeze(self, dim: int) -> Tensor:
-        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
-        `dim` of another size stays; one out of range raises IndexError.
-        """
-
+    def squeeze(self, dim: int) -> Tensor: ...
     @overload
     def squeeze(self, axis: int) -> Tensor: ...
     @overload
-    def squeeze(self, dim: Sequence[int] | int, *more: int) -> Tensor:
-        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
-        `dim` of another size stays; one out of range raises IndexError.
-        """
-
+    def squeeze(self, dim: Sequence[int] | int, *more: int) -> Tensor: ...
     @overload
     def squeeze(self, axis: Sequence[int] | int, *more: int) -> Tensor: ...
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -3240,11 +2740,7 @@ class TensorMethods:
     @overload
     def split(self, split_size: int, axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def split(self, split_size: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-        """Return views of consecutive parts of `self` along `dim`, of size `split_size`; the last may be smaller. A
-        list as `split_size` gives the size of each, and must add up to the dimension (else RuntimeError).
-        """
-
+    def split(self, split_size: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
     @overload
     def split(self, split_size: Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
@@ -3302,11 +2798,7 @@ class TensorMethods:
     @overload
     def narrow(self, axis: int, start: int, length: int) -> Tensor: ...
     @overload
-    def narrow(self, dim: int, start: TensorLike, length: int) -> Tensor:
-        """Return a view of `length` elements along `dim` from `start` on. A negative `start` counts from the end.
-        Where the end is exceeded RuntimeError is raised; `slice` would cut.
-        """
-
+    def narrow(self, dim: int, start: TensorLike, length: int) -> Tensor: ...
     @overload
     def narrow(self, axis: int, start: TensorLike, length: int) -> Tensor: ...
     @overload
@@ -3316,19 +2808,13 @@ class TensorMethods:
         """
 
     @overload
-    def movedim(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
-        """Return a view of `self` with the dimensions `source` moved to the places `destination`; the others keep
-        their order. Both name as many dimensions, and none twice (else RuntimeError).
-        """
-
+    def movedim(self, source: Sequence[int], destination: Sequence[int]) -> Tensor: ...
     @overload
     def moveaxis(self, source: int, destination: int) -> Tensor:
         """Another name of `movedim`: dimensions moved to other places, as a view."""
 
     @overload
-    def moveaxis(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
-        """Another name of `movedim`: dimensions moved to other places, as a view."""
-
+    def moveaxis(self, source: Sequence[int], destination: Sequence[int]) -> Tensor: ...
     def swapaxes(self, axis0: int, axis1: int) -> Tensor:
         """Another name of `transpose`: two dimensions exchanged, as a view."""
 
@@ -3381,19 +2867,11 @@ class TensorMethods:
     @overload
     def tensor_split(self, sections: int, axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def tensor_split(self, indices: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-        """Return views of as many parts of `self` along `dim` as `sections` says, the first ones larger by 1 where
-        needed, or empty ones last. `indices` says instead where to cut. `sections` below 1 raises RuntimeError.
-        """
-
+    def tensor_split(self, indices: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
     @overload
     def tensor_split(self, indices: Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
-    def tensor_split(self, tensor_indices_or_sections: TensorLike, dim: int = 0) -> tuple[Tensor, ...]:
-        """Return views of as many parts of `self` along `dim` as `sections` says, the first ones larger by 1 where
-        needed, or empty ones last. `indices` says instead where to cut. `sections` below 1 raises RuntimeError.
-        """
-
+    def tensor_split(self, tensor_indices_or_sections: TensorLike, dim: int = 0) -> tuple[Tensor, ...]: ...
     @overload
     def tensor_split(self, tensor_indices_or_sections: TensorLike, axis: int = 0) -> tuple[Tensor, ...]: ...
     @overload
@@ -3404,12 +2882,7 @@ class TensorMethods:
         """
 
     @overload
-    def hsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]:
-        """Return views of equal parts along the second dimension, or along the first of a vector: as many as
-        `sections` says, or cut at `indices`. A size that does not divide, and a tensor of no dimensions, raise
-        RuntimeError.
-        """
-
+    def hsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]: ...
     @overload
     def vsplit(self, sections: int) -> tuple[Tensor, ...]:
         """Return views of equal parts along the first dimension: as many as `sections` says, or cut at `indices`. A
@@ -3417,11 +2890,7 @@ class TensorMethods:
         """
 
     @overload
-    def vsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]:
-        """Return views of equal parts along the first dimension: as many as `sections` says, or cut at `indices`. A
-        size that does not divide, and less than two dimensions, raise RuntimeError.
-        """
-
+    def vsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]: ...
     @overload
     def dsplit(self, sections: int) -> tuple[Tensor, ...]:
         """Return views of equal parts along the third dimension: as many as `sections` says, or cut at `indices`. A
@@ -3429,11 +2898,7 @@ class TensorMethods:
         """
 
     @overload
-    def dsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]:
-        """Return views of equal parts along the third dimension: as many as `sections` says, or cut at `indices`. A
-        size that does not divide, and less than three dimensions, raise RuntimeError.
-        """
-
+    def dsplit(self, indices: Sequence[int] | int, *more: int) -> tuple[Tensor, ...]: ...
     @overload
     def unsafe_split(self, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
         """Return the parts that `split` does, as tensors that do not count as views."""
@@ -3494,21 +2959,11 @@ class TensorMethods:
         """
 
     @overload
-    def squeeze_(self, dim: int) -> Tensor:
-        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
-        `dim` of another size stays; one out of range raises IndexError. The result is written to `self`, which is
-        returned.
-        """
-
+    def squeeze_(self, dim: int) -> Tensor: ...
     @overload
     def squeeze_(self, axis: int) -> Tensor: ...
     @overload
-    def squeeze_(self, dim: Sequence[int] | int, *more: int) -> Tensor:
-        """Return a view of `self` without its dimensions of size 1, or without those of `dim` that have size 1. A
-        `dim` of another size stays; one out of range raises IndexError. The result is written to `self`, which is
-        returned.
-        """
-
+    def squeeze_(self, dim: Sequence[int] | int, *more: int) -> Tensor: ...
     @overload
     def squeeze_(self, axis: Sequence[int] | int, *more: int) -> Tensor: ...
     def as_strided_(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
@@ -3587,12 +3042,7 @@ class TensorMethods:
         self, repeats: TensorLike, axis: int | None = None, *, output_size: int | None = None
     ) -> Tensor: ...
     @overload
-    def repeat_interleave(self, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-        """Return `self` with each element written `repeats` times, along `dim` or flattened without it; a tensor has a
-        number for each. `repeats` alone gives positions: 2, 0, 3 become 0, 0, 2, 2, 2. Negative numbers, and an
-        `output_size` that is not their sum, raise RuntimeError.
-        """
-
+    def repeat_interleave(self, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Tensor: ...
     @overload
     def repeat_interleave(self, repeats: int, axis: int | None = None, *, output_size: int | None = None) -> Tensor: ...
     def diag(self, diagonal: int = 0) -> Tensor:
@@ -3716,30 +3166,15 @@ class TensorMethods:
     @overload
     def scatter(self, axis: int, index: TensorLike, src: TensorLike) -> Tensor: ...
     @overload
-    def scatter(self, dim: int, index: TensorLike, value: Scalar) -> Tensor:
-        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
-        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
-        dtype of `src`, and positions negative or out of range raise RuntimeError.
-        """
-
+    def scatter(self, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
     def scatter(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def scatter(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor:
-        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
-        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
-        dtype of `src`, and positions negative or out of range raise RuntimeError.
-        """
-
+    def scatter(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
     @overload
     def scatter(self, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
     @overload
-    def scatter(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor:
-        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
-        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
-        dtype of `src`, and positions negative or out of range raise RuntimeError.
-        """
-
+    def scatter(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
     @overload
     def scatter(self, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
     @overload
@@ -3753,33 +3188,15 @@ class TensorMethods:
     @overload
     def scatter_(self, axis: int, index: TensorLike, src: TensorLike) -> Tensor: ...
     @overload
-    def scatter_(self, dim: int, index: TensorLike, value: Scalar) -> Tensor:
-        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
-        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
-        dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to `self`,
-        which is returned.
-        """
-
+    def scatter_(self, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
     def scatter_(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def scatter_(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor:
-        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
-        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
-        dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to `self`,
-        which is returned.
-        """
-
+    def scatter_(self, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
     @overload
     def scatter_(self, axis: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
     @overload
-    def scatter_(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor:
-        """Return a copy of `self` with `src` or `value` at the places that `index` names along `dim`: the inverse of
-        `gather`. With `reduce` 'add' or 'multiply' they are combined with what is there. What does not fit, another
-        dtype of `src`, and positions negative or out of range raise RuntimeError. The result is written to `self`,
-        which is returned.
-        """
-
+    def scatter_(self, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
     @overload
     def scatter_(self, axis: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
     @overload
@@ -3872,20 +3289,18 @@ class TensorMethods:
     ) -> Tensor: ...
     @overload
     def index_copy(self, dim: int, index: TensorLike, source: TensorLike) -> Tensor:
-        """Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
-        dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first
-        where these are apart. Bools select where they are True, negative positions count from the end; those out of
-        range raise IndexError. The result is a copy, not a view.
+        """Return a copy of `self` with the slices of `source` along `dim` at the positions in the vector `index`; of a
+        position that comes several times one slice is there. Positions out of range raise IndexError, as do other
+        numbers of slices; another dtype raises RuntimeError.
         """
 
     @overload
     def index_copy(self, axis: int, index: TensorLike, source: TensorLike) -> Tensor: ...
     @overload
     def index_copy_(self, dim: int, index: TensorLike, source: TensorLike) -> Tensor:
-        """Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
-        dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first
-        where these are apart. Bools select where they are True, negative positions count from the end; those out of
-        range raise IndexError. The result is a copy, not a view. The result is written to `self`, which is returned.
+        """Return a copy of `self` with the slices of `source` along `dim` at the positions in the vector `index`; of a
+        position that comes several times one slice is there. Positions out of range raise IndexError, as do other
+        numbers of slices; another dtype raises RuntimeError. The result is written to `self`, which is returned.
         """
 
     @overload
@@ -3900,12 +3315,7 @@ class TensorMethods:
     @overload
     def index_fill(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def index_fill(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor:
-        """Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`;
-        negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError).
-        Positions out of range raise IndexError.
-        """
-
+    def index_fill(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor: ...
     @overload
     def index_fill(self, axis: int, index: TensorLike, value: TensorLike) -> Tensor: ...
     @overload
@@ -3918,12 +3328,7 @@ class TensorMethods:
     @overload
     def index_fill_(self, axis: int, index: TensorLike, value: Scalar) -> Tensor: ...
     @overload
-    def index_fill_(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor:
-        """Return a copy of `self` with `value` in the slices along `dim` at the positions in the vector `index`;
-        negative ones count from the end. `value` is a number or a tensor of no dimensions (else RuntimeError).
-        Positions out of range raise IndexError. The result is written to `self`, which is returned.
-        """
-
+    def index_fill_(self, dim: int, index: TensorLike, value: TensorLike) -> Tensor: ...
     @overload
     def index_fill_(self, axis: int, index: TensorLike, value: TensorLike) -> Tensor: ...
     def masked_scatter(self, mask: TensorLike, source: TensorLike) -> Tensor:
@@ -3945,12 +3350,7 @@ class TensorMethods:
         """
 
     @overload
-    def masked_fill(self, mask: TensorLike, value: TensorLike) -> Tensor:
-        """Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of
-        `self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else
-        RuntimeError).
-        """
-
+    def masked_fill(self, mask: TensorLike, value: TensorLike) -> Tensor: ...
     @overload
     def masked_fill_(self, mask: TensorLike, value: Scalar) -> Tensor:
         """Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of
@@ -3959,12 +3359,7 @@ class TensorMethods:
         """
 
     @overload
-    def masked_fill_(self, mask: TensorLike, value: TensorLike) -> Tensor:
-        """Return a copy of `self` with `value` where `mask` is True; both shapes broadcast. The dtype stays that of
-        `self`: integers cut a float. `mask` is bool, and `value` a number or a tensor of no dimensions (else
-        RuntimeError). The result is written to `self`, which is returned.
-        """
-
+    def masked_fill_(self, mask: TensorLike, value: TensorLike) -> Tensor: ...
     def masked_select(self, mask: TensorLike) -> Tensor:
         """Return the elements of `self` where `mask` is True, as a vector. Both shapes broadcast. `mask` is bool (else
         RuntimeError).
@@ -4150,11 +3545,7 @@ class TensorMethods:
         """
 
     @overload
-    def fill(self, value: TensorLike) -> Tensor:
-        """Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a
-        number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`.
-        """
-
+    def fill(self, value: TensorLike) -> Tensor: ...
     @overload
     def fill_(self, value: Scalar) -> Tensor:
         """Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a
@@ -4163,12 +3554,7 @@ class TensorMethods:
         """
 
     @overload
-    def fill_(self, value: TensorLike) -> Tensor:
-        """Return a tensor of the shape and dtype of `self` filled with `value`; integers cut a float. `value` is a
-        number or a tensor of no dimensions (else RuntimeError). `fill_` writes into `self`. The result is written
-        to `self`, which is returned.
-        """
-
+    def fill_(self, value: TensorLike) -> Tensor: ...
     def zero(self) -> Tensor:
         """Return a tensor of the shape and dtype of `self` filled with 0; `zero_` writes into `self`."""
 
@@ -4220,11 +3606,7 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: MemoryFormat | None = None,
-    ) -> Tensor:
-        """Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
-        changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
-        """
-
+    ) -> Tensor: ...
     @overload
     def to(
         self,
@@ -4232,11 +3614,7 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: MemoryFormat | None = None,
-    ) -> Tensor:
-        """Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
-        changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
-        """
-
+    ) -> Tensor: ...
     @overload
     def to(
         self,
@@ -4244,11 +3622,7 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: MemoryFormat | None = None,
-    ) -> Tensor:
-        """Return `self` in another `dtype` or on another `device`, or in those of `other`; `self` itself where nothing
-        changes, unless `copy`. Integers cut floats; real dtypes keep the real part.
-        """
-
+    ) -> Tensor: ...
     @overload
     def to(
         self, x2: TensorLike, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None
@@ -4334,19 +3708,9 @@ class TensorMethods:
         """
 
     @overload
-    def random(self, to: int, *, generator: Generator | None = None) -> Tensor:
-        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
-        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
-        complex numbers are refused.
-        """
-
+    def random(self, to: int, *, generator: Generator | None = None) -> Tensor: ...
     @overload
-    def random(self, *, generator: Generator | None = None) -> Tensor:
-        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
-        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
-        complex numbers are refused.
-        """
-
+    def random(self, *, generator: Generator | None = None) -> Tensor: ...
     @overload
     def random_(self, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
         """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
@@ -4355,19 +3719,9 @@ class TensorMethods:
         """
 
     @overload
-    def random_(self, to: int, *, generator: Generator | None = None) -> Tensor:
-        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
-        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
-        complex numbers are refused. The result is written to `self`, which is returned.
-        """
-
+    def random_(self, to: int, *, generator: Generator | None = None) -> Tensor: ...
     @overload
-    def random_(self, *, generator: Generator | None = None) -> Tensor:
-        """Draw integers from `from`, by default 0, to below `to`, in the shape and dtype of `self`. Without `to`, they
-        go to the largest integer up to which the dtype holds all. Bounds that leave no integer raise RuntimeError;
-        complex numbers are refused. The result is written to `self`, which is returned.
-        """
-
+    def random_(self, *, generator: Generator | None = None) -> Tensor: ...
     @overload
     def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
         """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
@@ -4375,17 +3729,9 @@ class TensorMethods:
         """
 
     @overload
-    def bernoulli(self, p: float, *, generator: Generator | None = None) -> Tensor:
-        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
-        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError.
-        """
-
+    def bernoulli(self, p: float, *, generator: Generator | None = None) -> Tensor: ...
     @overload
-    def bernoulli(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor:
-        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
-        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError.
-        """
-
+    def bernoulli(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
     @overload
     def bernoulli_(self, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
@@ -4394,12 +3740,7 @@ class TensorMethods:
         """
 
     @overload
-    def bernoulli_(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor:
-        """Draw 1 with probability `p` and else 0, in the shape and dtype of `self`; without `p`, `self` holds the
-        probabilities and must have a float dtype. Probabilities beyond 0 and 1 raise RuntimeError. The result is
-        written to `self`, which is returned.
-        """
-
+    def bernoulli_(self, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
         """Draw `num_samples` positions in each row of `self`, with the elements as weights, which need not add up to
         1; int64. Without `replacement` each position comes at most once, and more samples than elements raise

@@ -972,7 +972,7 @@ _ENTRIES: list[tuple[str | int, ...]] = [
     (14, "scatter_reduce.two", "scatter_reduce.two_out", "scatter_reduce_.two"),
     (16, "index_add", "index_add.out", "index_add_"),
     (15, "index_reduce", "index_reduce.out", "index_reduce_"),
-    (13, "index_copy", "index_copy.out", "index_copy_"),
+    (17, "index_copy", "index_copy.out", "index_copy_"),
     (15, "index_fill.int_Scalar", "index_fill.int_Scalar_out", "index_fill_.int_Scalar"),
     (13, "index_fill.int_Tensor", "index_fill.int_Tensor_out", "index_fill_.int_Tensor"),
     (15, "masked_scatter", "masked_scatter.out", "masked_scatter_"),

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from opwright_codegen.commands.generate import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job, modules_of
-from opwright_codegen.commands.report_options import known_findings
+from opwright_codegen.commands.report_options import cache_folder, known_findings
 from opwright_codegen.errors import UsageError
 from opwright_codegen.output.folders import check_folder
 from opwright_codegen.output.templates import environment
@@ -32,8 +32,8 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
     if not targets:
         raise UsageError("name a namespace or a package, or the project's schemas in [tool.opwright]")
     modules, environment_ = modules_of(job, namespaces, namespaces)
-    facts = told(targets, [*modules, *arguments.modules], _whole(arguments.gate), environment_)
-    wishes = Wishes(arguments.math, arguments.source)
+    facts = told(targets, [*modules, *arguments.modules], _report(arguments, root), environment_)
+    wishes = Wishes(arguments.math, arguments.source, not arguments.no_gate)
     declared = {}
     if job is not None and operators is not None and any(name in operators.operators for name in facts):
         declared = declared_by_schemas(operators, read_job_derivatives(job, operators), wishes.notation)
@@ -50,11 +50,13 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
     return 1 if arguments.check and changes else 0
 
 
-def _whole(report: str | None) -> str | None:
-    """Return the path of a report. Raises UsageError where there is none."""
-    if report is not None and not Path(report).is_file():
-        raise UsageError(f"there is no report {report}")
-    return report
+def _report(arguments: Namespace, root: Path) -> str | None:
+    """Return the path of the report that is given, else of the project's last one; None where there is none, or none is
+    wanted. Raises UsageError where the one that is given is not there."""
+    if arguments.gate is not None and not Path(arguments.gate).is_file():
+        raise UsageError(f"there is no report {arguments.gate}")
+    last = cache_folder(root) / "gate.json"
+    return arguments.gate or (str(last) if last.is_file() and not arguments.no_gate else None)
 
 
 def _texts(pages: Sequence[Page], targets: Sequence[str]) -> dict[str, str]:
@@ -68,6 +70,7 @@ def _texts(pages: Sequence[Page], targets: Sequence[str]) -> dict[str, str]:
     texts[_INDEX] = index_template.render(
         of=f" of {', '.join(f'`{each}`' for each in targets)}",
         count=f"{count:,} operators",
+        run=next((page.run for page in pages if page.run), ""),
         sections=sections_of(pages),
     )
     return texts

@@ -19,13 +19,15 @@ from opwright_core.tensors.tensor import wrap
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["LAYOUTS", "MOST", "ROW_MAJOR", "WRITABLE", "Array", "Case", "drawn", "lay"]
+__all__ = ["CALLED", "LAYOUTS", "MOST", "ROW_MAJOR", "WRITABLE", "Array", "Case", "drawn", "lay"]
 
 ROW_MAJOR: Final = "row-major"
 MOST: Final = 30_000  # elements of an array
 WRITABLE: Final = ("transposed", "sliced", "backwards", "offset 1", "offset 4", "misaligned")
 LAYOUTS: Final = (*WRITABLE, "expanded", "read-only")
 _FROM: Final = "from opwright.gate.memory import "
+
+CALLED: Final[set[frozenset[Any]]] = set()  # dtypes of the arrays of each call that was made since it was cleared
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +110,14 @@ class Case:
         """Return the case with what the call allocates flush to the end or to the start."""
         return replace(self, guarded=layout)
 
+    @property
+    def dtypes(self) -> frozenset[Any]:
+        """Return the dtypes of all arrays."""
+        return frozenset(each.values.dtype for each in self.arrays)
+
     def call(self, operator: Operator) -> checking.Call:
         """Return the call, with Tensors in new memory."""
+        CALLED.add(self.dtypes)
         return checking.Call(operator, [_tensors(value) for value in self.values])
 
     def __str__(self) -> str:

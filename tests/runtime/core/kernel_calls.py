@@ -481,6 +481,8 @@ SHAPED: dict[str, list[Make]] = {
             (None, np.array([[1], [2]])),
             [np.array([-1, 0])],
             [None, None, np.array(1)],
+            [np.arange(12).reshape(4, 3) % 3 > 0],
+            [np.array([True, False, True, True])],
         )
     ],
     "embedding": [lambda x: (np, x(7, 3), np.arange(20).reshape(4, 5) % 7, -1, False, False)],
