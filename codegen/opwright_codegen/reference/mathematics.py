@@ -16,6 +16,10 @@ __all__ = ["Notation", "formula_of", "shown_formula"]
 
 Notation = Literal["latex", "mathml"]
 _LONGEST: Final = 600  # characters of LaTeX that somebody reads
+_LETTER: Final = re.compile(r'<mi(?: mathvariant="italic")?>([^<&]|&#x\w+;)</mi>')
+_LETTERS: Final = re.compile(
+    r'(?:<mi(?: mathvariant="italic")?>(?:[^<&]|&#x\w+;)</mi>){2,}'
+)  # a name, letter by letter
 _MODULES: Final = re.compile(r"\b\w+_(?:gradients|ops)\.|\bops\.")  # what generated code calls its modules
 
 
@@ -47,4 +51,4 @@ def _mathml(text: str) -> str:
     except ImportError:
         raise UsageError("--math mathml needs latex2mathml, which is not installed: pip install latex2mathml") from None
     found: str = convert(text, display="block")
-    return found
+    return _LETTERS.sub(lambda name: f"<mi>{''.join(_LETTER.findall(name[0]))}</mi>", found)
