@@ -181,7 +181,7 @@ def _overload(
         schemas=tuple(each["schema"] for each in (head, *(each for each in own if each is not head))),
         doc=prose(head.get("doc", "")) if has_docs else "",
         facts=tuple((word, cell(text)) for word, text in _facts(head, said, wishes) if text),
-        gradients=said.gradients or of_package(head.get("formulas", {}), wishes.notation),
+        gradients=said.gradients or of_package(head["name"], head.get("formulas", {}), wishes.notation),
         tangents=said.tangents,
         example=_example(head),
         table=tuple(
