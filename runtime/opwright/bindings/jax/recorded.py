@@ -125,7 +125,7 @@ def _by_xla(own: Callable[..., Any], step: _Step, given: Sequence[Any]) -> list[
     values = [given[value.place] if isinstance(value, Slot) else value for value in step.call.values]
     found = own(*values)
     (form,) = step.forms
-    return [found] if form == (tuple(found.shape), np.dtype(found.dtype)) and form[1].kind == "f" else None
+    return [found] if form == (tuple(found.shape), np.dtype(found.dtype)) and form[1].kind in "bf" else None
 
 
 def _reduced(reduce: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,12 +156,33 @@ _OWN: dict[str, Callable[..., Any]] = {
     "aten::permute": jnp.transpose,
     "aten::view": jnp.reshape,
     "aten::new_zeros": _zeros,
+    "aten::zeros_like": lambda array, *_: jnp.zeros_like(array),
     "aten::matmul": jnp.matmul,
-    **{f"aten::mul.{kind}": jnp.multiply for kind in ("Tensor", "Scalar")},
-    **{f"aten::div.{kind}": jnp.divide for kind in ("Tensor", "Scalar")},
-    **{f"aten::add.{kind}": lambda a, b, alpha: a + _scaled(b, alpha) for kind in ("Tensor", "Scalar")},
-    **{f"aten::sub.{kind}": lambda a, b, alpha: a - _scaled(b, alpha) for kind in ("Tensor", "Scalar")},
-    **{f"aten::{name}": getattr(jnp, name) for name in ("abs", "cos", "exp", "log", "sin", "sqrt", "tanh")},
+    **{
+        f"aten::{name}.{kind}": function
+        for name, function in (
+            ("mul", jnp.multiply),
+            ("div", jnp.divide),
+            ("add", lambda a, b, alpha: a + _scaled(b, alpha)),
+            ("sub", lambda a, b, alpha: a - _scaled(b, alpha)),
+            ("rsub", lambda a, b, alpha: b - _scaled(a, alpha)),
+            ("lt", jnp.less),
+            ("le", jnp.less_equal),
+            ("gt", jnp.greater),
+            ("ge", jnp.greater_equal),
+            ("eq", jnp.equal),
+            ("ne", jnp.not_equal),
+            ("bitwise_and", jnp.bitwise_and),
+        )
+        for kind in ("Tensor", "Scalar")
+    },
+    **{f"aten::where.{kind}": jnp.where for kind in ("self", "ScalarSelf", "ScalarOther")},
+    **{f"aten::{name}": getattr(jnp, name) for name in ("abs", "cos", "exp", "log", "sin", "sqrt", "square", "tanh")},
+    **{f"aten::{name}": getattr(jnp, name) for name in ("sign", "maximum", "minimum", "reciprocal")},
     "aten::neg": jnp.negative,
     "aten::rsqrt": jax.lax.rsqrt,
+    "aten::sgn": jnp.sign,
+    "aten::sigmoid": lambda array: 1 / (1 + jnp.exp(-array)),
+    "aten::sigmoid_backward": lambda grad, result: grad * (1 - result) * result,
+    "aten::tanh_backward": lambda grad, result: grad * (1 - result * result),
 }
