@@ -268,7 +268,7 @@ static int read_step(Step *step, PyObject *text, PyTypeObject *type, int number)
         return -1;
     }
     step->given = Py_NewRef(given);
-    step->adding = kind == STEP_CALL ? adding_kernel(function) : NULL;
+    step->adding = kind == STEP_CALL ? kernel_with(function, ADDS) : NULL;
     return kind == STEP_CALL ? operator_set(&step->operator, table, function) : 0;
 }
 
