@@ -1,6 +1,7 @@
 /* The module opwright_core._fast: its types, and `configure`, by which Python tells what they need. */
 
 #define HAS_NUMPY_API
+#include "array_pool.h"
 #include "backward.h"
 #include "callable.h"
 #include "configure.h"
@@ -118,6 +119,7 @@ static PyMethodDef methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
      "Take what the core goes by, each by its name."},
     {"gufunc", make_gufunc, METH_VARARGS, "Make a generalized ufunc of NumPy that calls a function."},
+    {"use_array_pool", use_array_pool, METH_O, "Pool arrays of tensors that were freed, or have NumPy make each."},
     {"add_kernels", add_kernels, METH_O, "Take the kernels of an extension."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},

@@ -204,29 +204,32 @@ def offer(operator: str, native: Loop | Kernel, library: Library) -> None:
 
 
 def is_native(program: Program) -> bool:
-    """Whether C may handle a program: a call, a derivative of one, and batches of these."""
+    """Whether C may handle a program: a call, a derivative of one of any order, and batches of these."""
     _, sample = split(program)
     if not isinstance(sample, (Tangents, Transposed)):
         return isinstance(sample, Call) and sample.operator in _offered
-    _, call = split(sample.base)
-    if not isinstance(call, Call) or call.operator not in _offered:
-        return False
-    is_gradient = sample is program and call is sample.base and isinstance(sample, Transposed)
-    return is_gradient or isinstance(_offered[call.operator][0], Loop)
+    call = _innermost(sample)
+    return call.operator in _offered and (sample is program or isinstance(_offered[call.operator][0], Loop))
+
+
+def _innermost(program: Any) -> Call:
+    """Return the call that a program is about."""
+    while not isinstance(program, Call):
+        program = program.base
+    return program
 
 
 def native_call(program: Program, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
     """Return what C computes, as JAX's arrays; None where it does not take the operands as they are."""
-    if not is_native(program):
-        return None
     levels, sample = split(program)
     if isinstance(sample, (Tangents, Transposed)):
-        native, library = _offered[split(sample.base)[1].operator]
-        if isinstance(native, Loop) and (found := native.derived(library, sample, levels, operands, results)):
-            return found
-        if levels or isinstance(sample, Tangents) or not isinstance(sample.base, Call):
-            return None
-        return recorded_call(sample, operands, _emitted)
+        found = None
+        if isinstance(call := split(sample.base)[1], Call) and call.operator in _offered:
+            loop, library = _offered[call.operator]
+            found = loop.derived(library, sample, levels, operands, results) if isinstance(loop, Loop) else None
+        return found if found or levels else recorded_call(sample, operands, _emitted)
+    if not is_native(program):
+        return None
     native, _ = _offered[sample.operator]
     if levels and not native.broadcasts:
         return None
@@ -239,8 +242,8 @@ def _emitted(call: Call, operands: Sequence[Any], results: Sequence[Form]) -> li
     if call.operator not in _offered:
         return None
     native, library = _offered[call.operator]
-    found: list[Any] | None = native.emitted(library, call, operands, results)
-    return found
+    made: list[Any] | None = native.emitted(library, call, operands, results)
+    return made
 
 
 def _dtype(name: str) -> np.dtype[Any]:
