@@ -94,7 +94,7 @@ static PyObject *taken_in_order(Array *self, PyObject *dim, int is_kept, OrderJo
     npy_intp shape[NPY_MAXDIMS];
     int dims = 0;
     if (axis < 0 || count_of(self) == 0 || count_of(self) > MOST_ELEMENTS || PyArray_DIM(self, axis) > MOST_ORDERED ||
-        job->taken < 1 || job->taken + job->place > PyArray_DIM(self, axis) || job->place < 0) {
+        job->taken < 0 || job->taken + job->place > PyArray_DIM(self, axis) || job->place < 0) {
         return NULL;
     }
     job->outer = job->inner = 1;

@@ -96,7 +96,7 @@ static PyObject *handle_topk(const CompiledKernel *kernel, const KernelCall *cal
         return NULL;
     }
     npy_intp wanted = (npy_intp)number;
-    if (!is_last(call->args[2], PyArray_NDIM(self))) {
+    if (!is_last(call->args[2], PyArray_NDIM(self)) || wanted == 0) {
         return first_in_order(self, call->args[2], wanted, call->args[3] == Py_True);
     }
     if (wanted < 1 || wanted > MOST_FIRST || wanted > PyArray_DIM(self, PyArray_NDIM(self) - 1)) {

@@ -657,6 +657,10 @@ SHAPED: dict[str, list[Make]] = {
         name: [lambda x, dim=dim: (np, x(4, 9, 3), dim, dim == 1) for dim in (0, 1, -1)]
         for name in ("median_and_position", "nanmedian_and_position")
     },
+    **{
+        name: [lambda x, dim=dim: (np, np.round(x(4, 9, 3)), dim) for dim in (0, 1, -1)]
+        for name in ("running_largest", "running_smallest")
+    },
     "kthvalue": [lambda x, k=k, dim=dim: (np, x(4, 9, 3), k, dim, k == 2) for k in (1, 2, 3) for dim in (0, 1, -1)],
     "count_below": [
         lambda x, right=right, shape=shape: (np, np.sort(np.nan_to_num(np.round(x(9)))), np.round(x(*shape)), right)
