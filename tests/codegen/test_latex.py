@@ -95,9 +95,8 @@ def test_what_is_not_set_is_code_and_mathml_is_made() -> None:
     assert moved == "```math\n\\mathrm{d}\\,\\mathit{out} = \\mathrm{d}\\,\\mathit{x}\n```"
     found = shown_formula(["x"], formula_of("grad / x"), "grad / x", "mathml")
     assert "<mfrac>" in found and "<mi>grad</mi>" in found
-    assert "stretchy" in shown_formula(
-        ["x"], formula_of("(x - grad).conj()"), "", "mathml"
-    )  # as wide as what it is over
+    conjugated = shown_formula(["x"], formula_of("grad * (x - grad.conj()).conj()"), "", "mathml")
+    assert conjugated.count("border-top") == 2 and conjugated.count("<mrow") == conjugated.count("</mrow>")
 
 
 @cache
