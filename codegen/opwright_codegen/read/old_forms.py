@@ -186,7 +186,7 @@ def _constant(value: Value) -> Formula:
 
 
 def _with_overload(form: OldForm, operator: Operator, operators: Mapping[str, Operator]) -> OldForm:
-    if not _can_be_told(form.schema, operator.schema) or operator.kind is SchemaKind.OUT:
+    if not _can_be_told(form.schema, operator.schema):
         return form
     own = operator.schema.name
     overload = "_".join(filter(None, (own.overload, f"v{form.version}")))
@@ -219,7 +219,8 @@ def _serving(form: OldForm, operator: Operator, operators: Mapping[str, Operator
     inplace, out = inplace_names(operator.schema), out_names(operator.schema)
     for names, make in ((inplace, inplace_schema), (out, out_schema)):
         name = next((each for each in names if local_name(each) in there), None)
-        if name is not None:
+        declared = None if name is None else operators.get(str(replace(name, namespace=base.namespace)))
+        if name is not None and (declared is None or not declared.upgrade):  # what says its own is served by that
             overload = "_".join(filter(None, (name.overload, f"v{form.version}")))
             yield _forwarding(make(schema, replace(name, overload=overload)), name, form, operator)
 
@@ -227,7 +228,8 @@ def _serving(form: OldForm, operator: Operator, operators: Mapping[str, Operator
 def _forwarding(schema: FunctionSchema, present: OperatorName, form: OldForm, operator: Operator) -> Operator:
     """Return an operator whose kernel is the call of the present one."""
     keywords = [f"{name}={emit(value)}" for name, value in form.keywords]
-    keywords += [f"{argument.name}={argument.name}" for argument in schema.out_arguments]
+    passed = {name for name, _ in form.keywords}
+    keywords += [f"{each.name}={each.name}" for each in schema.out_arguments if each.name not in passed]
     text = f"{present.base}({', '.join([*map(emit, form.positional), *keywords])})"
     span = operator.span("upgrade")
     told = f"a call of version {form.version} of {present}, which is written {text} now"

@@ -17,7 +17,7 @@ from opwright_core.arrays.dtypes import depends_on_default
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_shims import general_shim, name_error
+from opwright_core.dispatch.package.row_shims import RowCall, general_shim, name_error
 from opwright_core.keys import DENSE_CPU, NONDENSE
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan_cache import PlanCache, ViewCache
@@ -43,23 +43,24 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
     if row.is_native:
-        shims: tuple[Function, Function | None, Function | None]
-        shims = import_late("opwright.user_kernels.native_rows").native_shims(row)
-        return shims
+        return import_late("opwright.user_kernels.native_rows").native_shims(row)  # type: ignore[no-any-return]
     general = general_shim(row)
-    shim = _quick_call(row, general) if fast is None else _planned(row, general)
+    if fast is not None and is_trusted and row.kinds == "TQ" and row.key == "CPU":
+        call = RowCall(row)  # (planned by positions alone: what masks stand for is data)
+        shim = fast.Planned(
+            general, row.kinds, row.function, row.positions, np,
+            lambda args: ((call.plan(call.values(args)).spec,), None), planned_result, -1, None,
+        )  # fmt: skip
+    elif fast is None:
+        shim = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
+    else:
+        shim = _planned(row, general)
     if row.ufunc is None:
         return shim, None, None
     ufuncs = import_late("opwright_core.dispatch.compiled.ufunc_shims")
     if row.key == "CPU":
         return shim, *ufuncs.ufunc_shims(shim, *row.ufunc)
     return shim, ufuncs.ufunc_shim(shim, *row.ufunc, row.keys), None
-
-
-def _quick_call(row: Row, general: Function) -> Function:
-    """Return a row's shim where Python runs: a faster one than the general shim, if there is one."""
-    made: Function = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
-    return made
 
 
 def _planned(row: Row, general: Function) -> Function:
@@ -83,21 +84,17 @@ def planned_in_c(
 ) -> Function:
     """Return a kernel with a plan cache in C. `xp` is what it gets at position -1."""
     try:
-        made: Any = fast.Planned(
-            general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note
-        )
+        made = fast.Planned(general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note)
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)
-    shim: Function = made
-    return shim
+    return made  # type: ignore[no-any-return]
 
 
 def with_plans(general: Function, cache: Any) -> Function:
     """Return a general kernel with its plan cache or view cache in the compiled core."""
     if fast is not None and isinstance(cache, ViewCache):
-        viewed: Function = fast.ViewCache(general, cache.kinds, wrap_view, NONDENSE, cache.is_list, False)
-        return viewed
+        return fast.ViewCache(general, cache.kinds, wrap_view, NONDENSE, cache.is_list, False)  # type: ignore[no-any-return]
     if fast is None or isinstance(cache, ViewCache) or cache.kernel is None:
         return general
     return planned_in_c(general, cache.kinds, cache.kernel, cache.positions, cache)

@@ -47,7 +47,7 @@ def with_ufunc(
         return made
 
     whole, dense, arrays = shims
-    widened = (with_loop(whole, "reduced") or whole) if "e" in kinds else whole
+    widened = (with_loop(whole, "reduced") or whole) if {"e", "r"} & {*kinds} else whole
     dense = whole if dense is None and row is not None else dense
     planned = (
         None if type(whole) is FunctionType or min(positions) < 0 else whole
