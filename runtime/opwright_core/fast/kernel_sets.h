@@ -15,6 +15,6 @@ int compiled_ready(void);
 const CompiledKernel *kernel_with(PyObject *function, int trait);
 
 /* The core's own tables: of functions of `opwright`. */
-extern const CompiledKernel cast_kernels[], twister_kernels[];
+extern const CompiledKernel cast_kernels[], twister_kernels[], few_draws_kernels[];
 
 #endif
