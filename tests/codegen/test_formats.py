@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 import re
+import sys
+import types
 from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
@@ -179,6 +181,20 @@ def test_patterns_of_files_and_operators(project: Path, capsys: pytest.CaptureFi
     assert "mine::twice\n" in shown and "mine::thrice\n" in shown
     assert main(["check", "x*.yaml"]) == 2
     assert capsys.readouterr().err == "opwright: no file matches 'x*.yaml'\n"
+
+
+def test_watching_a_new_project_waits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It went round every two seconds, since a CUDA file is known only when schemas have been read."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "watched"]) == 0
+    monkeypatch.chdir(tmp_path / "watched")
+    once = iter([iter([set[str]()])])  # of the waits, each of which ends without a change
+    watchfiles = types.SimpleNamespace(watch=lambda *folders, **options: next(once))
+    monkeypatch.setitem(sys.modules, "watchfiles", watchfiles)  # type: ignore[arg-type]
+    assert main(["generate", "--watch"]) == 0
+    assert capsys.readouterr().out.count("watching 4 folders") == 1
 
 
 def test_a_pattern_may_match_the_derivatives(

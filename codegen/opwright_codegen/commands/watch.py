@@ -34,6 +34,8 @@ def watch(read_job: Callable[[], Job], arguments: Namespace, out: TextIO) -> int
     while True:
         before = _times(job)
         _run(job, arguments, out)
+        # Reading schemas makes more files known, as those of CUDA: they are as they were read.
+        before = {path: before.get(path, saved) for path, saved in _times(job).items()}
         folders = _folders(job)
         print(f"watching {len(folders)} folder{'s' * (len(folders) != 1)}: ^C ends", file=out, flush=True)
         wanted = partial(_is_input, outputs=_outputs(job))
