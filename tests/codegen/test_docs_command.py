@@ -20,7 +20,9 @@ from opwright.gate.verdicts import Report, Verdict
 from opwright_codegen.cli import main
 from opwright_codegen.commands import docs
 from opwright_codegen.commands.report_options import cache_folder
+from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.reference import told
+from opwright_codegen.reference.differences import read_differences
 from opwright_codegen.reference.markdown import cell, first_sentence, prose
 from opwright_codegen.reference.pages import Wishes, pages_of, sections_of
 
@@ -53,6 +55,23 @@ DERIVATIVES = """
   x: where(x.abs() > by, grad, 0)
   by: zeros_like(by)
 """
+DIFFERENCES = """
+- from: SciPy
+  of: values
+  table: of tests
+  differences:
+    - operators: soft([.].*)?
+      seen: float16
+      why: theirs are <rounded>
+    - operators: '.*'
+      why: all are ours
+- from: NumPy
+  of: functions
+  names: functions
+  differences:
+    - operators: soft
+      why: there is none
+"""
 KERNELS = "import numpy as np\n\n\ndef soft(x, by):\n    return x - by\n"
 
 
@@ -79,7 +98,9 @@ def test_pages_of_a_project(
     monkeypatch.chdir(tmp_path)
     kept: dict[str, Any] = {}
     monkeypatch.setattr(docs, "told", lambda *given: kept or kept.update(told.told(*given)) or kept)
+    (tmp_path / "differences.yaml").write_text(DIFFERENCES)
     words = ["docs", "-o", "pages", "--gate", "gate.json", "--source", "https://example.org/blob/main/"]
+    words += ["--differences", "differences.yaml"]
     assert main(words) == 0, capsys.readouterr().err
     assert "created" in capsys.readouterr().out
     page = Path("pages", f"{namespace}.soft.md").read_text()
@@ -104,6 +125,9 @@ def test_pages_of_a_project(
         "| gradients are right |  | not decided |",
         "| vmap gives what a loop gives | held: float64, int64 |  |",
         "- `soft.out`, values-are-right: **broken**: a | &lt;b>",
+        "**What differs from SciPy**",
+        "- values, `soft`, `soft.out`, `soft.by`: theirs are &lt;rounded>",
+        "- there is none",
         f"- `{name}`, values-are-right: as in &lt;b>",
     ):
         assert line in page.splitlines(), f"{line}\n{page}"
@@ -116,6 +140,11 @@ def test_pages_of_a_project(
         )
         in index
     )
+    assert "What differs from SciPy and NumPy is on each page, and all of it [on one](differences.md)." in index
+    every = Path("pages", "differences.md").read_text()
+    assert "## SciPy: values\n\n| what | operators |\n" in every
+    assert f"| theirs are &lt;rounded> | [soft]({namespace}.soft.md) |" in every
+    assert "| all are ours | all |" in every and "## NumPy: functions" in every
     whole = Path("pages", f"{namespace}.whole.md").read_text()
     assert "n whole" in whole and f"`opwright gate {namespace}::whole` does" in whole
     assert_example_runs(page, run.package.name)
@@ -146,6 +175,20 @@ def test_the_last_run_of_the_gate_is_told_unless_it_is_left_out(
         assert main(["docs", "m", "-o", "pages", *more]) == 2
     assert asked == [str(tmp_path / ".opwright_cache" / "gate.json"), None, "pyproject.toml"]
     capsys.readouterr()
+
+
+def test_what_is_wrong_with_differences_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "differences.yaml"
+    path.write_text("- from: X\n  of: y\n  differences:\n    - operators: '('\n      because: z\n- from: X\n  of: y\n")
+    with pytest.raises(SchemaErrors) as caught:
+        read_differences(path)
+    found = [str(each).partition("\n")[0].partition("differences.yaml:")[2] for each in caught.value.errors]
+    assert found == [
+        "4:19: error: this is no pattern: missing ), unterminated subpattern at position 0 [wrong-type]",
+        "5:7: error: unknown key 'because' [unknown-key]",
+        "4:7: error: the entry has no 'why' [missing-key]",
+        "6:3: error: a list of differences is expected, not a mapping [wrong-type]",
+    ]
 
 
 def assert_example_runs(page: str, package: str) -> None:

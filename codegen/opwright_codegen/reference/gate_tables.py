@@ -19,7 +19,7 @@ _KINDS: Final = (
 
 @dataclass(frozen=True)
 class GateTable:
-    """A table in Markdown: its columns, a row for each thing that was asked, and what there is to say below it."""
+    """A table in Markdown: its columns, a row for what was asked and answered alike, and notes."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
@@ -42,11 +42,13 @@ def gate_table(own: Sequence[Facts], known: Sequence[Mapping[str, str]]) -> Gate
     columns = list(dict.fromkeys((name, backend) for name, backend, _ in found))
     excused = {(each["operator"], each["property"]) for each in known}
     rows = dict.fromkeys(each["row"] for each in sorted(found.values(), key=lambda each: int(each["place"])))
+    by_cells: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        cells = tuple(_cell(name, found.get((name, backend, row)), excused) for name, backend in columns)
+        by_cells.setdefault(cells, []).append(row)
     return GateTable(
         tuple(f"`{name.partition('::')[2]}`, {backend}" for name, backend in columns),
-        tuple(
-            (row, *(_cell(name, found.get((name, backend, row)), excused) for name, backend in columns)) for row in rows
-        ),
+        tuple(("; ".join(of), *cells) for cells, of in by_cells.items()),
         tuple(_notes(found, excused)),
     )
 

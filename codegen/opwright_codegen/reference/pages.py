@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from opwright_codegen.reference.declared import Declared, of_package
+from opwright_codegen.reference.differences import Difference, differences_of
 from opwright_codegen.reference.gate_tables import GateTable, dtypes_text, gate_table
 from opwright_codegen.reference.markdown import cell, code, first_sentence, prose
 from opwright_codegen.reference.mathematics import Notation
@@ -18,11 +19,12 @@ __all__ = ["Page", "Section", "Wishes", "pages_of", "sections_of"]
 @dataclass(frozen=True)
 class Wishes:
     """The wishes for all pages: how formulas are written, the address that sources are below, whether the gate's
-    last run is told."""
+    last run is told, and differences from other libraries, which pages list."""
 
     notation: Notation = "latex"
     source: str = ""
     gate: bool = True
+    differences: Sequence[Difference] = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Overload:
 class Page:
     """A page: the operators of one name, written `file`.
 
-    `pictures` are SVG files, by name. `run` is the run of the gate that it tells of, `unasked` what no run told of.
+    `differs` has lines by library, `pictures` SVG files by name. `run` is the run of the gate that it tells of,
+    `unasked` what no run told of.
     """
 
     file: str
@@ -60,7 +63,13 @@ class Page:
     overloads: tuple[Overload, ...]
     run: str
     unasked: str
+    differs: Mapping[str, Sequence[str]]
     pictures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all operators, without their namespace."""
+        return tuple(_plain(schema.partition("(")[0]) for each in self.overloads for schema in each.schemas)
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,10 @@ def _order(packet: str) -> tuple[str, bool, str]:
     return namespace, name.startswith("_"), name
 
 
+def _plain(name: str) -> str:
+    return name.partition("::")[2]
+
+
 def _packet(functional: str, known: Collection[str]) -> str:
     """Return the packet of an operator: `aten::fill` for `aten::fill_.Scalar`, where there is one."""
     packet = functional.partition(".")[0]
@@ -138,6 +151,9 @@ def _page(
         gradient=next((word for word in ("formula", "of its parts") if word in gradients), ""),
         overloads=found,
         run=prose(next((each["run"] for own in overloads.values() for each in own if each.get("run")), "")),
+        differs=differences_of(
+            [_plain(each["name"]) for own in overloads.values() for each in own], wishes.differences
+        ),
         unasked=packet if wishes.gate and not any(each.gate.rows for each in found) else "",
         pictures={name: head["curve"] for name, head in zip(names, heads, strict=True) if name},
     )
@@ -165,7 +181,7 @@ def _overload(
         schemas=tuple(each["schema"] for each in (head, *(each for each in own if each is not head))),
         doc=prose(head.get("doc", "")) if has_docs else "",
         facts=tuple((word, cell(text)) for word, text in _facts(head, said, wishes) if text),
-        gradients=said.gradients or of_package(head.get("formulas", {}), wishes.notation),
+        gradients=said.gradients or of_package(head["name"], head.get("formulas", {}), wishes.notation),
         tangents=said.tangents,
         example=_example(head),
         table=tuple(

@@ -55,6 +55,18 @@ static int find_loop(const PyUFuncObject *ufunc, int type) {
     return -1;
 }
 
+/* Whether a ufunc's values are rounded once, or not at all. */
+static int is_exact(const char *name) {
+    static const char *const names[] = {"add", "subtract", "multiply", "divide", "maximum", "minimum", "equal",
+                                        "not_equal", "less", "less_equal", "greater", "greater_equal"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Find the loops of a ufunc of one result for the types of these kinds. Returns -1 with an exception. */
 int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) {
     PyUFuncObject *ufunc = (PyUFuncObject *)object;
@@ -76,6 +88,7 @@ int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) 
         loops->own[type] = is_known ? dense_loop(ufunc->name, type) : NULL;
     }
     loops->halves = half_loop(ufunc->name);
+    loops->is_exact = is_exact(ufunc->name);
     loops->rounds_numbers = strchr(kinds, 'r') != NULL;
     loops->operands = operands;
     loops->ufunc = Py_NewRef(object);

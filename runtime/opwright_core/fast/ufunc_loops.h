@@ -12,6 +12,7 @@
 typedef struct {
     PyObject *ufunc;
     int operands;
+    int is_exact;                    /* whether values are rounded once, so that they do not depend on how arrays lie */
     int rounds_numbers;              /* whether half and bfloat16 have numbers rounded to them */
     signed char at[MOST_TYPES];      /* the number of the loop for a type; -1: there is none */
     signed char results[MOST_TYPES]; /* the type of its result */
@@ -30,5 +31,6 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result);
 int loops_run_into(const Loops *loops, const Operand *operands);
 int loops_run_over(const Loops *loops, const Operand *operands);
 int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result);
+int loops_run_turned(const Loops *loops, const Operand *operands, PyObject **result);
 
 #endif

@@ -14,8 +14,17 @@ CLONES static void OF(sum_of_rows)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
     const npy_intp first = from * BESIDE, stop = to * BESIDE < job->count ? to * BESIDE : job->count;
     REAL *sums = (REAL *)job->to;
+    const npy_intp n = job->count;
+    npy_intp row = 1;
     memcpy(sums + first, (const REAL *)job->from + first, (size_t)(stop - first) * sizeof *sums);
-    for (npy_intp row = 1; row < job->rows; row++) {
+    for (; row + 8 <= job->rows; row += 8) {
+        const REAL *x = (const REAL *)job->from + row * n;
+        EACH_ALONE for (npy_intp i = first; i < stop; i++) {
+            const REAL four = sums[i] + x[i] + x[i + n] + x[i + 2 * n] + x[i + 3 * n];
+            sums[i] = four + x[i + 4 * n] + x[i + 5 * n] + x[i + 6 * n] + x[i + 7 * n];
+        }
+    }
+    for (; row < job->rows; row++) {
         const REAL *x = (const REAL *)job->from + row * job->count;
         EACH_ALONE for (npy_intp i = first; i < stop; i++) {
             sums[i] += x[i];
