@@ -21,6 +21,7 @@ from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.numpy_form import numpy_form
 from opwright_codegen.formula.ast import Formula, Kind, Reference, Tuple, walk
+from opwright_codegen.formula.operator_calls import check_operator_calls
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts
 from opwright_codegen.kernels.forms import (
@@ -169,6 +170,7 @@ class _Binder:
         self._kernels = kernels
         self._strict = strict
         self._view = view
+        self._schemas = {base: [each.schema for each in group] for base, group in view.packets.items()}
         self._bound: dict[tuple[str, bool, Kernel], _Bound] = {}
         self._native: dict[str, str] = {}  # which operator has a C kernel
         self._loops = loop_names(operators)
@@ -286,6 +288,8 @@ class _Binder:
                     scope = Scope.for_composite(base.schema, self._view.calls, self._view.used_methods)
                 check_inline_results(formula, base.schema, kernel.span)
                 inline = Inline(resolve(formula, scope))
+                if key not in BACKENDS:
+                    check_operator_calls(inline.formula, self._schemas, "kernel-arguments")
                 if key in BACKENDS:
                     check_ufuncs(inline.formula, base.schema, kernel.span)
                 check_sorts(inline.formula, base.schema, is_of_arrays=key in BACKENDS)

@@ -149,12 +149,12 @@ def _foreign(formulas: Formulas, functions: KernelModules | None, used: Sequence
 
 def _formulas(operators: OperatorSet, functions: KernelModules, used: Sequence[UsedPackage]) -> Formulas:
     every = operators.operators.values()
-    names: dict[str, set[str]] = {}
+    names: dict[str, dict[str, list[FunctionSchema]]] = {}
     for operator in every:
-        names.setdefault(operator.namespace, set()).add(operator.schema.name.base)
+        names.setdefault(operator.namespace, {}).setdefault(operator.schema.name.base, []).append(operator.schema)
     for package in used:
         for own in names.values():
-            own.update(package.functions)
+            own.update({name: [] for name in package.functions if name not in own})
     methods = {operator.schema.name.base for operator in every if "method" in operator.variants}
     methods.update(name for package in used for name in package.methods)
     return Formulas(names, frozenset(methods), functions.public)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from opwright_codegen.derivatives.counterparts import translated
 from opwright_codegen.derivatives.foreign import refuse_sizes
@@ -23,6 +23,7 @@ from opwright_codegen.formula.ast import (
     walk,
 )
 from opwright_codegen.formula.names import may_be_method
+from opwright_codegen.formula.operator_calls import check_operator_calls
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts
@@ -54,10 +55,10 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """The reader of formulas over `operators` (names of packets, by the namespace of the entry), the `methods` of
-    tensors, and backward `functions`."""
+    """The reader of formulas over `operators` (the schemas of each name, by the namespace of the entry; none for those
+    of other packages), the `methods` of tensors, and backward `functions`."""
 
-    operators: Mapping[str, Collection[str]]
+    operators: Mapping[str, Mapping[str, Sequence[FunctionSchema]]]
     methods: Collection[str]
     functions: Mapping[str, KernelFunction]
     foreign: Foreign | None = None
@@ -83,7 +84,7 @@ class Formulas:
             return Derivative(inputs, text, formula, reason=reason)
         scope = Scope.for_derivative(schema, self.callable(schema), self.functions, outputs)
         formula = resolve(formula, scope)
-        self._check(formula)
+        self._check(formula, schema)
         check_sorts(formula, schema, inputs=inputs)
         if isinstance(formula, Tuple) and len(formula.items) != len(inputs):
             message = f"{len(formula.items)} gradients for {len(inputs)} inputs"
@@ -114,7 +115,7 @@ class Formulas:
                 return self._element_wise(schema, outputs, text, derivatives[0])
             case _:
                 formula = _resolve_forward(self.read(text, schema), schema, inputs, self)
-                self._check(formula)
+                self._check(formula, schema)
                 check_sorts(formula, schema, inputs=inputs)
                 return _forward(outputs, text, ForwardKind.WRITTEN, formula)
 
@@ -145,8 +146,11 @@ class Formulas:
         formula = Call(Attribute(rewrite(written, change), "conj"), ())
         return _forward(outputs, text, ForwardKind.ELEMENT_WISE, formula)
 
-    def _check(self, formula: Formula) -> None:
-        """Raise SchemaErrors for attributes that tensors have not, and calls that backward functions do not take."""
+    def _check(self, formula: Formula, schema: FunctionSchema) -> None:
+        """Raise SchemaErrors for attributes that tensors have not, and calls that backward functions or operators do
+        not take."""
+        if self.foreign is None:
+            check_operator_calls(formula, self.operators[schema.name.namespace], "backward-call")
         errors = Errors()
         for node in walk(formula):
             match node:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from numpy import ndarray
+
 __all__ = ["full_name", "how_to_make_tensor", "numpys_default"]
 
 _SHORT: Final = ("builtins", "numpy", "opwright", "opwright_core")  # the libraries whose types need no module
@@ -25,6 +27,8 @@ def how_to_make_tensor(value: Any) -> str:
         return "; opwright.from_dlpack(...) makes a tensor of an array of another library, without a copy"
     if isinstance(value, _SEQUENCES):
         return "; opwright.tensor(...) makes a tensor of it"
+    if isinstance(value, ndarray):
+        return ""  # of a dtype that no function takes
     if hasattr(value, "__dlpack__"):
         return "; opwright.from_dlpack(...) makes a tensor of it, without a copy"
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
