@@ -92,9 +92,11 @@ def test_what_is_not_set_is_code_and_mathml_is_made() -> None:
     set_ = shown_formula(["x"], formula_of("grad / x"), "grad / x", "latex")
     assert set_ == f"```math\n\\nabla {X} = \\frac{{{GRAD}}}{{{X}}}\n```"
     moved = shown_formula(["out"], Reference(Kind.TANGENT, "x_t"), "x_t", "latex", is_tangent=True)
-    assert moved == "```math\n\\dot{\\mathit{out}} = \\dot{\\mathit{x}}\n```"
+    assert moved == "```math\n\\mathrm{d}\\,\\mathit{out} = \\mathrm{d}\\,\\mathit{x}\n```"
     found = shown_formula(["x"], formula_of("grad / x"), "grad / x", "mathml")
     assert "<mfrac>" in found and "<mi>grad</mi>" in found
+    conjugated = shown_formula(["x"], formula_of("grad * (x - grad.conj()).conj()"), "", "mathml")
+    assert conjugated.count("border-top") == 2 and conjugated.count("<mrow") == conjugated.count("</mrow>")
 
 
 @cache

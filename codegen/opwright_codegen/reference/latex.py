@@ -93,13 +93,13 @@ def named(name: str) -> str:
 
 def tangent(name: str) -> str:
     """Return what stands for the tangent of an argument or a result."""
-    return rf"\dot{{{named(name)}}}"
+    return rf"\mathrm{{d}}\,{named(name)}"
 
 
 def _text(formula: Formula) -> _Set:
     match formula:
         case Reference(Kind.TANGENT, name):
-            return tangent(name.removesuffix("_t")), _ATOM
+            return tangent(name.removesuffix("_t")), _POWER
         case Reference(Kind.PRIMAL, name):
             return named(name.removesuffix("_p")), _ATOM
         case Name(name) | Reference(_, name):

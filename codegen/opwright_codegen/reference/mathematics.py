@@ -20,6 +20,11 @@ _LETTER: Final = re.compile(r'<mi(?: mathvariant="italic")?>([^<&]|&#x\w+;)</mi>
 _LETTERS: Final = re.compile(
     r'(?:<mi(?: mathvariant="italic")?>(?:[^<&]|&#x\w+;)</mi>){2,}'
 )  # a name, letter by letter
+# A bar as wide as what it is above: few fonts have a sign that browsers stretch. Nothing else is set above anything.
+_BARS: Final = {
+    "<mover>": '<mrow style="border-top: 0.06em solid; padding-top: 0.12em">',
+    '<mo accent="true">&#x02015;</mo></mover>': "</mrow>",
+}
 _MODULES: Final = re.compile(r"\b\w+_(?:gradients|ops)\.|\bops\.")  # what generated code calls its modules
 
 
@@ -51,4 +56,6 @@ def _mathml(text: str) -> str:
     except ImportError:
         raise UsageError("--math mathml needs latex2mathml, which is not installed: pip install latex2mathml") from None
     found: str = convert(text, display="block")
+    for theirs, ours in _BARS.items():
+        found = found.replace(theirs, ours)
     return _LETTERS.sub(lambda name: f"<mi>{''.join(_LETTER.findall(name[0]))}</mi>", found)
