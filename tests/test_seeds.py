@@ -22,7 +22,7 @@ PROGRAMS = (
     "fuzz_core.py", "codegen/hostile_formulas.py", "conformance/running_programs.py",
     "conformance/functional_programs.py", "conformance/memory_peaks.py",
     "gate/planted/faults.py",  # where that is the fault
-    "frameworks/sharded_jax.py",
+    "frameworks/sharded_jax.py", "frameworks/sharded_examples_jax.py",
     "gate/aten_examples.py",  # which processes of the gate load, too
 )  # fmt: skip
 
