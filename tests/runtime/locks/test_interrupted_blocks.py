@@ -282,6 +282,7 @@ OTHERS = {
     "autograd.modes._Plain": "a base",
     "cuda.device": "CuPy's",
     "fx.graph._InsertPoint": "a place in one graph",
+    "gate.allocating.guarded_results": "in a process that judges one operator, and ends",
     "gate.command._progress": "a line of the terminal",
     "gate.properties.gradient_calls.noting_casts": "in a process that judges one operator, and ends",
     "gate.properties.memory_use._small_caches": "in a process that judges one operator, and ends",
