@@ -165,12 +165,10 @@ class _Binder:
         self, view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, strict: bool
     ) -> None:
         self._operators = operators.operators
-        self._views = view.operators
         self._groups = {member.name: group for group in operators.groups for member in group.members}
         self._kernels = kernels
         self._strict = strict
         self._view = view
-        self._schemas = {base: [each.schema for each in group] for base, group in view.packets.items()}
         self._bound: dict[tuple[str, bool, Kernel], _Bound] = {}
         self._native: dict[str, str] = {}  # which operator has a C kernel
         self._loops = loop_names(operators)
@@ -207,9 +205,9 @@ class _Binder:
             return None
         if operator.kind is SchemaKind.FUNCTIONAL:
             source = self._written_source(operator)
-            return None if source is None else FunctionalOf(self._views[source.name])
+            return None if source is None else FunctionalOf(self._view.operators[source.name])
         if operator is not base:
-            return None if operator.kind is base.kind else VariantOf(self._views[base.name])
+            return None if operator.kind is base.kind else VariantOf(self._view.operators[base.name])
         has_own = "dispatch" in operator.spans or self._kernels.find(kernel.text, kernel.span) is not None
         if has_own and not operator.generated:
             return None
@@ -217,7 +215,7 @@ class _Binder:
         source = group.mutable or group.functional
         if source is None or source is operator or not self._is_bound(source):
             return None
-        return VariantOf(self._views[source.name])
+        return VariantOf(self._view.operators[source.name])
 
     def _written_source(self, operator: Operator) -> Operator | None:
         """Return the operator that a made functional variant was made from, if a kernel handles that."""
@@ -254,8 +252,7 @@ class _Binder:
         if expression is not None and key in EXPRESSION_KEYS and text == expression.text.text:
             _check_array_module(base, kernel)
             return Looped(numpy_form(expression), self._loops[base.name], base.name, expression)
-        if text.isidentifier() and text.isascii():
-            # PyTorch's file has thousands of names, which need no parser.
+        if text.isidentifier() and text.isascii():  # PyTorch's file has thousands, which need no parser
             function = self._kernels.find(text, kernel.span)
             if function is None or not _is_served(key):
                 return self._unbound(text, kernel)
@@ -288,8 +285,7 @@ class _Binder:
                     scope = Scope.for_composite(base.schema, self._view.calls, self._view.used_methods)
                 check_inline_results(formula, base.schema, kernel.span)
                 inline = Inline(resolve(formula, scope))
-                if key not in BACKENDS:
-                    check_operator_calls(inline.formula, self._schemas, "kernel-arguments")
+                check_operator_calls(inline.formula, self._view.schemas, "kernel-arguments")
                 if key in BACKENDS:
                     check_ufuncs(inline.formula, base.schema, kernel.span)
                 check_sorts(inline.formula, base.schema, is_of_arrays=key in BACKENDS)

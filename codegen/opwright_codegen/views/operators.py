@@ -111,6 +111,11 @@ class NamespaceView:
         return f"ops.{self.homes[operator.name]}.{operator.function}"
 
     @cached_property
+    def schemas(self) -> dict[str, list[FunctionSchema]]:
+        """Return the schemas of each name, overloads as calls try them."""
+        return {base: [each.schema for each in group] for base, group in self.packets.items()}
+
+    @cached_property
     def used_methods(self) -> frozenset[str]:
         """Return the methods of Tensor in the packages that it builds upon, functions of theirs or not."""
         return frozenset(name for package in self.used.values() for name in package.methods)
