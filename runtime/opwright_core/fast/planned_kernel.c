@@ -1,6 +1,7 @@
 /* Planned: a kernel with a plan cache. It finds the plan by the key of a call, calls the kernel on arrays, and wraps
  * the outputs. The general shim, which it stands for, handles new keys and whatever fails. */
 
+#include "arrays.h"
 #include "callable.h"
 #include "casts.h"
 #include "interned.h"
@@ -22,6 +23,7 @@ typedef struct {
     int passed_count;
     signed char passed[MOST_PASSED]; /* the positions of what the kernel is given */
     int written;                     /* the position of the tensor that is written, and returned; -1: a new one is made */
+    int is_copy; /* whether the kernel is `numpy.ndarray.__copy__` */
     PlanTable table;
 } Planned;
 
@@ -211,7 +213,10 @@ static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, Py
     if (count < 0) {
         return NULL;
     }
-    PyObject *output = PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *output = planned->is_copy ? dense_copy(values[0]) : NULL;
+    if (output == NULL && !PyErr_Occurred()) {
+        output = PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    }
     if (output != NULL) {
         result = wrap_outputs(planned, entry, output, values, count);
         Py_DECREF(output);
@@ -314,6 +319,10 @@ static int planned_init(PyObject *self, PyObject *const *args) {
         return -1;
     }
     planned->table.patience = PATIENCE;
+    PyObject *copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__copy__");
+    planned->is_copy = planned->kernel == copy && PyTuple_GET_SIZE(args[3]) == 1;
+    Py_XDECREF(copy);
+    PyErr_Clear();
     return read_positions(planned, args[3]);
 }
 

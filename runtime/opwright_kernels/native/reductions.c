@@ -215,17 +215,35 @@ static PyObject *reduced(const CompiledKernel *kernel, Array *self, const Over *
     return (PyObject *)result;
 }
 
+/* Return how many dimensions are left behind those that are reduced, if these are the first ones; else 0. */
+static int kept_behind(const Array *self, const Over *over) {
+    const int ndim = PyArray_NDIM(self);
+    int first = 0;
+    while (first < ndim && over->is_over[first]) {
+        first++;
+    }
+    for (int i = first; i < ndim; i++) {
+        if (over->is_over[i]) {
+            return 0;
+        }
+    }
+    return first == 0 ? 0 : ndim - first;
+}
+
 /* total(self, dim, keepdim, dtype=None), and the other reductions with these arguments. Returns a new array; NULL
  * without an exception unless self is dense float32 or float64, and as `read_over` says. */
 static PyObject *handle_reduction(const CompiledKernel *kernel, const KernelCall *call) {
-    Over over;
+    Over over = {.count = 0};
     if (call->count < 3 || call->count > 4 || call->out != NULL || !PyBool_Check(call->args[2])) {
         return NULL;
     }
     Array *self = plain_floats(call->args[0]);
-    return read_over(self, call->args[1], &over)
-               ? reduced(kernel, self, &over, call->args[2] == Py_True, PyArray_TYPE(self))
-               : NULL;
+    const int is_kept = call->args[2] == Py_True;
+    if (!read_over(self, call->args[1], &over)) {
+        const int is_long_total = kernel->how == &total_how && !is_kept && over.count > 1 && !over.is_behind;
+        return is_long_total ? sum_over_first((PyObject *)self, kept_behind(self, &over)) : NULL;
+    }
+    return reduced(kernel, self, &over, is_kept, PyArray_TYPE(self));
 }
 
 /* whole_total(self, dtype=None), whole_average and whole_product. Returns a new zero-dimensional array; NULL without an

@@ -47,8 +47,9 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
         shims = import_late("opwright.user_kernels.native_rows").native_shims(row)
         return shims
     general = general_shim(row)
-    shim = _quick_call(row, general) if fast is None else _planned(row, general)
-    if row.ufunc is None:
+    shims_in_python: Any = import_late("opwright_core.dispatch.package.row_calls") if fast is None else None
+    shim = _planned(row, general) if fast is not None else shims_in_python.quick_call(row, general)
+    if row.ufunc is None or row.writes:
         return shim, None, None
     ufuncs = import_late("opwright_core.dispatch.compiled.ufunc_shims")
     if row.key == "CPU":
@@ -56,20 +57,22 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     return shim, ufuncs.ufunc_shim(shim, *row.ufunc, row.keys), None
 
 
-def _quick_call(row: Row, general: Function) -> Function:
-    """Return a row's shim where Python runs: a faster one than the general shim, if there is one."""
-    made: Function = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
-    return made
-
-
 def _planned(row: Row, general: Function) -> Function:
     """Return a row's shim in the compiled core, in front of the general one."""
-    cache = row.cache
-    if cache is None or not cache.runs_in_core:
+    if (cache := row.cache) is None or not cache.runs_in_core:
         return general
     # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
     note = None if cache.is_trusted else partial(name_error, row=row)
-    return planned_in_c(general, row.kinds, row.function, row.positions, cache, note)
+    return planned_in_c(general, row.kinds, _array_kernel(row), row.positions, cache, note)
+
+
+def _array_kernel(row: Row) -> Any:
+    """Return a row's kernel on arrays: where it is a ufunc of them, what runs its loops in the threads of the pool."""
+    if row.ufunc is None or row.key != "CPU" or row.positions != tuple(range(len(row.ufunc.letters))):
+        return row.function
+    ufunc, letters, kinds = row.ufunc
+    positions = tuple([at if letter == "T" else -1 - at for at, letter in enumerate(letters) if letter in "TN"])
+    return fast.Kernel(row.function, ufunc, positions, len(letters), kinds, "arrays", False)
 
 
 def planned_in_c(
