@@ -9,17 +9,22 @@ CLONES static void OF(total)(void *given, int64_t from, int64_t to) {
 }
 
 /* Write sums over the rows, (rows, count) to (count,), of some strips of BESIDE columns, added one row after another as
- * NumPy adds them. */
+ * NumPy adds them; in memory of the thread's own, since the lines of the result are others' too. */
 CLONES static void OF(sum_of_rows)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    const npy_intp first = from * BESIDE, stop = to * BESIDE < job->count ? to * BESIDE : job->count;
-    REAL *sums = (REAL *)job->to;
-    memcpy(sums + first, (const REAL *)job->from + first, (size_t)(stop - first) * sizeof *sums);
-    for (npy_intp row = 1; row < job->rows; row++) {
-        const REAL *x = (const REAL *)job->from + row * job->count;
-        EACH_ALONE for (npy_intp i = first; i < stop; i++) {
-            sums[i] += x[i];
+    const npy_intp end = to * BESIDE < job->count ? to * BESIDE : job->count;
+    REAL sums[4 * BESIDE];
+    for (npy_intp first = from * BESIDE; first < end; first += 4 * BESIDE) {
+        const npy_intp size = end - first < 4 * BESIDE ? end - first : 4 * BESIDE;
+        const REAL *x = (const REAL *)job->from + first;
+        memcpy(sums, x, (size_t)size * sizeof *sums);
+        for (npy_intp row = 1; row < job->rows; row++) {
+            x += job->count;
+            EACH_ALONE for (npy_intp i = 0; i < size; i++) {
+                sums[i] += x[i];
+            }
         }
+        memcpy((REAL *)job->to + first, sums, (size_t)size * sizeof *sums);
     }
 }
 
