@@ -68,7 +68,7 @@ bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three t
 
 site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site; VERSION=0.1: as that version, into the branch gh-pages
 	rm -rf build/reference
-	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source:
+	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source: --differences docs/differences.yaml
 	$(VENV)/bin/python docs/site/names.py build/reference/python
 	PATH="$(abspath $(VENV)-site/bin):$$PATH" NO_MKDOCS_2_WARNING=1 \
 	    $(if $(VERSION),mike deploy --update-aliases $(VERSION) latest,mkdocs build) --config-file docs/site/mkdocs.yml
@@ -97,7 +97,7 @@ demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small network
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build dist
 
 $(INSTALLED): GROUPS := --editable . --group dev
 $(INSTALLED_SITE): GROUPS := --group site

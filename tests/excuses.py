@@ -7,15 +7,20 @@ run has, its `only` says so.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import yaml
 
 if TYPE_CHECKING:
     import pytest
 
 Only = Literal["", "--slow", "--explore", "some CPUs"]
+DIFFERENCES = Path(__file__).parents[1] / "docs" / "differences.yaml"
 PROPERTY = "excused"  # of a test's report: what it used
 
 declared: dict[str, Only] = {}  # of every table that was loaded
@@ -45,6 +50,22 @@ class Known:
         return re.search(self.pattern, text) is not None and self.is_about(name, given)
 
 
+@functools.cache
+def differences() -> list[dict[str, Any]]:
+    """What docs/differences.yaml says."""
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    found: list[dict[str, Any]] = yaml.load(DIFFERENCES.read_text(encoding="utf-8"), loader)
+    return found
+
+
+def _known(given: dict[str, str], when: dict[str, Callable[[Any], bool]]) -> Known:
+    only = given.get("only", "")
+    if only not in get_args(Only):
+        raise ValueError(f"`only` is one of {get_args(Only)}, got {only!r}")
+    condition = when.get(given.get("when", ""))
+    return Known(given["operators"], given.get("seen", ""), given["why"], cast(Only, only), condition)
+
+
 class Table:
     """The known differences of a kind of test."""
 
@@ -54,6 +75,15 @@ class Table:
         if len(keys) < len(entries):
             raise ValueError(f"{name} has entries that no run could tell apart")
         declared.update(keys)
+
+    @classmethod
+    def of(cls, name: str, **when: Callable[[Any], bool]) -> Table:
+        """The table of this name in docs/differences.yaml, which pages show; `when` has its conditions, by name."""
+        given = [each for group in differences() if group["table"] == name for each in group["differences"]]
+        used = {each["when"] for each in given if "when" in each}
+        if not given or used != set(when):
+            raise ValueError(f"{name} has conditions {sorted(used)}, and is given {sorted(when)}")
+        return cls(name, *(_known(each, when) for each in given))
 
     def __iter__(self) -> Iterator[Known]:
         return iter(self.entries)

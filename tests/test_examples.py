@@ -13,6 +13,8 @@ import pytest
 from copying import copy_example
 from python_copies import run_python
 
+from opwright_codegen.cli import main
+
 ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "examples" / "quickstart"
 
@@ -115,6 +117,25 @@ def test_what_the_steps_of_examples_leave_is_ignored() -> None:
         ["git", "check-ignore", *map(str, left)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert len(left) > 7 and done.stdout.split() == [str(path) for path in left]
+
+
+@pytest.mark.once  # it reads files
+def test_examples_are_in_canonical_form_without_findings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who copies an example, or begins with `opwright new`, has files that `fmt` leaves as they are, and that `lint`
+    finds nothing in."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "fresh"]) == 0
+    settings = [tmp_path / "fresh" / "pyproject.toml", *sorted(ROOT.glob("examples/*/pyproject.toml"))]
+    folders: dict[Path, list[str]] = {path.parent: [] for path in settings if "[tool.opwright]" in path.read_text()}
+    folders |= {path.parent: [path.name] for path in ROOT.glob("examples/*/ops.yaml") if path.parent not in folders}
+    for folder, files in folders.items():
+        monkeypatch.chdir(folder)
+        for command in (["fmt", "--check"], ["lint"]):
+            status = main([*command, *files])
+            assert status == 0, f"{folder.name}: opwright {' '.join(command)}: {capsys.readouterr()}"
+    assert len(folders) > 8
 
 
 def test_examples_are_copied_without_what_was_left_there() -> None:

@@ -218,7 +218,12 @@ def _add_docs(commands: _Commands[_Parser]) -> None:
     command.add_argument(
         "--load", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
     )
-    command.add_argument("--gate", metavar="REPORT", help="a report of the gate, in JSON, of which pages tell")
+    gate = command.add_mutually_exclusive_group()
+    gate.add_argument(
+        "--gate", metavar="REPORT", help="a report of the gate, in JSON, of which pages tell; else its last"
+    )
+    gate.add_argument("--no-gate", action="store_true", help="do not tell what the gate found")
+    command.add_argument("--differences", metavar="FILE", help="what differs from other libraries, in YAML")
     command.add_argument("--math", choices=("latex", "mathml"), default="latex", help="how formulas are set")
     command.add_argument("--source", default="", metavar="URL", help="of a folder: places in files are links to it")
     command.add_argument("--check", action="store_true", help="write nothing; exit 1 if the pages are out of date")

@@ -35,6 +35,7 @@ PLACES = {
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".c": "c", ".h": "c", ".cu": "cuda", ".md": "markdown"}
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 SOURCE = re.compile(r"\bsource:/([^)#\"]+)#L(\d+)")  # what `opwright docs --source source:` writes
+COLOURS = re.compile(r"^ *\.drawing \{ --ink.*?\}\n *@media.*?^    \}\n", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 _origins: dict[str, Path] = {}  # where each page of the site comes from, but for generated ones
@@ -174,4 +175,5 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def _drawing(name: str) -> str:
-    return (DOCS / "drawings" / f"{name}.svg").read_text(encoding="utf-8")
+    """Return a drawing without colours of its own, which follow the system: a page's may be chosen otherwise."""
+    return COLOURS.sub("", (DOCS / "drawings" / f"{name}.svg").read_text(encoding="utf-8"))

@@ -7,7 +7,15 @@ from types import ModuleType
 from typing import Any
 
 from opwright_core import rules
-from opwright_core.arrays.dtypes import FLOATING, INEXACT, get_default_dtype, int64, wrapped_scalar
+from opwright_core.arrays.dtypes import (
+    FLOATING,
+    INEXACT,
+    float32,
+    float64,
+    get_default_dtype,
+    int64,
+    wrapped_scalar,
+)
 from opwright_core.arrays.layouts import span
 from opwright_core.arrays.promotion import scalar_dtype
 from opwright_core.arrays.storage import strided_view
@@ -88,7 +96,21 @@ def linspace(
 ) -> Array:
     """Return `steps` numbers from `start` to `end`, equally far apart; the second half counts down from `end`, so that
     both ends are exact."""
+    if _is_plain(start, end, steps) and (dtype or get_default_dtype()) in (float32, float64):
+        return evenly_spaced(xp, float(start.real), float(end.real), steps, dtype or get_default_dtype())
     dtype = rules.linspace(start, end, steps, dtype=dtype).dtype
+    return _between(xp, start, end, steps, dtype).astype(dtype)
+
+
+def _is_plain(start: Number, end: Number, steps: int) -> bool:
+    """Whether there are numbers of which a float holds each, and at least two places between them."""
+    ends = type(start) in (int, float) and type(end) in (int, float)
+    return ends and type(steps) is int and steps > 1 and abs(start) < 2**52 and abs(end) < 2**52
+
+
+@compiled
+def evenly_spaced(xp: ModuleType, start: float, end: float, steps: int, dtype: Any) -> Array:
+    """Return `steps` numbers of a floating-point dtype, two or more, from `start` to `end`."""
     return _between(xp, start, end, steps, dtype).astype(dtype)
 
 
@@ -104,6 +126,9 @@ def logspace(
     pin_memory: Any,
 ) -> Array:
     """Return `base` to the powers from `start` to `end`, equally far apart."""
+    if _is_plain(start, end, steps) and (dtype or get_default_dtype()) in (float32, float64):
+        exponents = evenly_spaced(xp, float(start.real), float(end.real), steps, float64)
+        return xp.power(base, exponents).astype(dtype or get_default_dtype(), copy=False)
     dtype = rules.linspace(start, end, steps, dtype=dtype).dtype
     return xp.power(base, _between(xp, start, end, steps, dtype)).astype(dtype)
 

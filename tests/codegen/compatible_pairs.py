@@ -32,10 +32,13 @@ _CHANGES = (
     (r"=[\w.\[\]-]+", ""),
     (r"=(\d+)", r"=7\1"),
     (r"=True", "=False"),
+    (r"=Mean", "=1"),
     (r"\bTensor\b(?![?(\[])", "Tensor?"),
     (r"\bTensor\?", "Tensor"),
     (r"\bint\b(?!\[)", "Scalar"),
     (r"\bfloat\b", "float?"),
+    (r"\bbool\b", "Scalar"),
+    (r"\bint\b(?!\[)", "ScalarType"),
     (r"\bSymInt\b", "int"),
     (r"\(a!\)", ""),
     (r"\bTensor (?=\w+[,)])", "Tensor(a!) "),
@@ -52,8 +55,11 @@ _CHANGES = (
 )
 _KNOWN = {
     "behind out arguments": "PyTorch does not look at what is added there; no call of before gives it",
+    "ints of PyTorch": "its parser makes ints of ScalarType, Layout and MemoryFormat, and a type variable of number",
     "whole default of float?": "PyTorch keeps 2 an int for float?, unlike the 2.0 of float; calls mean the same",
 }
+
+_OTHER_TYPES = re.compile(r"(?:(?<=\()|(?<=, )|(?<=-> ))(ScalarType|Layout|MemoryFormat|number)\b")
 
 
 def mutated(schema: str, random: random.Random) -> str | None:
@@ -74,7 +80,7 @@ def parsed(text: str) -> tuple[Any, FunctionSchema] | None:
 
     try:
         return torch._C.parse_schema(text), FunctionSchema.parse(text)
-    except (RuntimeError, MemoryError, SchemaError):  # (PyTorch's parser has no memory for some sizes of lists)
+    except (RuntimeError, MemoryError, IndexError, ValueError, SchemaError):  # (PyTorch's of long lists and numbers)
         return None
 
 
@@ -89,6 +95,11 @@ def compared(old: tuple[Any, FunctionSchema], new: tuple[Any, FunctionSchema]) -
     behind = (
         [] if first is None else [f"new argument '{each.name}' has no default" for each in new[1].arguments[first:]]
     )
+    if theirs != (not reasons) and _OTHER_TYPES.search(f"{old[1]} {new[1]}"):
+        ints = [FunctionSchema.parse(_OTHER_TYPES.sub("int", str(schema))) for schema in (new[1], old[1])]
+        there = set(incompatibilities(*ints)) - set(behind)
+        if "number" in f"{old[1]} {new[1]}" or theirs == (not there):
+            return theirs, reasons, "ints of PyTorch"
     if not theirs and not reasons and re.search(r"\bfloat\?[^,]*=-?\d+[,)]", str(new[1])):
         return theirs, reasons, "whole default of float?"
     return theirs, reasons, "behind out arguments" if theirs and reasons and set(reasons) <= set(behind) else None

@@ -13,12 +13,16 @@ import pytest
 from pipeline import generate_project, new_namespace
 
 import opwright
+from opwright.gate.reports.finish import keep
 from opwright.gate.showing.__main__ import operators_of
 from opwright.gate.showing.facts import calls_of, facts_of
 from opwright.gate.verdicts import Report, Verdict
 from opwright_codegen.cli import main
 from opwright_codegen.commands import docs
+from opwright_codegen.commands.report_options import cache_folder
+from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.reference import told
+from opwright_codegen.reference.differences import read_differences
 from opwright_codegen.reference.markdown import cell, first_sentence, prose
 from opwright_codegen.reference.pages import Wishes, pages_of, sections_of
 
@@ -51,6 +55,23 @@ DERIVATIVES = """
   x: where(x.abs() > by, grad, 0)
   by: zeros_like(by)
 """
+DIFFERENCES = """
+- from: SciPy
+  of: values
+  table: of tests
+  differences:
+    - operators: soft([.].*)?
+      seen: float16
+      why: theirs are <rounded>
+    - operators: '.*'
+      why: all are ours
+- from: NumPy
+  of: functions
+  names: functions
+  differences:
+    - operators: soft
+      why: there is none
+"""
 KERNELS = "import numpy as np\n\n\ndef soft(x, by):\n    return x - by\n"
 
 
@@ -64,16 +85,22 @@ def test_pages_of_a_project(
     assert run.status == 0, run.stderr
     name = f"{namespace}::soft"
     verdicts = (
-        Verdict(name, "values-are-right", "broken", why="a | b"), Verdict(name, "precision-of-dtypes", "held"),
-    )  # fmt: skip
-    (tmp_path / "gate.json").write_text(Report(verdicts, namespace, 1.0, 0).to_json())
+        Verdict(name, "values-are-right", "broken", why="known"),
+        Verdict(f"{name}.out", "values-are-right", "broken", why="a | <b>"),
+        Verdict(name, "precision-of-dtypes", "held"),
+        Verdict(name, "batches-like-a-loop", "held", dtypes=("float64", "int64")),
+        Verdict(f"{name}.out", "gradients-are-right", "undecided", why="it writes"),
+    )
+    (tmp_path / "gate.json").write_text(Report(verdicts, namespace, 1.0, 0, {"numpy": "2"}).to_json())
     (tmp_path / "gate-baseline.yaml").write_text(
         f"- operator: {name}\n  property: values-are-right\n  reason: as in <b>\n  date: 2026-11-27\n"
     )
     monkeypatch.chdir(tmp_path)
     kept: dict[str, Any] = {}
     monkeypatch.setattr(docs, "told", lambda *given: kept or kept.update(told.told(*given)) or kept)
+    (tmp_path / "differences.yaml").write_text(DIFFERENCES)
     words = ["docs", "-o", "pages", "--gate", "gate.json", "--source", "https://example.org/blob/main/"]
+    words += ["--differences", "differences.yaml"]
     assert main(words) == 0, capsys.readouterr().err
     assert "created" in capsys.readouterr().out
     page = Path("pages", f"{namespace}.soft.md").read_text()
@@ -93,14 +120,33 @@ def test_pages_of_a_project(
         "the formula of the gradient, conjugated: it works on each element",
         f"![The values of soft and their gradients]({namespace}.soft.svg)",
         "| CPU, Meta | kernel | [`ops.yaml:2`](https://example.org/blob/main/ops.yaml#L2) |",
-        r"| soft | CPU | values | 1 held, 1 **broken**; values-are-right: a \| b |",
+        "| | `soft`, CPU | `soft.out`, CPU |",
+        "| values | 1 held, 1 known | **broken** |",
+        "| gradients are right |  | not decided |",
+        "| vmap gives what a loop gives | held: float64, int64 |  |",
+        "- `soft.out`, values-are-right: **broken**: a | &lt;b>",
+        "**What differs from SciPy**",
+        "- values, `soft`, `soft.out`, `soft.by`: theirs are &lt;rounded>",
+        "- there is none",
         f"- `{name}`, values-are-right: as in &lt;b>",
     ):
         assert line in page.splitlines(), f"{line}\n{page}"
     ET.fromstring(Path("pages", f"{namespace}.soft.svg").read_text())
     index = Path("pages", "index.md").read_text()
     assert f"[soft]({namespace}.soft.md) | Return `x` moved towards 0 by `limit`, or 0 where it is" in index
-    assert "n whole" in Path("pages", f"{namespace}.whole.md").read_text()
+    assert (
+        "`opwright gate NS` with numpy 2: 2 operators, 2 answers held, 2 broken, 1 not decided.".replace(
+            "NS", namespace
+        )
+        in index
+    )
+    assert "What differs from SciPy and NumPy is on each page, and all of it [on one](differences.md)." in index
+    every = Path("pages", "differences.md").read_text()
+    assert "## SciPy: values\n\n| what | operators |\n" in every
+    assert f"| theirs are &lt;rounded> | [soft]({namespace}.soft.md) |" in every
+    assert "| all are ours | all |" in every and "## NumPy: functions" in every
+    whole = Path("pages", f"{namespace}.whole.md").read_text()
+    assert "n whole" in whole and f"`opwright gate {namespace}::whole` does" in whole
     assert_example_runs(page, run.package.name)
 
     assert main([*words, "--check"]) == 0
@@ -114,6 +160,35 @@ def test_pages_of_a_project(
     assert "theirs.md" in capsys.readouterr().err
     assert main(["docs", "-o", "pages", "--gate", "none.json"]) == 2
     assert "there is no report none.json" in capsys.readouterr().err
+
+
+def test_the_last_run_of_the_gate_is_told_unless_it_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`opwright gate` keeps its report where `opwright docs` looks for it."""
+    (tmp_path / "pyproject.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    asked: list[str | None] = []
+    monkeypatch.setattr(told, "_lines", lambda given, _: asked.append(given["report"]) or iter([{"names": []}]))
+    keep(Report((), "m", 1.0, 0), str(cache_folder(tmp_path)))
+    for more in ([], ["--no-gate"], ["--gate", "pyproject.toml"]):
+        assert main(["docs", "m", "-o", "pages", *more]) == 2
+    assert asked == [str(tmp_path / ".opwright_cache" / "gate.json"), None, "pyproject.toml"]
+    capsys.readouterr()
+
+
+def test_what_is_wrong_with_differences_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "differences.yaml"
+    path.write_text("- from: X\n  of: y\n  differences:\n    - operators: '('\n      because: z\n- from: X\n  of: y\n")
+    with pytest.raises(SchemaErrors) as caught:
+        read_differences(path)
+    found = [str(each).partition("\n")[0].partition("differences.yaml:")[2] for each in caught.value.errors]
+    assert found == [
+        "4:19: error: this is no pattern: missing ), unterminated subpattern at position 0 [wrong-type]",
+        "5:7: error: unknown key 'because' [unknown-key]",
+        "4:7: error: the entry has no 'why' [missing-key]",
+        "6:3: error: a list of differences is expected, not a mapping [wrong-type]",
+    ]
 
 
 def assert_example_runs(page: str, package: str) -> None:

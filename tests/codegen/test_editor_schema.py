@@ -14,6 +14,7 @@ from opwright_codegen.output.editor_schema import EDITOR_SCHEMA, editor_schema
 from opwright_codegen.read import autocast, entries, launch, native
 
 jsonschema = pytest.importorskip("jsonschema")
+pytestmark = pytest.mark.once  # text in, text out
 
 ROOT = Path(__file__).parents[2]
 SCHEMA: dict[str, Any] = json.loads(editor_schema())

@@ -181,6 +181,19 @@ def test_patterns_of_files_and_operators(project: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == "opwright: no file matches 'x*.yaml'\n"
 
 
+def test_a_pattern_may_match_the_derivatives(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They stand beside the schema files in a new project: no pattern takes them for one."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "globbed"]) == 0
+    monkeypatch.chdir(tmp_path / "globbed")
+    assert main(["check", "schemas/*.yaml"]) == 0, capsys.readouterr()
+    settings = Path("pyproject.toml")
+    settings.write_text(settings.read_text().replace('["schemas/ops.yaml"]', '["schemas/**/*.yaml"]'))
+    assert main(["check"]) == 0, capsys.readouterr()
+
+
 def test_what_a_program_reads_of_a_machine(project: Path) -> None:
     status, shown = run("doctor", "--format", "json")
     jsonschema.validate(json.loads(shown), DOCTOR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.read.entries import ALL_KEYS
 from opwright_codegen.read.files import read, read_text
 from opwright_codegen.read.model import OperatorSet
+
+pytestmark = pytest.mark.once  # text in, text out
 
 VALID = """\
 - func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import sweeps
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -60,8 +61,9 @@ def test_settings_of_any_kind(table: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_each_setting_with_each_word(key: str) -> None:
+    """As a text and in a list; each word in one of them, and with --slow in both."""
     for word in WORDS:
-        for value in (toml(word), f"[{toml(word)}]"):
+        for value in sweeps.share((toml(word), f"[{toml(word)}]"), 1, f"{key} {word}"):
             refuse_or_generate({"schemas": '["ops.yaml"]', "output": '"out"'} | {key: value})
 
 

@@ -87,6 +87,12 @@ CASES = {
         "f: two() takes other arguments than it is given",
     ),
     "view without alias": ({"kernel": "(x)", "meta": "  meta: view\n"}, 2, "meta-view", "and the schema says of none"),
+    "view of no argument": (
+        {"kernel": "two", "arguments": "Tensor(a) x, int n", "returns": "Tensor(b)", "meta": "  meta: view\n"},
+        2,
+        "meta-view",
+        "f: a result is marked (b), and no argument is",
+    ),
     "alias without view": (
         {"kernel": "two", "arguments": "Tensor(a) x, int n", "returns": "Tensor(a)"},
         2,

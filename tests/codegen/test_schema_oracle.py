@@ -280,6 +280,11 @@ REPLACEMENTS = [
     ]
 ]
 REPLACEMENTS += [
+    ("f(int x=Mean) -> ()", "f(int x=1) -> ()"),
+    ("f(int x=1) -> ()", "f(int x=Sum) -> ()"),
+    ("f(int x=2) -> ()", "f(int x=Mean) -> ()"),
+    ("f(bool x) -> ()", "f(Scalar x) -> ()"),
+    ("f(bool? x=None) -> ()", "f(Scalar? x=None) -> ()"),
     ("f(int x) -> ()", "f(int x, ...) -> ()"),
     ("f(int x) -> int", "f(int x) -> ..."),
     ("f((int, float) x, int[] y) -> ()", "f((int, Scalar) x, Scalar[] y) -> ()"),

@@ -58,6 +58,23 @@ ENTRIES = """
   meta: gufunc("(n,d)->(p,d)", x, p=x.shape[-2] // 2)
   dispatch: {CPU: 'x[..., :x.shape[-2] // 2, :] * 1'}
 """
+OTHER_ORDER = """
+- func: NS::less(Tensor self, Tensor other) -> Tensor
+  meta: hostile_kernels:turned
+  dispatch: {CPU: less}
+  autogen: less_, less.out
+- func: NS::less_by_expression(Tensor self, Tensor other) -> Tensor
+  meta: hostile_kernels:turned
+  dispatch: {CPU: 'xp.subtract(self, other)'}
+  autogen: less_by_expression_, less_by_expression.out
+- func: NS::joined(Tensor[] tensors, Tensor? more=None) -> Tensor
+  meta: hostile_kernels:joined
+  dispatch: {CPU: joined_kernel}
+  autogen: joined.out
+- func: NS::both(Tensor self, Tensor other) -> (Tensor, Tensor)
+  meta: hostile_kernels:both
+  dispatch: {CPU: both_kernel}
+"""
 KERNELS = """
 import numpy as np
 from typing import Any
@@ -69,7 +86,19 @@ def as_first(x: Any, y: Any) -> rules.Plan:
     return rules.like(x)
 def two(x: Any, y: Any) -> tuple[rules.Plan, rules.Plan]:
     return rules.empty([x.shape[0]], dtype=x.dtype), rules.like(y)
+def turned(self: Any, other: Any) -> rules.Plan:
+    return rules.pointwise(other, self)
+def joined(tensors: Any, more: Any) -> rules.Plan:
+    return rules.cat(tensors, 0)
+def both(self: Any, other: Any) -> tuple[rules.Plan, rules.Plan]:
+    return rules.pointwise(other, self), rules.like(self)
 
+def less(self, other):
+    return self - other
+def joined_kernel(tensors, more):
+    return np.concatenate(tensors) - (0 if more is None else more)
+def both_kernel(self, other):
+    return self - other, self + other
 def spmv(indptr, indices, values, x):
     assert indptr.dtype == np.int64 == indices.dtype
     made = np.zeros(len(indptr) - 1, values.dtype)
@@ -91,7 +120,7 @@ def padded(x, k):
 def ops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     space = new_namespace()
     folder = tmp_path_factory.mktemp("sizes")
-    with imported(generate(folder, ENTRIES.replace("NS", space), kernels=KERNELS)):
+    with imported(generate(folder, (ENTRIES + OTHER_ORDER).replace("NS", space), kernels=KERNELS)):
         yield getattr(opwright.ops, space)
 
 
@@ -147,6 +176,21 @@ def test_values(ops: Any) -> None:
     for first, second in (((3,), (3,)), ((2, 3), (3,)), ((5, 2, 3), (3, 4))):
         x, y = np.ones(first), np.ones(second)
         assert ops.product(x, y).shape == np.matmul(x, y).shape
+
+
+def test_a_rule_plans_with_operands_in_any_order(ops: Any) -> None:
+    x, y = opwright.tensor([5.0, 5.0]), opwright.tensor([[1.0, 2.0]], dtype=opwright.float64)
+    for op, in_place in ((ops.less, ops.less_), (ops.less_by_expression, ops.less_by_expression_)):
+        for call in (op, op, lambda *args, op=op: op(*args, out=opwright.empty(0, dtype=opwright.float64))):
+            assert call(x, y).tolist() == [[4.0, 3.0]]
+            assert call(y, x).tolist() == [[-4.0, -3.0]]
+        assert in_place(y.clone(), x).tolist() == [[-4.0, -3.0]]
+    assert [each.tolist() for each in ops.both(y, x)] == [[[-4.0, -3.0]], [[6.0, 7.0]]]
+    for count in (1, 2, 3):
+        for more in ((), (opwright.tensor([1.0]),)):
+            expected = [4.0 if more else 5.0] * 2 * count
+            for named in ({}, {"out": opwright.empty(0)}):
+                assert ops.joined([x] * count, *more, **named).tolist() == expected
 
 
 @pytest.mark.filterwarnings("ignore:vmap. there is no batching rule")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import sweeps
-from excuses import Known, Table
+from excuses import Table
 from known_versions import OLDER
 from samples import SAMPLES
 from sampling import COMPLEX128, FLOAT64, Sample
@@ -69,57 +69,21 @@ def is_square(sample: Sample) -> bool:
     return len(shape) < 2 or shape[-1] == shape[-2]
 
 
-BEYOND = "PyTorch takes the singular vectors beyond the reduced factors for constants"
-
 # Samples whose gradients differ on purpose, and why.
-DIFFERENT = Table(
+DIFFERENT = Table.of(
     "differentiating.DIFFERENT",
-    Known("_linalg_svd", "", BEYOND, when=lambda one: one.args[1:] == (True,) and not is_square(one)),
-    Known("linalg_svd", "", BEYOND, when=lambda one: one.args[1:] != (False,) and not is_square(one)),
-    Known("svd", "", BEYOND, when=lambda one: one.args[1:] == (False,) and not is_square(one)),
-    Known(
-        "ldexp.Tensor",
-        "",
-        "PyTorch's powers of 2 are integers, and overflow",
-        when=lambda one: one.args[1].dtype.kind == "i",
-    ),
-    Known("_linalg_det", "", "0 in PyTorch for every singular matrix", when=lambda one: is_singular(one.args[0])),
-    Known("_linalg_slogdet", "", "of singular matrices", when=lambda one: is_singular(one.args[0])),
-    Known("as_strided_scatter", "", "PyTorch gives self the gradient of what is written over"),
-    Known("special_log_ndtr", "", "PyTorch overflows", when=lambda one: bool((np.abs(one.args[0]) > 1e10).any())),
-    Known(
-        "(var|var_mean).correction",
-        "",
-        "NaN in PyTorch",
-        when=lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
-    ),
-    Known("native_group_norm", "", "NaN in PyTorch", when=lambda one: not one.args[0].size),
-    Known(
-        "binary_cross_entropy",
-        "",
-        "infinite in PyTorch at 0 and 1",
-        when=lambda one: bool(np.isin(one.args[0], (0, 1)).any()),
-    ),
-    Known(
-        "embedding_dense_backward",
-        "",
-        "PyTorch's does not divide by the frequency",
-        when=lambda one: one.args[4],
-    ),
-    Known("embedding_backward", "", "as embedding_dense_backward", when=lambda one: one.args[4]),
-    Known("cholesky_(inverse|solve)", "", "PyTorch gives the triangle that is not read a gradient, too"),
-    Known(
-        "scatter_reduce.two",
-        "",
-        "PyTorch gives what the index does not reach a gradient, too",
-        when=lambda one: one.args[4] == "prod" and one.args[2].shape != one.args[3].shape,
-    ),
-    Known(
-        "index_add",
-        "",
-        "PyTorch forgets to conjugate alpha",
-        when=lambda one: isinstance(one.kwargs.get("alpha"), complex),
-    ),
+    beyond_factors=lambda one: one.args[1:] == (True,) and not is_square(one),
+    beyond_factors_by_default=lambda one: one.args[1:] != (False,) and not is_square(one),
+    beyond_some_factors=lambda one: one.args[1:] == (False,) and not is_square(one),
+    integer_exponent=lambda one: one.args[1].dtype.kind == "i",
+    singular=lambda one: is_singular(one.args[0]),
+    far_out=lambda one: bool((np.abs(one.args[0]) > 1e10).any()),
+    complex_correction=lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
+    empty=lambda one: not one.args[0].size,
+    at_0_or_1=lambda one: bool(np.isin(one.args[0], (0, 1)).any()),
+    by_frequency=lambda one: one.args[4],
+    smaller_product=lambda one: one.args[4] == "prod" and one.args[2].shape != one.args[3].shape,
+    complex_alpha=lambda one: isinstance(one.kwargs.get("alpha"), complex),
 )
 SAMPLES_OF_EACH = 12
 

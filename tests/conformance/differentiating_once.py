@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from differentiating import as_tuple, call_named, flattened, named_arguments, overload, tensors_of
-from excuses import Known, Table
+from excuses import Table
 from oracle import copied, numpy_of, to_opwright, to_torch
 from sampling import COMPLEX128, FLOAT64, Sample, make
 
@@ -22,35 +22,14 @@ def _begins_below(array: np.ndarray, dim: int) -> bool:
 
 
 # Samples whose tangents differ on purpose, and why.
-DIFFERENT_TANGENTS = Table(
+DIFFERENT_TANGENTS = Table.of(
     "differentiating_once.DIFFERENT_TANGENTS",
-    Known(
-        "logit",
-        "",
-        "0 in PyTorch for NaN",
-        when=lambda one: len(one.args) > 1 and one.args[1] is not None and one.args[1] < 0,
-    ),
-    Known("(nan)?median", "", "of nothing NaN, as it is itself; 0 in PyTorch", when=lambda one: not one.args[0].size),
-    Known("silu", "", "PyTorch forgets to conjugate", when=lambda one: one.args[0].dtype == COMPLEX128),
-    Known("scatter_reduce.two", "", "PyTorch loses the tangent of a product", when=lambda one: one.args[4] == "prod"),
-    Known(
-        "triangular_solve",
-        "",
-        "PyTorch does not transpose the tangent",
-        when=lambda one: one.kwargs.get("transpose", False),
-    ),
-    Known(
-        "logsumexp",
-        "",
-        "of nothing it is a constant, -inf; NaN in PyTorch",
-        when=lambda one: not one.args[0].size,
-    ),
-    Known(
-        "logcumsumexp",
-        "",
-        "PyTorch adds 1e-13 to the sums of weights, which may be less, and 0",
-        when=lambda one: _begins_below(one.args[0], one.args[1]),
-    ),
+    negative_eps=lambda one: len(one.args) > 1 and one.args[1] is not None and one.args[1] < 0,
+    empty=lambda one: not one.args[0].size,
+    complex_numbers=lambda one: one.args[0].dtype == COMPLEX128,
+    product=lambda one: one.args[4] == "prod",
+    transposed=lambda one: one.kwargs.get("transpose", False),
+    begins_below=lambda one: _begins_below(one.args[0], one.args[1]),
 )
 
 

@@ -19,8 +19,8 @@ INTRODUCTION = """\
 # What of PyTorch is there
 
 This page is made by comparing the names of PyTorch {version} with ours; a test proves that it is true. A name that is
-there does what PyTorch's does: the conformance tests compare values, dtypes, strides, gradients and errors. Names that
-begin with an underscore, and modules, are left out.
+there does what PyTorch's does, but for what [differences.yaml](differences.yaml) lists: the conformance tests compare
+values, dtypes, strides, gradients and errors. Names that begin with an underscore, and modules, are left out.
 
 To write the page anew, in the environment that has PyTorch (`make test ORACLE=1` makes it):
 `pytest tests/conformance/test_pytorch_names.py --update-golden`.

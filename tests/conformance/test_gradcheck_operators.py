@@ -308,6 +308,7 @@ def test_gradcheck(name: str) -> None:
         gradcheck(call, call.inputs, fast_mode=True, check_batched_grad=True, check_forward_ad=True)
         if sweeps.is_exhaustive or name not in MADE_OF_OTHERS:
             gradgradcheck(call, call.inputs, fast_mode=True, check_batched_grad=True, check_fwd_over_rev=True)
+        check_forward_is_reverse(call)
     if not checked and is_differentiable(name):
         pytest.fail("no sample was checked", pytrace=False)
 
@@ -318,18 +319,16 @@ def inner(first: list[Any], second: list[Any]) -> float:
     return sum(float(np.vdot(a.detach().numpy(), b.detach().numpy()).real) for a, b in pairs)
 
 
-@pytest.mark.parametrize("name", names())
-def test_forward_is_reverse(name: str) -> None:
+def check_forward_is_reverse(call: Call) -> None:
     """<v, J u> of both, to the last digits."""
-    for call in calls(name):
-        directions = [to_tensors(make(tuple(each.shape), each.detach().array.dtype, seed=7)) for each in call.inputs]
-        results = call(*call.inputs)
-        with forward_ad.dual_level():
-            duals = call(*[forward_ad.make_dual(x.detach(), u) for x, u in zip(call.inputs, directions, strict=True)])
-            tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
-        places = [place for place, each in enumerate(results) if each.requires_grad]
-        outputs = [results[place] for place in places]
-        along = [to_tensors(make(tuple(each.shape), each.detach().array.dtype, seed=5)) for each in outputs]
-        gradients = opwright.autograd.grad(outputs, call.inputs, along, allow_unused=True)
-        forward, reverse = inner(along, [tangents[place] for place in places]), inner(directions, list(gradients))
-        assert forward == pytest.approx(reverse, rel=1e-8, abs=1e-8), call.sample
+    directions = [to_tensors(make(tuple(each.shape), each.detach().array.dtype, seed=7)) for each in call.inputs]
+    results = call(*call.inputs)
+    with forward_ad.dual_level():
+        duals = call(*[forward_ad.make_dual(x.detach(), u) for x, u in zip(call.inputs, directions, strict=True)])
+        tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
+    places = [place for place, each in enumerate(results) if each.requires_grad]
+    outputs = [results[place] for place in places]
+    along = [to_tensors(make(tuple(each.shape), each.detach().array.dtype, seed=5)) for each in outputs]
+    gradients = opwright.autograd.grad(outputs, call.inputs, along, allow_unused=True)
+    forward, reverse = inner(along, [tangents[place] for place in places]), inner(directions, list(gradients))
+    assert forward == pytest.approx(reverse, rel=1e-8, abs=1e-8), call.sample

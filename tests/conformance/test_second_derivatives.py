@@ -19,7 +19,7 @@ from differentiating import (
     unexpected,
 )
 from differentiating_twice import Twice, numpy_dtype, size_of
-from excuses import Known, Table
+from excuses import Table
 from samples import SAMPLES
 from sampling import Sample
 
@@ -31,28 +31,11 @@ from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 # Samples whose second derivatives differ on purpose, and why.
-DIFFERENT_TWICE = Table(
+DIFFERENT_TWICE = Table.of(
     "test_second_derivatives.DIFFERENT_TWICE",
-    Known(
-        "embedding",
-        "second",
-        "PyTorch's second does not divide by the frequency",
-        when=lambda one: one.args[3:4] == (True,),
-    ),
-    Known(
-        "(native_layer|native_batch|batch)_norm_backward",
-        "second",
-        "PyTorch's takes the statistics for constants",
-    ),
-    Known("lgamma|special_gammaln", "second", "PyTorch's trigamma has 9 digits"),
-    Known("special_(digamma|psi)", "", "PyTorch's trigamma has 9 digits", "--explore"),
-    Known(
-        "(special_)?logit",
-        "",
-        "0 in PyTorch for NaN",
-        when=lambda one: len(one.args) > 1 and (one.args[1] or 0) < 0,
-    ),
-    Known("softplus", "second", "at the threshold itself", when=lambda one: bool((one.args[0] == 0).any())),
+    by_frequency=lambda one: one.args[3:4] == (True,),
+    negative_eps=lambda one: len(one.args) > 1 and (one.args[1] or 0) < 0,
+    at_0=lambda one: bool((one.args[0] == 0).any()),
 )
 TABLES = DIFFERENT, DIFFERENT_TWICE
 # Operators that have no second derivative to compare, and why.

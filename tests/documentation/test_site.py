@@ -56,7 +56,28 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 def test_formulas_and_drawings_are_in_the_pages() -> None:
     first = (SITE / "index.html").read_text(encoding="utf-8")
     assert first.count('<svg xmlns="http://www.w3.org/2000/svg" class="drawing"') == 1
+    assert "--ink:" not in first  # colours are the page's, which a reader may choose otherwise than the system's
     assert any("<math" in text for path, text in pages().items() if path.is_relative_to(SITE / OPERATORS))
+
+
+def test_pages_of_operators_tell_of_the_last_run_of_the_gate() -> None:
+    """What the report says is what stands there; pages of operators that it does not name say how it would."""
+    kept = ROOT / ".opwright_cache" / "gate.json"
+    verdicts = json.loads(kept.read_text(encoding="utf-8"))["verdicts"] if kept.exists() else []
+    asked = {each["operator"].partition("::")[2] for each in verdicts if each["operator"].startswith("aten::")}
+    shown: set[str] = set()
+    for path, text in pages().items():
+        if path.is_relative_to(SITE / OPERATORS) and path.name.startswith("aten."):
+            columns = set(re.findall(r"<th><code>([^<]+)</code>, CPU</th>", text))
+            assert bool(columns) != (f"<code>opwright gate {path.stem.replace('.', '::', 1)}" in text), path
+            shown |= columns
+    assert shown == asked
+    vmap = [each for each in verdicts if each["operator"] == "aten::sin" and each["property"] == "batches-like-a-loop"]
+    row = re.search(
+        r"<td>(?:[^<]*; )?vmap gives what a loop gives(?:; [^<]*)?</td>\s*<td>(.*?)</td>",
+        pages()[SITE / OPERATORS / "aten.sin.html"],
+    )
+    assert [row and row[1].partition(":")[0]] == [each["verdict"] for each in vmap] or not vmap
 
 
 # -- search

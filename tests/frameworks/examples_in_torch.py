@@ -212,22 +212,33 @@ def check(torch: Any, operator: Any, call: Call) -> Iterator[str]:
 
 
 def sharded(torch: Any, known: dict[str, Call]) -> Iterator[str]:
-    """Yield which operators differ on DTensors, placed in all ways that their rules allow; and how many are cut."""
+    """Yield which operators differ on DTensors, placed in all ways that their rules allow, and which of these PyTorch's
+    own validator calls wrong; and how many are cut."""
+    from opwright.bindings.torch import validated_shardings
     from opwright.bindings.torch.judged_shardings import judge
     from opwright.bindings.torch.values import our_tensor
     from opwright.dimensions.deriving import rule_of
     from opwright_core.dispatch.call.operator import find_operator
 
     cut = 0
+
+    def values_of(operator: Any, args: Any, kwargs: Any) -> list[Any]:
+        given = mapped((args, tuple(kwargs.values())), lambda each: our_tensor(each.detach().clone()), torch)
+        lists = [list(value) if isinstance(value, tuple) else value for value in given[0]]
+        return list(operator.signature.bind(lists, dict(zip(kwargs, given[1], strict=True))))
+
+    calls = [(name, find_operator(name), *call) for name, call in known.items()]
     with judge() as found:
-        for name, (args, kwargs) in known.items():
-            operator = find_operator(name)
-            given = mapped((args, tuple(kwargs.values())), lambda each: our_tensor(each.detach().clone()), torch)
-            values = operator.signature.bind([list(v) if isinstance(v, tuple) else v for v in given[0]],
-                                             dict(zip(kwargs, given[1], strict=True)))  # fmt: skip
-            cut += len(rule_of(operator, values).factors) > len(rule_of(operator, values).of_kind("whole"))
-            if wrong := found(operator, list(values))[0]:
+        for name, operator, args, kwargs in calls:
+            values = values_of(operator, args, kwargs)
+            rule = rule_of(operator, values)
+            cut += len(rule.factors) > len(rule.of_kind("whole"))
+            if wrong := found(operator, values)[0]:
                 yield f"FAILED {name} {wrong}"
+    with validated_shardings.judge():
+        for name, operator, args, kwargs in calls:
+            if refused := validated_shardings.verdict(operator, values_of(operator, args, kwargs), 0)[0]:
+                yield f"FAILED {name} by PyTorch's validator: {refused}"
     yield f"{cut} of {len(known)} cut"
 
 

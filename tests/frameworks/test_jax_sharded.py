@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from copying import copy_example
 
 from opwright_codegen.cli import main
 
 pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
 pytestmark = [pytest.mark.once, pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")]
-PROGRAM = Path(__file__).parent / "sharded_jax.py"
 KINDS = {"parallel", "sum", "max", "min", "again", "window"}
 SCHEMAS = """
 - func: in_parts::softclip(Tensor self, Tensor limit) -> Tensor
@@ -99,7 +102,18 @@ bindings = ["jax"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def quickly(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """C is compiled without being optimized, in a tenth of the time."""
+    script = tmp_path_factory.mktemp("compiler") / "cc"
+    script.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
+    script.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", str(script))
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(quickly: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("sharded")
     (found / "csrc").mkdir()
     for name, text in {
@@ -116,10 +130,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_all_cuts_on_four_devices(folder: Path) -> None:
     """Values, gradients, tangents and batches are those of one device; results lie as the rule says, and nothing is
     gathered but what the rule has whole, or XLA leaves to Python."""
-    words = [sys.executable, str(PROGRAM)]
-    done = subprocess.run(words, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(run("sharded_jax.py", folder).splitlines()[-1])
     assert found["faults"] == [] and found["count"] > 40
     for name, (cause, why) in found["planted"].items():  # (means of parts of one size are right)
         is_wrong = bool(cause) and not cause.endswith("linear") and "mean" not in name
@@ -128,6 +139,25 @@ def test_all_cuts_on_four_devices(folder: Path) -> None:
     assert found["missing"] == [], "JAX has no longer what opwright.bindings.jax.private asks for"
 
 
-def environment(folder: Path) -> dict[str, str]:
-    path = [str(folder), str(Path(__file__).parents[1] / "gate" / "planted"), *sys.path]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path), "JAX_PLATFORMS": "cpu"}
+def test_examples_are_cut_as_their_rules_say(quickly: None, tmp_path: Path) -> None:
+    """Each operator of four examples, forward, gradients, tangents and batches, at each factor of its rule."""
+    folders = []
+    for name in ("everywhere", "native", "fused", "expressions"):
+        folders.append(copy_example(name, tmp_path / name))
+        settings = folders[-1] / "pyproject.toml"
+        text = re.sub(r"^bindings = .*\n", "", settings.read_text(), flags=re.MULTILINE)
+        settings.write_text(text.replace("[tool.opwright]\n", '[tool.opwright]\nbindings = ["jax"]\n'))
+        with contextlib.chdir(folders[-1]):
+            assert main(["build"]) == 0
+    done = run("sharded_examples_jax.py", *folders)
+    found = json.loads(done.splitlines()[-1])
+    assert found["faults"] == [] and found["count"] > 150
+
+
+def run(program: str, *folders: Path) -> str:
+    words = [sys.executable, "-W", "ignore", str(Path(__file__).parent / program)]
+    path = [*map(str, folders), str(Path(__file__).parents[1] / "gate" / "planted"), *sys.path]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(words, cwd=folders[0], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

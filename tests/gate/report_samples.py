@@ -13,7 +13,7 @@ _ASKED = ("schema-writes", "fake-results", "gradients")
 
 
 def _verdict(operator: str, asked: str, answer: Answer, **more: str) -> Verdict:
-    return Verdict(operator, asked, answer, seconds=0.25, samples=3, **more)
+    return Verdict(operator, asked, answer, seconds=0.25, samples=3, dtypes=("float64", "int64"), **more)
 
 
 def report() -> Report:

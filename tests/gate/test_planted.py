@@ -91,8 +91,9 @@ if __name__ == "__main__":
     head = ["| class | operator | cause | found by |", "| --- | --- | --- | --- |"]
     table = "\n".join([*head, *rows(judge(list(planted())), planted())])
     start = text.index("## What is asked")
-    middle = text.index("## Planted faults")
+    judged, middle = text.index("## Judged"), text.index("## Planted faults")
     intro = text[middle:].split("\n\n")[:2]
+    asked = f"## What is asked\n\n{entries()}\n"
     PAGE.write_text(
-        f"{text[:start]}## What is asked\n\n{entries()}\n" + "\n\n".join([*intro, table]) + "\n", encoding="utf-8"
+        f"{text[:start]}{asked}{text[judged:middle]}" + "\n\n".join([*intro, table]) + "\n", encoding="utf-8"
     )

@@ -200,11 +200,26 @@ def _plans_given(annotation: str) -> int | None:
     return 0 if annotation and set(re.findall(r"\w+", annotation)) <= _NO_PLANS else None
 
 
+def _alias_of_none(schema: FunctionSchema) -> str:
+    """Return an alias set of a result that no argument is in, nor may come to be in; "" if there is none."""
+    known = {
+        name for argument in schema.arguments for each in argument.annotations for name in each.before + each.after
+    }
+    sets = [name for result in schema.returns for each in result.annotations for name in each.before]
+    return "" if "*" in known else next((name for name in sets if name not in known and name != "*"), "")
+
+
 def check_view(operator: Operator, says_view: bool, span: Span) -> None:
     """Raise SchemaError where `meta` says view and no result is annotated as one, or a view is annotated and denied."""
-    if says_view == operator.schema.is_view:
-        return
     name = operator.schema.name
+    if says_view == operator.schema.is_view:
+        stray = _alias_of_none(operator.schema) if says_view else ""
+        if stray:
+            message = f"{name}: a result is marked ({stray}), and no argument is"
+            raise SchemaError(
+                "meta-view", message, span, "mark the argument whose memory it is: Tensor(a) and -> Tensor(a)"
+            )
+        return
     if says_view:
         message = f"{name}: 'meta: view' says that results share memory, and the schema says of none whose"
         raise SchemaError("meta-view", message, span, "write Tensor(a) self and -> Tensor(a)")

@@ -132,6 +132,8 @@ class _Reader:
             else:
                 found[key] = readers[key](key, value)
         self._errors.raise_if_any()
+        if len(found.get("schemas", ())) > 1:  # which a pattern may have matched
+            found["schemas"] = tuple(each for each in found["schemas"] if each != found.get("derivatives"))
         return Config(root, self._path, **found)
 
     def _files(self, key: str, value: object, root: Path) -> tuple[Path, ...]:

@@ -9,18 +9,20 @@ from typing import TextIO
 
 from opwright_codegen.commands.generate import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job, modules_of
-from opwright_codegen.commands.report_options import known_findings
+from opwright_codegen.commands.report_options import cache_folder, known_findings
 from opwright_codegen.errors import UsageError
 from opwright_codegen.output.folders import check_folder
 from opwright_codegen.output.templates import environment
 from opwright_codegen.output.write import compare
 from opwright_codegen.reference.declared import declared_by_schemas
+from opwright_codegen.reference.differences import Difference, all_differences, read_differences
 from opwright_codegen.reference.pages import Page, Wishes, pages_of, sections_of
 from opwright_codegen.reference.told import told
 
 __all__ = ["write_docs"]
 
 _INDEX = "index.md"
+_DIFFERENCES = "differences.md"
 
 
 def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -> int:
@@ -32,14 +34,15 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
     if not targets:
         raise UsageError("name a namespace or a package, or the project's schemas in [tool.opwright]")
     modules, environment_ = modules_of(job, namespaces, namespaces)
-    facts = told(targets, [*modules, *arguments.modules], _whole(arguments.gate), environment_)
-    wishes = Wishes(arguments.math, arguments.source)
+    facts = told(targets, [*modules, *arguments.modules], _report(arguments, root), environment_)
+    differences = read_differences(Path(arguments.differences)) if arguments.differences else ()
+    wishes = Wishes(arguments.math, arguments.source, not arguments.no_gate, differences)
     declared = {}
     if job is not None and operators is not None and any(name in operators.operators for name in facts):
         declared = declared_by_schemas(operators, read_job_derivatives(job, operators), wishes.notation)
     pages = list(pages_of(facts, declared, known_findings(None, root), wishes))
     folder = Path(arguments.folder)
-    texts = _texts(pages, targets)
+    texts = _texts(pages, targets, differences)
     check_folder(folder, root, texts, arguments.force)
     changes = compare(folder, texts, {}, force=arguments.force)
     if not arguments.check:
@@ -50,17 +53,19 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
     return 1 if arguments.check and changes else 0
 
 
-def _whole(report: str | None) -> str | None:
-    """Return the path of a report. Raises UsageError where there is none."""
-    if report is not None and not Path(report).is_file():
-        raise UsageError(f"there is no report {report}")
-    return report
+def _report(arguments: Namespace, root: Path) -> str | None:
+    """Return the path of the report that is given, else of the project's last one; None where there is none, or none is
+    wanted. Raises UsageError where the one that is given is not there."""
+    if arguments.gate is not None and not Path(arguments.gate).is_file():
+        raise UsageError(f"there is no report {arguments.gate}")
+    last = cache_folder(root) / "gate.json"
+    return arguments.gate or (str(last) if last.is_file() and not arguments.no_gate else None)
 
 
-def _texts(pages: Sequence[Page], targets: Sequence[str]) -> dict[str, str]:
+def _texts(pages: Sequence[Page], targets: Sequence[str], differences: Sequence[Difference]) -> dict[str, str]:
     """Return the texts of all files, by their names."""
-    page_template, index_template = (
-        environment().get_template(f"reference_{each}.md.j2") for each in ("page", "index")
+    page_template, index_template, differences_template = (
+        environment().get_template(f"reference_{each}.md.j2") for each in ("page", "index", "differences")
     )
     texts = {page.file: page_template.render(page=page) for page in pages}
     texts |= {name: f"{picture}\n" for page in pages for name, picture in page.pictures.items()}
@@ -68,6 +73,11 @@ def _texts(pages: Sequence[Page], targets: Sequence[str]) -> dict[str, str]:
     texts[_INDEX] = index_template.render(
         of=f" of {', '.join(f'`{each}`' for each in targets)}",
         count=f"{count:,} operators",
+        differs=dict.fromkeys(each.library for each in differences),
+        run=next((page.run for page in pages if page.run), ""),
         sections=sections_of(pages),
     )
+    if differences:
+        files = {name: page.file for page in pages for name in page.names}
+        texts[_DIFFERENCES] = differences_template.render(sections=all_differences(files, differences))
     return texts

@@ -124,7 +124,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
     The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
     of `--kernels`: a name in a schema of C++ kernels that happens to be one of ours does not mean it.
     """
-    schemas = _named(arguments.schemas) or config.schemas
+    schemas = _named(arguments.schemas, config.derivatives) or config.schemas
     if not schemas:
         raise UsageError('no schema file: name one, or set schemas = ["…"] in [tool.opwright] of pyproject.toml')
     own = set(map(os.path.realpath, config.schemas))
@@ -151,15 +151,20 @@ def job_of(config: Config, arguments: Namespace) -> Job:
     )
 
 
-def _named(texts: Sequence[str]) -> tuple[Path, ...]:
-    """Return the files of names and patterns. Raises UsageError for a pattern that matches none."""
+def _named(texts: Sequence[str], derivatives: Path | None) -> tuple[Path, ...]:
+    """Return the files of names and patterns, whose matches may have the project's derivatives among them, which are no
+    schema file. Raises UsageError for a pattern that matches none."""
     found: dict[Path, None] = {}
     for text in texts:
         matched = matching_files(Path(), text)
         if not matched:
             raise UsageError(f"no file matches {text!r}")
-        found |= dict.fromkeys(matched)
+        found |= dict.fromkeys(each for each in matched if len(matched) == 1 or not _is_same(each, derivatives))
     return tuple(found)
+
+
+def _is_same(path: Path, other: Path | None) -> bool:
+    return other is not None and path.resolve() == other.resolve()
 
 
 def _output(given: str | None, configured: Path | dict[str, Path] | None) -> Path | dict[str, Path] | None:

@@ -8,7 +8,10 @@ from opwright_codegen.read.model import Operator
 from opwright_codegen.records import replace
 from opwright_codegen.schema.model import SchemaKind
 
-__all__ = ["in_place_doc", "inherit_docs", "tell_deprecations"]
+__all__ = ["COPIES", "IN_PLACE", "in_place_doc", "inherit_docs", "tell_deprecations"]
+
+COPIES = "The result is a copy, not a view."
+IN_PLACE = "The result is written to `self`, which is returned."
 
 _COPY = "_copy"
 
@@ -47,14 +50,14 @@ def _inherited(operator: Operator, said: Mapping[tuple[str, str], str]) -> str:
         return said[namespace, base]
     if operator.kind is SchemaKind.INPLACE:
         return in_place_doc(said.get((namespace, base.removesuffix("_")), ""))
-    if base.endswith(_COPY) and (text := said.get((namespace, base.removesuffix(_COPY)))):
-        return _followed(text, "The result is a copy, not a view.")
+    if "view_copy" in operator.tags and (text := said.get((namespace, base.removesuffix(_COPY)))):
+        return _followed(text, COPIES)
     return ""
 
 
 def in_place_doc(text: str) -> str:
     """Return the text of an operator that does in place what another does."""
-    return _followed(text, "The result is written to `self`, which is returned.") if text else ""
+    return _followed(text, IN_PLACE) if text else ""
 
 
 def _followed(text: str, sentence: str) -> str:

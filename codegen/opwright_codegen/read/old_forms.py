@@ -35,12 +35,16 @@ from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, 
 from opwright_codegen.read.variants import inplace_names, inplace_schema, local_name, out_names, out_schema
 from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import EnumName, Value
+from opwright_codegen.schema.element_rules import fits
 from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
+from opwright_codegen.schema.types import BaseType, Type
 from opwright_codegen.source import Span
 
 __all__ = ["add_old_forms"]
 
 _PARTS = (Name, Constant, Unary, Binary, Boolean, Comparison, Conditional, List, Tuple)
+_PARTS_AT_MOST = 1000
+_NAMED = tuple(map(BaseType, ("ScalarType", "Layout", "MemoryFormat", "QScheme", "int")))  # whose values have names
 _Given = dict[str, Formula]
 
 
@@ -72,6 +76,9 @@ def _forms(operator: Operator) -> list[OldForm]:
         schema = _old_schema(upgrade, call, later, present)
         given = _bound(call, later, schema, upgrade.call.span)
         upgraded = given if upgraded is None else _put_into(upgraded, given, later)
+        if sum(1 for value in upgraded.values() for _ in walk(value)) > _PARTS_AT_MOST:  # a + a, then that twice, …
+            message = f"put into the calls of later versions it has more than {_PARTS_AT_MOST:,} parts"
+            raise SchemaError("upgrade-call", message, upgrade.call.span, "compute less in each version")
         forms.append(_form(upgrade.version - 1, schema, present, upgraded))
         later = schema
     return forms[::-1]
@@ -117,6 +124,14 @@ def _old_schema(upgrade: Upgrade, call: Call, later: FunctionSchema, present: Fu
         if said.name.namespace not in ("", name.namespace) or name != present.name:
             hint = "a former version has the operator's own name"
             raise SchemaError("upgrade-from", f"{said.name} is not {present.name}", upgrade.old.span, hint)
+        if said.kind is not present.kind or [each.type for each in said.returns] != [
+            each.type for each in present.returns
+        ]:
+            message = f"it returns or writes other than {present}"
+            hint = (
+                "calls are upgraded, and results are not: leave the operator as it was, and declare another beside it"
+            )
+            raise SchemaError("upgrade-from", message, upgrade.old.span, hint)
         return replace(said, name=name)
     arguments = []
     given = _bound(call, later, None, upgrade.call.span)
@@ -160,9 +175,24 @@ def _bound(call: Call, later: FunctionSchema, old: FunctionSchema | None, span: 
                 hint = f"the version before is {old}"
                 raise SchemaError("upgrade-call", f"{part.name!r} is no argument of it", part.span or span, hint)
     for argument in later.arguments:
-        if argument.name not in given and argument.default is None:
+        passed = given.get(argument.name)
+        if isinstance(passed, Constant) and not _is_literal_of(passed, argument.type):
+            message = f"{emit(passed)} is no value of '{argument.name}', which is declared {argument.type}"
+            raise SchemaError("upgrade-call", message, passed.span or span, f"it is {later}")
+        if passed is None and argument.default is None:
             raise SchemaError("upgrade-call", f"the call gives nothing for '{argument.name}'", span, f"it is {later}")
     return given
+
+
+def _is_literal_of(value: Constant, type: Type) -> bool:
+    """Whether a literal is a value of a type, as calls take it: whole numbers for floats, one for a list, a name as a
+    text."""
+    base, literal = type.base(), value.value
+    if literal is None or literal is ...:
+        return literal is None and type.is_optional
+    if isinstance(literal, str) or base not in (BaseType("float"), BaseType("SymFloat"), BaseType("complex")):
+        return fits(literal, base) or (isinstance(literal, str) and base in _NAMED)
+    return isinstance(literal, int | float | complex) and fits(complex(literal), BaseType("complex"))
 
 
 def _put_into(upgraded: _Given, given: _Given, between: FunctionSchema) -> _Given:
@@ -186,7 +216,7 @@ def _constant(value: Value) -> Formula:
 
 
 def _with_overload(form: OldForm, operator: Operator, operators: Mapping[str, Operator]) -> OldForm:
-    if not _can_be_told(form.schema, operator.schema) or operator.kind is SchemaKind.OUT:
+    if not _can_be_told(form.schema, operator.schema):
         return form
     own = operator.schema.name
     overload = "_".join(filter(None, (own.overload, f"v{form.version}")))
@@ -219,7 +249,8 @@ def _serving(form: OldForm, operator: Operator, operators: Mapping[str, Operator
     inplace, out = inplace_names(operator.schema), out_names(operator.schema)
     for names, make in ((inplace, inplace_schema), (out, out_schema)):
         name = next((each for each in names if local_name(each) in there), None)
-        if name is not None:
+        declared = None if name is None else operators.get(str(replace(name, namespace=base.namespace)))
+        if name is not None and (declared is None or not declared.upgrade):  # what says its own is served by that
             overload = "_".join(filter(None, (name.overload, f"v{form.version}")))
             yield _forwarding(make(schema, replace(name, overload=overload)), name, form, operator)
 
@@ -227,7 +258,8 @@ def _serving(form: OldForm, operator: Operator, operators: Mapping[str, Operator
 def _forwarding(schema: FunctionSchema, present: OperatorName, form: OldForm, operator: Operator) -> Operator:
     """Return an operator whose kernel is the call of the present one."""
     keywords = [f"{name}={emit(value)}" for name, value in form.keywords]
-    keywords += [f"{argument.name}={argument.name}" for argument in schema.out_arguments]
+    passed = {name for name, _ in form.keywords}
+    keywords += [f"{each.name}={each.name}" for each in schema.out_arguments if each.name not in passed]
     text = f"{present.base}({', '.join([*map(emit, form.positional), *keywords])})"
     span = operator.span("upgrade")
     told = f"a call of version {form.version} of {present}, which is written {text} now"

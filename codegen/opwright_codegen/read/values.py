@@ -51,8 +51,15 @@ def read_scalar(node: Node, source: Source) -> ScalarNode:
     if type(node) is not ScalarNode:
         raise wrong_type("a text", node, source)
     if not node.text.strip() or (node.plain and node.text in _NULLS):
-        raise wrong_type("a text", node, source, "leave the key out, or give it a value")
+        raise wrong_type("a text", node, source, _why_empty(node, source))
     return node
+
+
+def _why_empty(node: ScalarNode, source: Source) -> str:
+    """Return the hint for a text that is not there: in `{CPU: xp.add(a, b)}` the comma begins a key."""
+    _, is_in_braces, before = source.text[: node.start].rpartition("{")
+    is_split = is_in_braces and "}" not in before and "(" in before
+    return "put a value that has commas in quotes" if is_split else "leave the key out, or give it a value"
 
 
 def read_string(node: Node, source: Source) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright_codegen.derivatives.model import ForwardKind
+from opwright_codegen.reference.definitions import expanded
 from opwright_codegen.reference.mathematics import Notation, formula_of, shown_formula
 
 if TYPE_CHECKING:
     from opwright_codegen.derivatives.model import DerivativeSet, Differentiability
+    from opwright_codegen.formula.ast import Formula
     from opwright_codegen.read.model import Operator, OperatorSet
 
 __all__ = ["Declared", "declared_by_schemas", "of_package"]
@@ -41,24 +43,34 @@ def declared_by_schemas(
     for name, operator in operators.operators.items():
         by_key = entries.get(name, {})
         entry = next(iter(by_key.values()), None)
-        gradients, tangents, without = ((), (), ()) if entry is None else _formulas(entry, notation)
+        gradients, tangents, without = ((), (), ()) if entry is None else _formulas(entry, notation, _shown_of(name))
         found[name] = Declared(tuple(_kernels(operator)), gradients, tangents, without, tuple(_facts(operator)))
     return found
 
 
-def of_package(formulas: Mapping[str, str], notation: Notation) -> tuple[str, ...]:
+def of_package(operator: str, formulas: Mapping[str, str], notation: Notation) -> tuple[str, ...]:
     """Return the gradients that a generated package has formulas of, where no schema files are there."""
-    return tuple(shown_formula([name], formula_of(text), text, notation) for name, text in formulas.items())
+    shown = _shown_of(operator)
+    return tuple(shown_formula([name], shown(formula_of(text)), text, notation) for name, text in formulas.items())
 
 
-def _formulas(entry: Differentiability, notation: Notation) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _shown_of(operator: str) -> Callable[[Formula | None], Formula | None]:
+    """Return what makes the formula that is shown: functions of ATen's formulas are shown as what they compute."""
+    is_aten = operator.startswith("aten::")
+    return lambda formula: expanded(formula) if is_aten and formula is not None else formula
+
+
+def _formulas(
+    entry: Differentiability, notation: Notation, shown: Callable[[Formula | None], Formula | None]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     gradients = tuple(
-        shown_formula(each.inputs, each.formula, each.text.text, notation)
+        shown_formula(each.inputs, shown(each.formula), each.text.text, notation)
         for each in entry.derivatives
         if each.reason is None
     )
     tangents = tuple(
-        _OTHERWISE.get(each.kind) or shown_formula(each.outputs, None, each.text.text, notation)
+        _OTHERWISE.get(each.kind)
+        or shown_formula(each.outputs, shown(each.formula), each.text.text, notation, is_tangent=True)
         for each in entry.forward
     )
     refused = tuple(name for each in entry.derivatives if each.reason is not None for name in each.inputs)

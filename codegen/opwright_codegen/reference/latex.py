@@ -16,6 +16,7 @@ from opwright_codegen.formula.ast import (
     Constant,
     Formula,
     Kind,
+    List,
     Name,
     Reference,
     Subscript,
@@ -23,7 +24,7 @@ from opwright_codegen.formula.ast import (
     Unary,
 )
 
-__all__ = ["latex", "named"]
+__all__ = ["latex", "named", "tangent"]
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tight a text holds together
 _Set = tuple[str, int]
@@ -55,6 +56,7 @@ _RELATIONS: Final = {
     "is not": r"\text{ is not }",
 }  # fmt: skip
 _COMPARED: Final = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
+_BEGIN, _END = r"\begin{cases} ", r" \end{cases}"
 _CONSTANTS: Final = {"pi": r"\pi", "inf": r"\infty", "nan": r"\mathrm{nan}"}
 _LOGARITHMS: Final = {math.log(2): r"\ln 2", math.log(10): r"\ln 10"}
 
@@ -64,9 +66,9 @@ class _NotSetError(Exception):
 
 
 def latex(formula: Formula) -> str | None:
-    """Return a formula in LaTeX; None where it is, as a whole, a call of a function without a notation of its own, and
-    where a part of it has none: a slice, a list."""
-    if isinstance(formula, Call) and _notation_of(formula) is None:
+    """Return a formula in LaTeX; None where it is, as a whole, a call of a function that is no operator and has no
+    notation of its own, and where a part of it has none: a slice, a list."""
+    if isinstance(formula, Call) and not _is_of_operator(formula) and _notation_of(formula) is None:
         return None
     try:
         return _text(formula)[0]
@@ -74,13 +76,32 @@ def latex(formula: Formula) -> str | None:
         return None
 
 
+def _is_of_operator(call: Call) -> bool:
+    """Whether a call is of an operator that people call, as a function or a method: `gather`, not `elu_backward`."""
+    match call.function:
+        case Reference(Kind.OPERATOR, name):
+            return not name.startswith("_") and not name.endswith(("_backward", "_jvp"))
+        case Attribute(Reference(kind, _), _):
+            return kind is not Kind.MODULE
+    return False
+
+
 def named(name: str) -> str:
     """Return a name as formulas have it."""
     return rf"\mathit{{{_escaped(name)}}}"
 
 
+def tangent(name: str) -> str:
+    """Return what stands for the tangent of an argument or a result."""
+    return rf"\mathrm{{d}}\,{named(name)}"
+
+
 def _text(formula: Formula) -> _Set:
     match formula:
+        case Reference(Kind.TANGENT, name):
+            return tangent(name.removesuffix("_t")), _POWER
+        case Reference(Kind.PRIMAL, name):
+            return named(name.removesuffix("_p")), _ATOM
         case Name(name) | Reference(_, name):
             is_constant = name in _CONSTANTS and getattr(formula, "kind", Kind.CONSTANT) is Kind.CONSTANT
             return _CONSTANTS[name] if is_constant else named(name), _ATOM
@@ -192,8 +213,14 @@ def _is_truth(formula: Formula) -> bool:
 
 
 def _cases(test: Formula, then: Formula, otherwise: Formula) -> _Set:
-    rows = rf"{_text(then)[0]} & \text{{if }} {_text(test)[0]} \\ {_text(otherwise)[0]} & \text{{otherwise}}"
-    return rf"\begin{{cases}} {rows} \end{{cases}}", _SUM
+    """Return rows of cases; those of what holds otherwise are rows of the same."""
+    rows = [rf"{_text(then)[0]} & \text{{if }} {_text(test)[0]}"]
+    match otherwise:
+        case Conditional(inner, value, rest) | Call(Name("where") | Reference(_, "where"), (inner, value, rest), ()):
+            rows.append(_cases(inner, value, rest)[0].removeprefix(_BEGIN).removesuffix(_END))
+        case _:
+            rows.append(rf"{_text(otherwise)[0]} & \text{{otherwise}}")
+    return _BEGIN + r" \\ ".join(rows) + _END, _SUM
 
 
 def _parts(call: Call) -> tuple[str, tuple[Formula, ...]]:
@@ -213,15 +240,28 @@ def _parts(call: Call) -> tuple[str, tuple[Formula, ...]]:
 def _notation_of(call: Call) -> _Set | None:
     """Return a call in the notation that its function has; None where it has none."""
     name, arguments = _parts(call)
+    match name, arguments, call.keywords:
+        case "div", (left, right), (("rounding_mode", Constant("floor")),):
+            return _binary("//", left, right)
+        case "div", (left, right), (("rounding_mode", Constant("trunc")),):
+            return _applied("trunc", (Binary("/", left, right),))
     if call.keywords:
         return None
     match name, arguments:
+        case ("clone" | "contiguous", (value,)) | ("to", (value, _)):  # the same values
+            return _text(value)
+        case ("complex", (real, imaginary)):
+            return rf"{_held(real, _SUM)} + i \cdot {_held(imaginary, _POWER)}", _SUM
         case ("where", (test, then, otherwise)):
             return _cases(test, then, otherwise)
         case ("masked_fill", (value, mask, filled)):
             return _cases(mask, filled, value)
         case ("polygamma", (order, value)):
             return rf"\psi^{{({_text(order)[0]})}}\left({_text(value)[0]}\right)", _POWER
+        case ("sum", (value,)):
+            return rf"\sum {_held(value, _PRODUCT)}", _SUM
+        case ("sum", (value, dim)) | ("sum", (value, dim, _)):
+            return rf"\sum_{{{_over(dim)}}} {_held(value, _PRODUCT)}", _SUM
         case ("outer", (left, right)):
             return rf"{_held(left, _POWER)}\,{_held(right, _ATOM)}^{{\mathsf{{T}}}}", _PRODUCT
         case (_, (left, right)) if name in _INFIX:
@@ -233,6 +273,12 @@ def _notation_of(call: Call) -> _Set | None:
         case (_, (value,)) if name in _NOTATIONS or name in _FUNCTIONS:
             return _applied(name, (value,))
     return None
+
+
+def _over(dim: Formula) -> str:
+    """Return the dimensions below the sign of a sum."""
+    items = dim.items if isinstance(dim, List | Tuple) else (dim,)
+    return ", ".join(_text(each)[0] for each in items)
 
 
 def _applied(name: str, arguments: tuple[Formula, ...]) -> _Set:

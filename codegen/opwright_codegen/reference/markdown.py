@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["cell", "code", "first_sentence", "prose"]
+__all__ = ["cell", "code", "code_list", "first_sentence", "prose"]
 
 _CODE: Final = re.compile(r"(`[^`\n]*`)")
 _SENTENCE: Final = re.compile(r"^.*?[.:](?=\s|$)", re.DOTALL)
@@ -22,6 +22,11 @@ def prose(text: str) -> str:
 def code(texts: Iterable[str]) -> str:
     """Return texts as code, a space between them."""
     return " ".join(f"`{' '.join(text.split())}`" if "`" not in text else f"`` {text} ``" for text in texts if text)
+
+
+def code_list(names: Iterable[str]) -> str:
+    """Return names as code, each once, a comma between them."""
+    return ", ".join(f"`{name}`" for name in dict.fromkeys(names))
 
 
 def cell(text: str) -> str:

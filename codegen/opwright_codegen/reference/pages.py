@@ -5,32 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Final
 
 from opwright_codegen.reference.declared import Declared, of_package
+from opwright_codegen.reference.differences import Difference, differences_of
+from opwright_codegen.reference.gate_tables import GateTable, dtypes_text, gate_table
 from opwright_codegen.reference.markdown import cell, code, first_sentence, prose
 from opwright_codegen.reference.mathematics import Notation
 from opwright_codegen.reference.told import Facts
 
 __all__ = ["Page", "Section", "Wishes", "pages_of", "sections_of"]
 
-_ALL: Final = frozenset((
-    "float32", "float64", "int64", "bool", "complex64", "float16", "bfloat16", "int32", "int16", "int8", "uint8",
-    "complex128",
-))  # fmt: skip
-_KINDS: Final = (
-    ("floating-point", ("float64", "float32", "float16", "bfloat16")), ("complex", ("complex128", "complex64")),
-    ("integers", ("int64", "int32", "int16", "int8", "uint8")), ("bool", ("bool",)),
-)  # fmt: skip
-_ANSWERS: Final = (("held", "held"), ("broken", "**broken**"), ("undecided", "not decided"))
-
 
 @dataclass(frozen=True)
 class Wishes:
-    """The wishes for all pages: how formulas are written, and the address that sources are below."""
+    """The wishes for all pages: how formulas are written, the address that sources are below, whether the gate's
+    last run is told, and differences from other libraries, which pages list."""
 
     notation: Notation = "latex"
     source: str = ""
+    gate: bool = True
+    differences: Sequence[Difference] = ()
 
 
 @dataclass(frozen=True)
@@ -45,14 +39,18 @@ class Overload:
     tangents: tuple[str, ...]
     example: str
     table: tuple[tuple[str, str, str], ...]
-    gate: tuple[tuple[str, ...], ...]
+    gate: GateTable
     findings: tuple[str, ...]
     picture: str = ""  # the name of its file
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: the operators of one name, written `file`. `pictures` are SVG files, by name."""
+    """A page: the operators of one name, written `file`.
+
+    `differs` has lines by library, `pictures` SVG files by name. `run` is the run of the gate that it tells of,
+    `unasked` what no run told of.
+    """
 
     file: str
     title: str
@@ -63,7 +61,15 @@ class Page:
     backends: str
     gradient: str
     overloads: tuple[Overload, ...]
+    run: str
+    unasked: str
+    differs: Mapping[str, Sequence[str]]
     pictures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all operators, without their namespace."""
+        return tuple(_plain(schema.partition("(")[0]) for each in self.overloads for schema in each.schemas)
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,10 @@ def _order(packet: str) -> tuple[str, bool, str]:
     return namespace, name.startswith("_"), name
 
 
+def _plain(name: str) -> str:
+    return name.partition("::")[2]
+
+
 def _packet(functional: str, known: Collection[str]) -> str:
     """Return the packet of an operator: `aten::fill` for `aten::fill_.Scalar`, where there is one."""
     packet = functional.partition(".")[0]
@@ -140,6 +150,11 @@ def _page(
         backends=_backends(first),
         gradient=next((word for word in ("formula", "of its parts") if word in gradients), ""),
         overloads=found,
+        run=prose(next((each["run"] for own in overloads.values() for each in own if each.get("run")), "")),
+        differs=differences_of(
+            [_plain(each["name"]) for own in overloads.values() for each in own], wishes.differences
+        ),
+        unasked=packet if wishes.gate and not any(each.gate.rows for each in found) else "",
         pictures={name: head["curve"] for name, head in zip(names, heads, strict=True) if name},
     )
 
@@ -166,13 +181,13 @@ def _overload(
         schemas=tuple(each["schema"] for each in (head, *(each for each in own if each is not head))),
         doc=prose(head.get("doc", "")) if has_docs else "",
         facts=tuple((word, cell(text)) for word, text in _facts(head, said, wishes) if text),
-        gradients=said.gradients or of_package(head.get("formulas", {}), wishes.notation),
+        gradients=said.gradients or of_package(head["name"], head.get("formulas", {}), wishes.notation),
         tangents=said.tangents,
         example=_example(head),
         table=tuple(
             (", ".join(keys), rule, _linked(where, wishes)) for keys, rule, where in head.get("table", ())
         ),
-        gate=tuple(_verdicts(own)),
+        gate=gate_table(own, known),
         findings=tuple(_known(each) for each in known if each["operator"] in names),
         picture=picture,
     )  # fmt: skip
@@ -184,7 +199,7 @@ def _known(finding: Mapping[str, str]) -> str:
 
 def _facts(head: Facts, said: Declared, wishes: Wishes) -> Iterator[tuple[str, str]]:
     """Yield what a table says of an overload."""
-    yield "dtypes", _dtypes(head.get("dtypes", ()))
+    yield "dtypes", dtypes_text(head.get("dtypes", ()))
     yield "backends", _backends(head)
     gradient = {"formula": "by a formula", "of its parts": "those of the operators that it calls", "none": "none"}
     without = f"; none of {code(said.without)}" if said.without else ""
@@ -208,14 +223,6 @@ def _facts(head: Facts, said: Declared, wishes: Wishes) -> Iterator[tuple[str, s
     yield "declared", _linked(head.get("where", ""), wishes)
 
 
-def _dtypes(taken: Sequence[str]) -> str:
-    """Return dtypes that drawn calls took, kinds of them where all of one are there."""
-    parts = [word for word, own in _KINDS if set(own) <= set(taken)]
-    rest = [each for _, own in _KINDS for each in own if not set(own) <= set(taken) and each in taken]
-    rest += [each for each in taken if each not in _ALL]
-    return ", ".join((*parts, *map(str, rest)))
-
-
 def _linked(place: str, wishes: Wishes) -> str:
     """Return a place in a file, as a link where it is known what it is below."""
     file, _, line = place.rpartition(":")
@@ -230,16 +237,3 @@ def _example(head: Facts) -> str:
         return ""
     lines, output = head["example"]
     return "\n".join([*[f">>> {line}" for line in lines], *filter(None, [output])])
-
-
-def _verdicts(own: Sequence[Facts]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each operator, backend and group of properties of a report of the gate."""
-    for each in own:
-        for found in each.get("gate", ()):
-            counts = ", ".join(f"{found[word]} {shown}" for word, shown in _ANSWERS if found[word])
-            yield (
-                each["name"].partition("::")[2],
-                found["backend"],
-                found["group"],
-                cell("; ".join([counts, *found["why"]])),
-            )

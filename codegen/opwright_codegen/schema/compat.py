@@ -13,7 +13,7 @@ from opwright_codegen.schema.types import BaseType, GenericType, ListType, Optio
 
 __all__ = ["Difference", "differences", "forward_incompatibilities", "incompatibilities", "is_subtype"]
 
-_NUMBERS = frozenset({"int", "float", "complex", "SymInt", "bool"})
+_NUMBERS = frozenset({"int", "float", "complex", "SymInt"})  # a bool is none: PyTorch says so, too
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ Literal = str | tuple["Literal", ...]
 
 _INT_LIMIT = 2**63
 _LONGEST_BROADCAST = 1024  # `int[N] x=1` is N equal values; beyond this N the declaration is a mistake
+_REDUCTIONS = {"Mean": 1, "Sum": 2}  # the numbers that callers get
 _NUMBER_TYPES = frozenset({"float", "complex", "Scalar", "number", "SymFloat"})
 _UNNAMED_TYPES = _NUMBER_TYPES | {"bool", "str", "Tensor", "SymBool"}
 _WORDS = {"None": None, "True": True, "False": False}
@@ -39,8 +40,8 @@ Value = None | bool | int | float | complex | str | EnumName | tuple["Value", ..
 @dataclass(frozen=True, slots=True)
 class Default:
     """A default value and its spelling. Two are equal when they mean the same: `1.` and `1.0`, `'a'` and `"a"`, and
-    nan and nan, but not `1` and `1.0` or `True`, which is what comparing Python values would say. `is_bare`: a device
-    without its quotes, as PyTorch prints it, and nobody may write it.
+    nan and nan, `Mean` and `1`, but not `1` and `1.0` or `True`, which is what comparing Python values would say.
+    `is_bare`: a device without its quotes, as PyTorch prints it, and nobody may write it.
     """
 
     value: Value = field(compare=False)
@@ -49,7 +50,8 @@ class Default:
     _meaning: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_meaning", repr(self.value))
+        value = _REDUCTIONS.get(self.value.name, self.value) if isinstance(self.value, EnumName) else self.value
+        object.__setattr__(self, "_meaning", repr(value))
         if not self.text:
             object.__setattr__(self, "text", spell(self.value))
 

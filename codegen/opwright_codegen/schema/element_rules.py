@@ -11,7 +11,7 @@ from opwright_codegen.schema.defaults import EnumName, Value
 from opwright_codegen.schema.model import Argument
 from opwright_codegen.schema.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
 
-__all__ = ["KNOWN_TYPES", "SchemaProblem", "problems_of_argument", "problems_of_type"]
+__all__ = ["KNOWN_TYPES", "SchemaProblem", "fits", "problems_of_argument", "problems_of_type"]
 
 KNOWN_TYPES = frozenset(
     {
@@ -110,7 +110,7 @@ def problems_of_argument(argument: Argument, index: int) -> Iterator[SchemaProbl
         yield SchemaProblem(
             "reserved-name", message, "argument name", index, f"write {argument.name}_, or another name"
         )
-    if argument.default is not None and not _fits(argument.default.value, argument.type):
+    if argument.default is not None and not fits(argument.default.value, argument.type):
         message = f"the default {argument.default} of '{argument.name}' is not of type {argument.type}"
         hint = _default_hint(argument)
         yield SchemaProblem("default-type", message, "default", index, hint)
@@ -133,13 +133,13 @@ def _default_hint(argument: Argument) -> str | None:
     return f"write {_EXAMPLES[name]}, or another type" if name in _EXAMPLES else None
 
 
-def _fits(value: Value, type: Type) -> bool:
+def fits(value: Value, type: Type) -> bool:
     """Whether a default's value can be one of the type. Of types whose values have no literals, any may be written."""
     match type:
         case OptionalType(elem):
-            return value is None or _fits(value, elem)
+            return value is None or fits(value, elem)
         case ListType(elem):
-            return isinstance(value, tuple) and all(_fits(item, elem) for item in value)
+            return isinstance(value, tuple) and all(fits(item, elem) for item in value)
         case BaseType("bool" | "SymBool"):
             return isinstance(value, bool)
         case BaseType("int" | "SymInt"):

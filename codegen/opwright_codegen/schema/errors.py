@@ -170,7 +170,7 @@ HINTS: dict[str, list[str]] = {
         "f.1() -> ()",  # `.1` is found where a number may begin
         "f.a.b() -> ()",
     ],
-    "write NAMESPACE::NAME": ["a:f() -> ()", "::f() -> ()"],
+    "write NAMESPACE::NAME, in letters, digits and underscores": ["a:f() -> ()", "::f() -> ()", "a::é() -> ()"],
     "an operator name is made of letters, digits and underscores, and does not begin with a digit": [
         "f-g() -> ()",
         "9f() -> ()",

@@ -20,3 +20,6 @@ def test_operators_keep_their_contract(operator: opwright.dispatch.Operator) -> 
 def test_gradients() -> None:
     x = opwright.tensor([-1.0, 0.2, 2.0], dtype=opwright.float64, requires_grad=True)
     assert opwright.autograd.gradcheck(shrink.soft, (x,))
+    rows = opwright.tensor(ROWS, requires_grad=True)
+    assert opwright.autograd.gradcheck(shrink.clip_rows, (rows,))
+    assert opwright.autograd.gradgradcheck(shrink.clip_rows, (rows,))

@@ -187,8 +187,8 @@ class BaddbmmBackward0(Recorded, operands=(0, 1, 2)):
     batch1 = saved_tensor(1, needed_by=(2,))
     formulas = (
         "pointwise_gradients.scaled(grad, beta.conjugate())",
-        "pointwise_gradients.scaled(ops.bmm(grad, batch2.mH), alpha.conjugate())",
-        "pointwise_gradients.scaled(ops.bmm(batch1.mH, grad), alpha.conjugate())",
+        "linear_algebra_gradients.first_batch_gradient(grad, batch2, alpha.conjugate())",
+        "linear_algebra_gradients.second_batch_gradient(grad, batch1, alpha.conjugate())",
     )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -200,10 +200,10 @@ class BaddbmmBackward0(Recorded, operands=(0, 1, 2)):
             grad_self = pointwise_gradients.scaled(grad, self.beta.conjugate())
         if batch1_edge is not None:
             batch2 = unpack(self.batch2, self)
-            grad_batch1 = pointwise_gradients.scaled(ops.bmm(grad, adjoint_of(batch2)), self.alpha.conjugate())
+            grad_batch1 = linear_algebra_gradients.first_batch_gradient(grad, batch2, self.alpha.conjugate())
         if batch2_edge is not None:
             batch1 = unpack(self.batch1, self)
-            grad_batch2 = pointwise_gradients.scaled(ops.bmm(adjoint_of(batch1), grad), self.alpha.conjugate())
+            grad_batch2 = linear_algebra_gradients.second_batch_gradient(grad, batch1, self.alpha.conjugate())
         return grad_self, grad_batch1, grad_batch2
 
 
@@ -216,7 +216,10 @@ baddbmm_out = out_recorder(BaddbmmBackward0)
 class BmmBackward0(Recorded, operands=(0, 1)):
     mat2 = saved_tensor(1, needed_by=(0,))
     self = saved_tensor(0, needed_by=(1,))
-    formulas = ("ops.bmm(grad, mat2.mH)", "ops.bmm(self.mH, grad)")
+    formulas = (
+        "linear_algebra_gradients.first_batch_gradient(grad, mat2)",
+        "linear_algebra_gradients.second_batch_gradient(grad, self)",
+    )
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, mat2_edge = self.edges if edges is None else edges
@@ -224,10 +227,10 @@ class BmmBackward0(Recorded, operands=(0, 1)):
         grad_mat2: Any = None
         if self_edge is not None:
             mat2 = unpack(self.mat2, self)
-            grad_self = ops.bmm(grad, adjoint_of(mat2))
+            grad_self = linear_algebra_gradients.first_batch_gradient(grad, mat2)
         if mat2_edge is not None:
             self_ = unpack(self.self, self)
-            grad_mat2 = ops.bmm(adjoint_of(self_), grad)
+            grad_mat2 = linear_algebra_gradients.second_batch_gradient(grad, self_)
         return grad_self, grad_mat2
 
 

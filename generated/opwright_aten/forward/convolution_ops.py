@@ -123,16 +123,14 @@ def _convolution_default(
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "col2im": ForwardRule((0,), (TangentFormula(col2im_default, (1, 2, 3, 4, 5), (0,), (), (0,)),), ()),
+    "col2im": ForwardRule((0,), (TangentFormula(col2im_default, (1, 2, 3, 4, 5), (0,)),)),
     "convolution": ForwardRule(
         (0, 1, 2),
-        (TangentFormula(convolution_default, (0, 1, 2, 3, 4, 5, 6, 7, 8), (0, 1, 2), (0,), (0,)),),
-        (),
+        (TangentFormula(convolution_default, (0, 1, 2, 3, 4, 5, 6, 7, 8), (0, 1, 2), (0,)),),
     ),
-    "im2col": ForwardRule((0,), (TangentFormula(im2col_default, (1, 2, 3, 4), (0,), (), (0,)),), ()),
+    "im2col": ForwardRule((0,), (TangentFormula(im2col_default, (1, 2, 3, 4), (0,)),)),
     "_convolution": ForwardRule(
         (0, 1, 2),
-        (TangentFormula(_convolution_default, (0, 1, 2, 3, 4, 5, 6, 7, 8), (0, 1, 2), (0,), (0,)),),
-        (),
+        (TangentFormula(_convolution_default, (0, 1, 2, 3, 4, 5, 6, 7, 8), (0, 1, 2), (0,)),),
     ),
 }

@@ -56,11 +56,10 @@ def linalg_matrix_exp_default(self: Any, self_t: Any) -> Any:
 RULES: dict[str, ForwardRule] = {
     "linalg_householder_product": ForwardRule(
         (0, 1),
-        (TangentFormula(linalg_householder_product_default, (0, 1), (0, 1), (), (0,)),),
-        (),
+        (TangentFormula(linalg_householder_product_default, (0, 1), (0, 1)),),
     ),
-    "ormqr": ForwardRule((0, 1, 2), (TangentFormula(ormqr_default, (0, 1, 2, 3, 4), (0, 1, 2), (), (0,)),), ()),
-    "lu_unpack": ForwardRule((0,), (TangentFormula(lu_unpack_default, (), (0,), (1, 2), (1, 2)),), ()),
-    "linalg_lstsq": ForwardRule((0, 1), (TangentFormula(linalg_lstsq_default, (0, 1), (0, 1), (0, 1), (0, 1)),), ()),
-    "linalg_matrix_exp": ForwardRule((0,), (TangentFormula(linalg_matrix_exp_default, (0,), (0,), (), (0,)),), ()),
+    "ormqr": ForwardRule((0, 1, 2), (TangentFormula(ormqr_default, (0, 1, 2, 3, 4), (0, 1, 2)),)),
+    "lu_unpack": ForwardRule((0,), (TangentFormula(lu_unpack_default, (), (0,), (1, 2), (1, 2)),)),
+    "linalg_lstsq": ForwardRule((0, 1), (TangentFormula(linalg_lstsq_default, (0, 1), (0, 1), (0, 1), (0, 1)),)),
+    "linalg_matrix_exp": ForwardRule((0,), (TangentFormula(linalg_matrix_exp_default, (0,), (0,)),)),
 }

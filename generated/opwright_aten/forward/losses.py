@@ -175,43 +175,26 @@ def multilabel_margin_loss_forward_default(self: Any, target: Any, reduction: An
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "binary_cross_entropy": ForwardRule(
-        (0, 1),
-        (TangentFormula(binary_cross_entropy_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
-        (),
-    ),
+    "binary_cross_entropy": ForwardRule((0, 1), (TangentFormula(binary_cross_entropy_default, (0, 1, 2, 3), (0, 1)),)),
     "binary_cross_entropy_with_logits": ForwardRule(
         (0, 1),
-        (TangentFormula(binary_cross_entropy_with_logits_default, (0, 1, 2, 3, 4), (0, 1), (), (0,)),),
-        (),
+        (TangentFormula(binary_cross_entropy_with_logits_default, (0, 1, 2, 3, 4), (0, 1)),),
     ),
-    "huber_loss": ForwardRule((0, 1), (TangentFormula(huber_loss_default, (0, 1, 2, 3), (0, 1), (), (0,)),), ()),
-    "mse_loss": ForwardRule((0, 1), (TangentFormula(mse_loss_default, (0, 1, 2), (0, 1), (), (0,)),), ()),
-    "nll_loss_forward": ForwardRule(
-        (0,),
-        (TangentFormula(nll_loss_forward_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (1,),
-    ),
-    "nll_loss2d_forward": ForwardRule(
-        (0,),
-        (TangentFormula(nll_loss2d_forward_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (1,),
-    ),
-    "smooth_l1_loss": ForwardRule(
-        (0, 1),
-        (TangentFormula(smooth_l1_loss_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
-        (),
-    ),
-    "_ctc_loss": ForwardRule((0,), (TangentFormula(_ctc_loss_default, (0, 1, 2, 3, 4, 5), (0,), (0, 1), (0,)),), (1,)),
-    "soft_margin_loss": ForwardRule((0,), (TangentFormula(soft_margin_loss_default, (0, 1, 2), (0,), (), (0,)),), ()),
+    "huber_loss": ForwardRule((0, 1), (TangentFormula(huber_loss_default, (0, 1, 2, 3), (0, 1)),)),
+    "mse_loss": ForwardRule((0, 1), (TangentFormula(mse_loss_default, (0, 1, 2), (0, 1)),)),
+    "nll_loss_forward": ForwardRule((0,), (TangentFormula(nll_loss_forward_default, (1, 2, 3, 4), (0,)),), (1,)),
+    "nll_loss2d_forward": ForwardRule((0,), (TangentFormula(nll_loss2d_forward_default, (1, 2, 3, 4), (0,)),), (1,)),
+    "smooth_l1_loss": ForwardRule((0, 1), (TangentFormula(smooth_l1_loss_default, (0, 1, 2, 3), (0, 1)),)),
+    "_ctc_loss": ForwardRule((0,), (TangentFormula(_ctc_loss_default, (0, 1, 2, 3, 4, 5), (0,), (0, 1)),), (1,)),
+    "soft_margin_loss": ForwardRule((0,), (TangentFormula(soft_margin_loss_default, (0, 1, 2), (0,)),)),
     "multi_margin_loss": ForwardRule(
         (0,),
-        (TangentFormula(multi_margin_loss_default, (0, 1, 2, 3, 4, 5), (0,), (), (0,)),),
+        (TangentFormula(multi_margin_loss_default, (0, 1, 2, 3, 4, 5), (0,)),),
         (1,),
     ),
     "multilabel_margin_loss_forward": ForwardRule(
         (0,),
-        (TangentFormula(multilabel_margin_loss_forward_default, (0, 1, 2), (0,), (1,), (0,)),),
+        (TangentFormula(multilabel_margin_loss_forward_default, (0, 1, 2), (0,), (1,)),),
         (1,),
     ),
 }

@@ -125,34 +125,31 @@ def native_dropout_backward_default(mask: Any, scale: Any, grad_output_t: Any) -
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "_log_softmax": ForwardRule((0,), (TangentFormula(_log_softmax_default, (1,), (0,), (0,), (0,)),), ()),
-    "_safe_softmax": ForwardRule((0,), (TangentFormula(_safe_softmax, (1,), (0,), (0,), (0,)),), ()),
-    "_softmax": ForwardRule((0,), (TangentFormula(_softmax_default, (1,), (0,), (0,), (0,)),), ()),
-    "embedding": ForwardRule((0,), (TangentFormula(embedding_default, (1, 2, 3, 4), (0,), (), (0,)),), (1,)),
+    "_log_softmax": ForwardRule((0,), (TangentFormula(_log_softmax_default, (1,), (0,), (0,)),)),
+    "_safe_softmax": ForwardRule((0,), (TangentFormula(_safe_softmax, (1,), (0,), (0,)),)),
+    "_softmax": ForwardRule((0,), (TangentFormula(_softmax_default, (1,), (0,), (0,)),)),
+    "embedding": ForwardRule((0,), (TangentFormula(embedding_default, (1, 2, 3, 4), (0,)),), (1,)),
     "_embedding_bag": ForwardRule(
         (0, 6),
-        (TangentFormula(_embedding_bag_default, (0, 1, 2, 4, 6, 7, 8), (0, 6), (2, 3), (0,)),),
+        (TangentFormula(_embedding_bag_default, (0, 1, 2, 4, 6, 7, 8), (0, 6), (2, 3)),),
         (1, 2),
     ),
-    "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,), (0,)),), ()),
+    "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,)),)),
     "_scaled_dot_product_flash_attention_for_cpu": ForwardRule(
         (0, 1, 2, 5),
-        (TangentFormula(_scaled_dot_product_flash_attention_for_cpu, (0, 1, 2, 4, 5, 6), (0, 1, 2), (), (0,)),),
-        (),
+        (TangentFormula(_scaled_dot_product_flash_attention_for_cpu, (0, 1, 2, 4, 5, 6), (0, 1, 2)),),
     ),
     "_softmax_backward_data": ForwardRule(
         (0, 1),
-        (TangentFormula(_softmax_backward_data_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
-        (),
+        (TangentFormula(_softmax_backward_data_default, (0, 1, 2, 3), (0, 1)),),
     ),
     "_log_softmax_backward_data": ForwardRule(
         (0, 1),
-        (TangentFormula(_log_softmax_backward_data_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
-        (),
+        (TangentFormula(_log_softmax_backward_data_default, (0, 1, 2, 3), (0, 1)),),
     ),
     "native_dropout_backward": ForwardRule(
         (0,),
-        (TangentFormula(native_dropout_backward_default, (1, 2), (0,), (), (0,)),),
+        (TangentFormula(native_dropout_backward_default, (1, 2), (0,)),),
         (1,),
     ),
 }

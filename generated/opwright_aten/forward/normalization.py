@@ -220,44 +220,37 @@ def native_layer_norm_default(
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "renorm": ForwardRule((0,), (TangentFormula(renorm_default, (0, 1, 2, 3), (0,), (), (0,)),), ()),
-    "renorm_": ForwardRule((0,), (TangentFormula(renorm_default, (0, 1, 2, 3), (0,), (), (0,)),), ()),
+    "renorm": ForwardRule((0,), (TangentFormula(renorm_default, (0, 1, 2, 3), (0,)),)),
+    "renorm_": ForwardRule((0,), (TangentFormula(renorm_default, (0, 1, 2, 3), (0,)),)),
     "native_batch_norm": ForwardRule(
         (0, 1, 2),
-        (TangentFormula(native_batch_norm_default, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2), (), (0,)),),
-        (),
+        (TangentFormula(native_batch_norm_default, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2)),),
     ),
     "_native_batch_norm_legit": ForwardRule(
         (0, 1, 2),
-        (TangentFormula(_native_batch_norm_legit_default, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2), (), (0,)),),
-        (),
+        (TangentFormula(_native_batch_norm_legit_default, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2)),),
     ),
     "_native_batch_norm_legit.no_stats": ForwardRule(
         (0, 1, 2),
-        (TangentFormula(_native_batch_norm_legit_no_stats, (0, 1, 2, 3, 5), (0, 1, 2), (), (0,)),),
-        (),
+        (TangentFormula(_native_batch_norm_legit_no_stats, (0, 1, 2, 3, 5), (0, 1, 2)),),
     ),
     "_native_batch_norm_legit_functional": ForwardRule(
         (0, 1, 2),
-        (TangentFormula(_native_batch_norm_legit_functional, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2), (), (0,)),),
-        (),
+        (TangentFormula(_native_batch_norm_legit_functional, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2)),),
     ),
     "_native_batch_norm_legit_no_training": ForwardRule(
         (0, 1, 2),
-        (TangentFormula(_native_batch_norm_legit_no_training_default, (0, 1, 2, 3, 4, 6), (0, 1, 2), (), (0,)),),
-        (),
+        (TangentFormula(_native_batch_norm_legit_no_training_default, (0, 1, 2, 3, 4, 6), (0, 1, 2)),),
     ),
     "native_group_norm": ForwardRule(
         (0, 1, 2),
         (
-            TangentFormula(native_group_norm_default, (0, 1, 2, 3, 4, 5, 6), (0, 1, 2), (1, 2), (0,)),
+            TangentFormula(native_group_norm_default, (0, 1, 2, 3, 4, 5, 6), (0, 1, 2), (1, 2)),
             TangentFormula(native_group_norm_default_result1_result2, (0, 3, 4, 5, 6), (0,), (1, 2), (1, 2)),
         ),
-        (),
     ),
     "native_layer_norm": ForwardRule(
         (0, 2, 3),
-        (TangentFormula(native_layer_norm_default, (0, 1, 2, 3, 4), (0, 2, 3), (), (0,)),),
-        (),
+        (TangentFormula(native_layer_norm_default, (0, 1, 2, 3, 4), (0, 2, 3)),),
     ),
 }

@@ -101,45 +101,21 @@ def max_pool2d_with_indices_backward_default(self: Any, indices: Any, grad_outpu
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "_adaptive_avg_pool2d": ForwardRule(
-        (0,),
-        (TangentFormula(_adaptive_avg_pool2d_default, (1,), (0,), (), (0,)),),
-        (),
-    ),
-    "_adaptive_avg_pool3d": ForwardRule(
-        (0,),
-        (TangentFormula(_adaptive_avg_pool3d_default, (1,), (0,), (), (0,)),),
-        (),
-    ),
-    "adaptive_max_pool2d": ForwardRule((0,), (TangentFormula(adaptive_max_pool2d_default, (), (0,), (1,), (0,)),), ()),
-    "adaptive_max_pool3d": ForwardRule((0,), (TangentFormula(adaptive_max_pool3d_default, (), (0,), (1,), (0,)),), ()),
-    "avg_pool2d": ForwardRule((0,), (TangentFormula(avg_pool2d_default, (1, 2, 3, 4, 5, 6), (0,), (), (0,)),), ()),
-    "avg_pool3d": ForwardRule((0,), (TangentFormula(avg_pool3d_default, (1, 2, 3, 4, 5, 6), (0,), (), (0,)),), ()),
-    "max_pool2d_with_indices": ForwardRule(
-        (0,),
-        (TangentFormula(max_pool2d_with_indices_default, (), (0,), (1,), (0,)),),
-        (),
-    ),
-    "max_pool3d_with_indices": ForwardRule(
-        (0,),
-        (TangentFormula(max_pool3d_with_indices_default, (), (0,), (1,), (0,)),),
-        (),
-    ),
-    "max_unpool2d": ForwardRule((0,), (TangentFormula(max_unpool2d_default, (1, 2), (0,), (), (0,)),), (1,)),
-    "max_unpool3d": ForwardRule((0,), (TangentFormula(max_unpool3d_default, (1, 2, 3, 4), (0,), (), (0,)),), (1,)),
-    "fractional_max_pool2d": ForwardRule(
-        (0,),
-        (TangentFormula(fractional_max_pool2d_default, (), (0,), (1,), (0,)),),
-        (3,),
-    ),
-    "fractional_max_pool3d": ForwardRule(
-        (0,),
-        (TangentFormula(fractional_max_pool3d_default, (), (0,), (1,), (0,)),),
-        (3,),
-    ),
+    "_adaptive_avg_pool2d": ForwardRule((0,), (TangentFormula(_adaptive_avg_pool2d_default, (1,), (0,)),)),
+    "_adaptive_avg_pool3d": ForwardRule((0,), (TangentFormula(_adaptive_avg_pool3d_default, (1,), (0,)),)),
+    "adaptive_max_pool2d": ForwardRule((0,), (TangentFormula(adaptive_max_pool2d_default, (), (0,), (1,)),)),
+    "adaptive_max_pool3d": ForwardRule((0,), (TangentFormula(adaptive_max_pool3d_default, (), (0,), (1,)),)),
+    "avg_pool2d": ForwardRule((0,), (TangentFormula(avg_pool2d_default, (1, 2, 3, 4, 5, 6), (0,)),)),
+    "avg_pool3d": ForwardRule((0,), (TangentFormula(avg_pool3d_default, (1, 2, 3, 4, 5, 6), (0,)),)),
+    "max_pool2d_with_indices": ForwardRule((0,), (TangentFormula(max_pool2d_with_indices_default, (), (0,), (1,)),)),
+    "max_pool3d_with_indices": ForwardRule((0,), (TangentFormula(max_pool3d_with_indices_default, (), (0,), (1,)),)),
+    "max_unpool2d": ForwardRule((0,), (TangentFormula(max_unpool2d_default, (1, 2), (0,)),), (1,)),
+    "max_unpool3d": ForwardRule((0,), (TangentFormula(max_unpool3d_default, (1, 2, 3, 4), (0,)),), (1,)),
+    "fractional_max_pool2d": ForwardRule((0,), (TangentFormula(fractional_max_pool2d_default, (), (0,), (1,)),), (3,)),
+    "fractional_max_pool3d": ForwardRule((0,), (TangentFormula(fractional_max_pool3d_default, (), (0,), (1,)),), (3,)),
     "max_pool2d_with_indices_backward": ForwardRule(
         (0, 1),
-        (TangentFormula(max_pool2d_with_indices_backward_default, (1, 7), (0,), (), (0,)),),
+        (TangentFormula(max_pool2d_with_indices_backward_default, (1, 7), (0,)),),
         (7,),
     ),
 }

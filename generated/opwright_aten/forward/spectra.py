@@ -27,7 +27,7 @@ def _fft_c2c_default(dim: Any, normalization: Any, forward: Any, self_t: Any) ->
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "_fft_r2c": ForwardRule((0,), (TangentFormula(_fft_r2c_default, (1, 2, 3), (0,), (), (0,)),), ()),
-    "_fft_c2r": ForwardRule((0,), (TangentFormula(_fft_c2r_default, (1, 2, 3), (0,), (), (0,)),), ()),
-    "_fft_c2c": ForwardRule((0,), (TangentFormula(_fft_c2c_default, (1, 2, 3), (0,), (), (0,)),), ()),
+    "_fft_r2c": ForwardRule((0,), (TangentFormula(_fft_r2c_default, (1, 2, 3), (0,)),)),
+    "_fft_c2r": ForwardRule((0,), (TangentFormula(_fft_c2r_default, (1, 2, 3), (0,)),)),
+    "_fft_c2c": ForwardRule((0,), (TangentFormula(_fft_c2c_default, (1, 2, 3), (0,)),)),
 }

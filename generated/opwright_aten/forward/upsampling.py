@@ -159,71 +159,28 @@ def affine_grid_generator_default(size: Any, align_corners: Any, theta_t: Any) -
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
-    "upsample_nearest1d": ForwardRule((0,), (TangentFormula(upsample_nearest1d_default, (1, 2), (0,), (), (0,)),), ()),
-    "upsample_nearest2d": ForwardRule(
-        (0,),
-        (TangentFormula(upsample_nearest2d_default, (1, 2, 3), (0,), (), (0,)),),
-        (),
-    ),
-    "upsample_nearest3d": ForwardRule(
-        (0,),
-        (TangentFormula(upsample_nearest3d_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (),
-    ),
-    "_upsample_nearest_exact1d": ForwardRule(
-        (0,),
-        (TangentFormula(_upsample_nearest_exact1d_default, (1, 2), (0,), (), (0,)),),
-        (),
-    ),
+    "upsample_nearest1d": ForwardRule((0,), (TangentFormula(upsample_nearest1d_default, (1, 2), (0,)),)),
+    "upsample_nearest2d": ForwardRule((0,), (TangentFormula(upsample_nearest2d_default, (1, 2, 3), (0,)),)),
+    "upsample_nearest3d": ForwardRule((0,), (TangentFormula(upsample_nearest3d_default, (1, 2, 3, 4), (0,)),)),
+    "_upsample_nearest_exact1d": ForwardRule((0,), (TangentFormula(_upsample_nearest_exact1d_default, (1, 2), (0,)),)),
     "_upsample_nearest_exact2d": ForwardRule(
         (0,),
-        (TangentFormula(_upsample_nearest_exact2d_default, (1, 2, 3), (0,), (), (0,)),),
-        (),
+        (TangentFormula(_upsample_nearest_exact2d_default, (1, 2, 3), (0,)),),
     ),
     "_upsample_nearest_exact3d": ForwardRule(
         (0,),
-        (TangentFormula(_upsample_nearest_exact3d_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (),
+        (TangentFormula(_upsample_nearest_exact3d_default, (1, 2, 3, 4), (0,)),),
     ),
-    "upsample_linear1d": ForwardRule((0,), (TangentFormula(upsample_linear1d_default, (1, 2, 3), (0,), (), (0,)),), ()),
-    "upsample_bilinear2d": ForwardRule(
-        (0,),
-        (TangentFormula(upsample_bilinear2d_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (),
-    ),
-    "upsample_trilinear3d": ForwardRule(
-        (0,),
-        (TangentFormula(upsample_trilinear3d_default, (1, 2, 3, 4, 5), (0,), (), (0,)),),
-        (),
-    ),
-    "upsample_bicubic2d": ForwardRule(
-        (0,),
-        (TangentFormula(upsample_bicubic2d_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (),
-    ),
+    "upsample_linear1d": ForwardRule((0,), (TangentFormula(upsample_linear1d_default, (1, 2, 3), (0,)),)),
+    "upsample_bilinear2d": ForwardRule((0,), (TangentFormula(upsample_bilinear2d_default, (1, 2, 3, 4), (0,)),)),
+    "upsample_trilinear3d": ForwardRule((0,), (TangentFormula(upsample_trilinear3d_default, (1, 2, 3, 4, 5), (0,)),)),
+    "upsample_bicubic2d": ForwardRule((0,), (TangentFormula(upsample_bicubic2d_default, (1, 2, 3, 4), (0,)),)),
     "_upsample_bilinear2d_aa": ForwardRule(
         (0,),
-        (TangentFormula(_upsample_bilinear2d_aa_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (),
+        (TangentFormula(_upsample_bilinear2d_aa_default, (1, 2, 3, 4), (0,)),),
     ),
-    "_upsample_bicubic2d_aa": ForwardRule(
-        (0,),
-        (TangentFormula(_upsample_bicubic2d_aa_default, (1, 2, 3, 4), (0,), (), (0,)),),
-        (),
-    ),
-    "grid_sampler_2d": ForwardRule(
-        (0, 1),
-        (TangentFormula(grid_sampler_2d_default, (0, 1, 2, 3, 4), (0, 1), (), (0,)),),
-        (),
-    ),
-    "grid_sampler_3d": ForwardRule(
-        (0, 1),
-        (TangentFormula(grid_sampler_3d_default, (0, 1, 2, 3, 4), (0, 1), (), (0,)),),
-        (),
-    ),
-    "affine_grid_generator": ForwardRule(
-        (0,),
-        (TangentFormula(affine_grid_generator_default, (1, 2), (0,), (), (0,)),),
-        (),
-    ),
+    "_upsample_bicubic2d_aa": ForwardRule((0,), (TangentFormula(_upsample_bicubic2d_aa_default, (1, 2, 3, 4), (0,)),)),
+    "grid_sampler_2d": ForwardRule((0, 1), (TangentFormula(grid_sampler_2d_default, (0, 1, 2, 3, 4), (0, 1)),)),
+    "grid_sampler_3d": ForwardRule((0, 1), (TangentFormula(grid_sampler_3d_default, (0, 1, 2, 3, 4), (0, 1)),)),
+    "affine_grid_generator": ForwardRule((0,), (TangentFormula(affine_grid_generator_default, (1, 2), (0,)),)),
 }

@@ -646,10 +646,9 @@ class _Call_index_copy_default(_calls.Function, Protocol):
 class _Call_index_copy_out(_calls.Function, Protocol):
     def __call__(_, self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, out: A) -> A: ...
 index_copy: _Call_index_copy
-"""Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
-dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first where these
-are apart. Bools select where they are True, negative positions count from the end; those out of range raise
-IndexError. The result is a copy, not a view.
+"""Return a copy of `self` with the slices of `source` along `dim` at the positions in the vector `index`; of a
+position that comes several times one slice is there. Positions out of range raise IndexError, as do other numbers
+of slices; another dtype raises RuntimeError.
 """
 
 class _Call_index_copy_(_calls.Function, Protocol):
@@ -662,10 +661,9 @@ class _Call_index_copy_(_calls.Function, Protocol):
 class _Call_index_copy__default(_calls.Function, Protocol):
     def __call__(_, self: A, dim: int, index: TensorLike, source: TensorLike) -> A: ...
 index_copy_: _Call_index_copy_
-"""Return the elements at the positions `indices`, one index tensor for each dimension; None stands for a whole
-dimension. Index tensors broadcast, and their shape takes the place of their dimensions, or comes first where these
-are apart. Bools select where they are True, negative positions count from the end; those out of range raise
-IndexError. The result is a copy, not a view. The result is written to `self`, which is returned.
+"""Return a copy of `self` with the slices of `source` along `dim` at the positions in the vector `index`; of a
+position that comes several times one slice is there. Positions out of range raise IndexError, as do other numbers
+of slices; another dtype raises RuntimeError. The result is written to `self`, which is returned.
 """
 
 class _Call_index_fill(_calls.Function, Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from opwright.autograd.recording import check_writable
+from opwright_core.core import fast
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD
 from opwright_core.tensors.tensor import Tensor
 
@@ -48,4 +49,7 @@ def checking(kernel: Kernel, written: Iterable[int]) -> Kernel:
                     check_writable(each)
         return kernel(*args)
 
+    if fast is not None and len(positions) == 1:
+        made: Kernel = fast.Writing(call_of_one, kernel, first)
+        return made
     return call_of_one if len(positions) == 1 else call

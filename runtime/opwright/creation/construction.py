@@ -29,6 +29,7 @@ from opwright_core.arrays.dtypes import (
 from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.promotion import promote, scalar_dtype
 from opwright_core.arrays.storage import Extra, Storage, new_array
+from opwright_core.core import fast
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
 from opwright_core.plans.plan import cast_array
 from opwright_core.state import active_modes
@@ -57,9 +58,14 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
     transform is on, one of its level."""
     modes = active_modes()
     if modes is None:
+        if fast is not None and device is None:
+            array = fast.array_of_numbers(data, dtype, get_default_dtype())
+            if array is not None:
+                made: Tensor = wrap(array)
+                return made
         return _marked(wrap(_new_array(data, dtype, device)))
     if modes.include & META:
-        made: Tensor = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
+        made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
     else:
         made = _marked(wrap(_new_array(data, dtype, device)))
     if modes.top is not None:

@@ -19,13 +19,15 @@ from opwright_core.tensors.tensor import wrap
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["LAYOUTS", "MOST", "ROW_MAJOR", "WRITABLE", "Array", "Case", "drawn", "lay"]
+__all__ = ["CALLED", "LAYOUTS", "MOST", "ROW_MAJOR", "WRITABLE", "Array", "Case", "drawn", "lay"]
 
 ROW_MAJOR: Final = "row-major"
 MOST: Final = 30_000  # elements of an array
 WRITABLE: Final = ("transposed", "sliced", "backwards", "offset 1", "offset 4", "misaligned")
 LAYOUTS: Final = (*WRITABLE, "expanded", "read-only")
 _FROM: Final = "from opwright.gate.memory import "
+
+CALLED: Final[set[frozenset[Any]]] = set()  # dtypes of the arrays of each call that was made since it was cleared
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,7 @@ class Case:
 
     values: tuple[Any, ...]
     note: str = ""  # what is special about it
+    guarded: str = ""  # where what the call allocates meets a guarded page: "flush to the end", or to the start
 
     @property
     def arrays(self) -> list[Array]:
@@ -56,7 +59,7 @@ class Case:
     def converted(self, convert: Callable[[Array, int], Any], note: str | None = None) -> Case:
         """Return the case with something else for each array, told its argument's position."""
         values = tuple(_converted(value, convert, place) for place, value in enumerate(self.values))
-        return Case(values, self.note if note is None else note)
+        return replace(self, values=values, note=self.note if note is None else note)
 
     def laid(self, layout: str, kept: frozenset[int] = frozenset()) -> Case:
         """Return the case with all arrays in a layout, but those of arguments at the positions `kept`."""
@@ -75,7 +78,7 @@ class Case:
             return drawn(shape, value.values.dtype, seed + place, high) if shape != value.values.shape else value
 
         moved = self.converted(convert)
-        return Case(tuple(_sizes_in(value, sizes) for value in moved.values), self.note)
+        return replace(self, values=tuple(_sizes_in(value, sizes) for value in moved.values))
 
     def grown(self, sizes: Mapping[int, int], most: int = MOST) -> Iterator[Case]:
         """Yield the resized call, if none of its arrays has more elements than `most`."""
@@ -96,14 +99,29 @@ class Case:
 
     def with_value(self, position: int, value: Any, note: str = "") -> Case:
         """Return the case with another value for one argument."""
-        return Case((*self.values[:position], value, *self.values[position + 1 :]), note or self.note)
+        values = (*self.values[:position], value, *self.values[position + 1 :])
+        return replace(self, values=values, note=note or self.note)
+
+    def flush(self, layout: str) -> Case:
+        """Return the case with all arrays, and what the call allocates, flush to the end or to the start."""
+        return self.laid(layout).guarding(layout)
+
+    def guarding(self, layout: str = "flush to the end") -> Case:
+        """Return the case with what the call allocates flush to the end or to the start."""
+        return replace(self, guarded=layout)
+
+    @property
+    def dtypes(self) -> frozenset[Any]:
+        """Return the dtypes of all arrays."""
+        return frozenset(each.values.dtype for each in self.arrays)
 
     def call(self, operator: Operator) -> checking.Call:
         """Return the call, with Tensors in new memory."""
+        CALLED.add(self.dtypes)
         return checking.Call(operator, [_tensors(value) for value in self.values])
 
     def __str__(self) -> str:
-        return f"({', '.join(map(_shown, self.values))})"
+        return f"({', '.join(map(_shown, self.values))}){self.guarded and f', results {self.guarded}'}"
 
 
 def drawn(shape: tuple[int, ...], dtype: Any, seed: int, high: int = 4) -> Array:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
+from opwright.gate.allocating import Overrun
 from opwright.gate.cases import Case
 from opwright.gate.clocks import Clock
+from opwright.gate.memory import CAN_GUARD
 from opwright.gate.programs import program
-from opwright.gate.properties import Property
+from opwright.gate.properties import PROPERTIES, GuardedArguments, Property
 from opwright.gate.shrinking import shrink
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
@@ -25,22 +29,26 @@ _TIMES: Final = 3  # that a call which hangs is made again: it may wait for what
 
 
 def death(subject: Subject, each: Property, case: Case | None, status: int, *, hangs: bool) -> Verdict:
-    """Return the verdict on a process that ended with this status of `waitpid`, at this call if it is known."""
+    """Return the verdict on a process that ended with this status of `waitpid`, at this call if it is known.
+
+    It is one on another property where guarded pages tell what the call does to the heap.
+    """
     if hangs:
         if case is not None and not _ends(subject, case, _TIMES, _LONGER):
             why = "asking took longer than the time limit, and the last call by itself returns"
             return each.undecided(subject, why, "timed-out")
         cause, why = "hangs", "the call does not return within the time limit"
-    elif os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
-        cause, why = _signal_cause(case), f"the call ends the process by {name}"
     else:
         cause, why = "exits", f"the call ends the process, with exit status {os.WEXITSTATUS(status)}"
     if case is not None and not hangs:
+        flush, status = _guarded(subject, case, status)
+        each = each if flush is case else next(each for each in PROPERTIES if isinstance(each, GuardedArguments))
+        case = flush
         case = shrink(case, lambda smaller: _ends(subject, smaller) == status, seconds=_TOTAL, tries=12)
-        if os.WIFSIGNALED(status):
-            cause = _signal_cause(case)
-            why = f"{why}: {_EXPLAINED[cause]}" if cause in _EXPLAINED else why
+    if not hangs and os.WIFSIGNALED(status):
+        cause = _signal_cause(case)
+        explained = f": {_EXPLAINED[cause]}" if cause in _EXPLAINED else ""
+        why = f"the call ends the process by {signal.Signals(os.WTERMSIG(status)).name}{explained}"
     shown = "" if case is None else program(subject, case, before=(f"# {why}",))
     told = "" if case is None else str(case)
     return Verdict(subject.name, each.name, "broken", subject.backend, cause, why, told, shown)
@@ -49,9 +57,23 @@ def death(subject: Subject, each: Property, case: Case | None, status: int, *, h
 _EXPLAINED: Final = {
     "access-past-end": "it reads or writes behind the end of an argument",
     "access-before-start": "it reads or writes before the start of an argument",
+    "result-past-end": "it reads or writes behind the end of its result, or of another array that it makes",
+    "result-before-start": "it reads or writes before the start of its result, or of another array that it makes",
     "undeclared-write": "it writes to an argument that can only be read",
-    "unchecked-index": "it takes a position that is outside of an argument",
+    "unchecked-index": "it takes a position that is outside of an argument, or of its result",
 }
+
+
+def _guarded(subject: Subject, case: Case, status: int) -> tuple[Case, int]:
+    """Return a call that ended by what `malloc` found in the heap, flush with guarded pages if it touches one of these,
+    and with what status it ends then."""
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGABRT and CAN_GUARD:
+        for layout in ("flush to the end", "flush to the start"):
+            flush = replace(case.flush(layout), note=case.note)
+            ended = _ends(subject, flush)
+            if ended > 0 and os.WIFSIGNALED(ended) and os.WTERMSIG(ended) == signal.SIGSEGV:
+                return flush, ended
+    return case, status
 
 
 def _signal_cause(case: Case | None) -> str:
@@ -67,12 +89,20 @@ def _signal_cause(case: Case | None) -> str:
         return "undeclared-write"
     if "misaligned" in layouts:
         return "alignment-assumed"
-    return "crash"
+    made = case.guarded if case is not None else ""
+    return {"flush to the end": "result-past-end", "flush to the start": "result-before-start"}.get(made, "crash")
 
 
 def _ends(subject: Subject, case: Case, times: int = 1, limit: float = _LIMIT) -> int:
     """Return with what status a process ends that makes the call, 0 where it comes back, -1 where it hangs."""
-    return in_fork(lambda: [subject.run(case) for _ in range(times)], limit)
+    return in_fork(lambda: _repeat(subject, case, times), limit)
+
+
+def _repeat(subject: Subject, case: Case, times: int) -> None:
+    """Make a call so often. One that writes behind its result, before the guarded page, ends as if it were in there."""
+    for _ in range(times):
+        if isinstance(subject.run(case).error, Overrun):
+            os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def in_fork(run: Callable[[], object], limit: float = _LIMIT) -> int:
@@ -84,6 +114,7 @@ def in_fork(run: Callable[[], object], limit: float = _LIMIT) -> int:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for number in (0, 1, 2):
                 os.dup2(nowhere, number)
+            faulthandler.disable()
             run()
             status = 0
         finally:

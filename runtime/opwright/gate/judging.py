@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from opwright.gate.cases import Case
+from opwright.gate.cases import CALLED, Case
 from opwright.gate.properties import PROPERTIES, CaseProperty, Problem, Property, expected
 from opwright.gate.refusing import cause_of, says_what_is_demanded
 from opwright.gate.samples import Samples
@@ -63,6 +63,7 @@ def asked(each: Property, subject: Subject, samples: Samples) -> list[Verdict]:
     applies = each.applies(subject)
     if applies is not True:
         return [each.undecided(subject, applies, "not-asked")] if applies else []
+    CALLED.clear()
     begin = time.perf_counter()
     try:
         found = list(each.check(subject, samples))
@@ -71,7 +72,9 @@ def asked(each: Property, subject: Subject, samples: Samples) -> list[Verdict]:
     seconds = time.perf_counter() - begin
     if not found:
         found = [Verdict(subject.name, each.name, "held", subject.backend)]
-    return [replace(each, seconds=round(seconds, 6), samples=len(samples.bases)) for each in found]
+    bases = samples.bases.items()
+    dtypes = tuple(str(dtype) for dtype, case in bases if dtype in case.dtypes and case.dtypes in CALLED)
+    return [replace(each, seconds=round(seconds, 6), samples=len(samples.bases), dtypes=dtypes) for each in found]
 
 
 def _is_fault(subject: Subject, case: Case, error: Exception) -> bool:

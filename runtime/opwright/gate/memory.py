@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["CAN_GUARD", "allocated", "flush", "misaligned", "poison", "protected", "use_threads"]
+from opwright_core.core import fast
+
+__all__ = ["CAN_GUARD", "allocated", "flush", "misaligned", "poison", "protected", "use_array_pool", "use_threads"]
 
 CAN_GUARD: Final = sys.platform.startswith("linux")
 _PAGE: Final = mmap.PAGESIZE
@@ -77,6 +79,12 @@ def use_threads(count: int) -> None:
         function(ctypes.c_int(count))
 
 
+def use_array_pool(flag: bool) -> None:
+    """Have the compiled core pool the arrays of tensors that were freed, or have NumPy allocate each result."""
+    if fast is not None:
+        fast.use_array_pool(flag)
+
+
 def misaligned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a row-major copy that begins one byte off what its dtype asks for."""
     block = np.zeros(values.nbytes + 2 * max(values.itemsize, 1), np.uint8)
@@ -90,7 +98,8 @@ _MOST_POISONED: Final = 1 << 24  # bytes: larger blocks are mapped anew each tim
 
 
 def poison(byte: int, sizes: list[int]) -> None:
-    """Write a byte all over what memory of these sizes is next taken from: freed blocks, and new ones."""
+    """Write a byte all over what memory of these sizes is next taken from: freed blocks, and new ones. 0xFF ends it."""
+    use_array_pool(byte == 0xFF)
     if CAN_GUARD:
         _libc.mallopt(_PERTURB, ~byte & 0xFF)  # 0 for 0xFF: nothing is filled
     for size in {each for each in sizes if each <= _MOST_POISONED}:

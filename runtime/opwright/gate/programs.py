@@ -14,6 +14,7 @@ __all__ = ["program"]
 
 _FEW: Final = 64  # elements that are written out
 _LINES: Final = 10
+_FROM: Final = "from opwright.gate."
 
 
 def program(subject: Subject, case: Case, check: Sequence[str] = (), before: Sequence[str] = ()) -> str:
@@ -49,7 +50,10 @@ def program(subject: Subject, case: Case, check: Sequence[str] = (), before: Seq
         "{function}": f"lambda {', '.join(floats)}: "
         + _call(subject, case, lambda name: name if name in floats else f"{wrapped}({name})"),
     }
-    call = f"result = {_call(subject, case, lambda name: f'{wrapped}({name})')}"
+    if case.guarded:
+        imports[f"{_FROM}allocating import guarded_results"] = None
+    within = f"with guarded_results(at_end={case.guarded == 'flush to the end'}): " if case.guarded else ""
+    call = f"{within}result = {_call(subject, case, lambda name: f'{wrapped}({name})')}"
     rest = [_filled(line, words) for line in (*before, call, *check)]
     return "\n".join(_joined(list(imports), lines, rest))
 

@@ -44,6 +44,9 @@ def _is_so(fails: Callable[[Case], bool], case: Case) -> bool:
 
 def _smaller(case: Case) -> Iterator[Case]:
     """Yield calls that are plainer in one way each."""
+    if case.guarded and any(each.layout != ROW_MAJOR for each in case.arrays):
+        yield case.converted(lambda a, _: replace(a, layout=ROW_MAJOR))
+        yield replace(case, guarded="")
     sizes = sorted({size for each in case.arrays for size in each.values.shape if size > 1}, reverse=True)
     for size in sizes:
         for less in (1, 2, size // 2, size - 1):
@@ -66,7 +69,7 @@ def _cut(case: Case, size: int, less: int) -> Case:
         return Array(np.array(value.values[index], order="C"), value.layout)
 
     moved = case.converted(convert)
-    return Case(tuple(_numbers(value, size, less) for value in moved.values), case.note)
+    return replace(moved, values=tuple(_numbers(value, size, less) for value in moved.values))
 
 
 def _numbers(value: Any, size: int, less: int) -> Any:

@@ -14,6 +14,7 @@ from opwright.autograd import no_grad
 from opwright.base.tags import Tag
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
+from opwright.gate.allocating import Overrun, guarded_results
 from opwright.gate.cases import LAYOUTS, MOST, Case
 from opwright.gate.meanings import reference_of
 from opwright.gate.references import Reference
@@ -109,7 +110,13 @@ class Subject:
         """Return what one call gives, in new memory, with the same random numbers each time."""
         note(case)
         call = case.call(self.operator)
-        return self.run_call(call)
+        if not case.guarded:
+            return self.run_call(call)
+        try:
+            with guarded_results(at_end=case.guarded == "flush to the end"):
+                return self.run_call(call)
+        except Overrun as error:
+            return Answer(call, None, error)
 
     def run_call(self, call: checking.Call) -> Answer:
         """Return what a call gives that has been made already."""

@@ -19,7 +19,8 @@ class Verdict:
     """The answer to one question about one operator.
 
     `cause` is the short, stable name of what is wrong (`undeclared-write`), `why` one sentence for people, `call` the
-    arguments in words, `program` the smallest failing call as a program that runs alone.
+    arguments in words, `program` the smallest failing call as a program that runs alone. `dtypes` are those of the
+    drawn calls that were asked.
     """
 
     operator: str
@@ -32,6 +33,7 @@ class Verdict:
     program: str = ""
     seconds: float = 0.0
     samples: int = 0
+    dtypes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Answer):
@@ -88,7 +90,9 @@ class Report:
             raise ValueError(f"a report of format {read['format']!r}, and this version reads {FORMAT}")
         values: dict[str, Any] = {name: value for name, value in read.items() if name != "format"}
         try:
-            values["verdicts"] = tuple(Verdict(**each) for each in values["verdicts"])
+            values["verdicts"] = tuple(
+                Verdict(**{**each, "dtypes": tuple(each.get("dtypes", ()))}) for each in values["verdicts"]
+            )
             return cls(**values)
-        except (KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"no report of `opwright gate`: {error}") from None

@@ -31,6 +31,7 @@ from opwright.gate.judging import chosen, judge
 from opwright.gate.loading import load_modules
 from opwright.gate.states import remember_judges
 from opwright.gate.subjects import Subject, subjects_of
+from opwright.gate.verdicts import Verdict
 from opwright.gate.watching import Board, use_board
 from opwright.library import custom_op
 
@@ -239,7 +240,13 @@ def _ended(child: _Child, found: dict[str, list[Any]]) -> _Child | None:
         return None
     each = properties[min(number, len(properties) - 1)]
     verdict = death(child.subject, each, case, status, hangs=child.hangs)
-    verdicts.append(verdict)
+    if verdict.property != each.name:
+        why = f"a call ended its process: {verdict.property} says by what"
+        verdicts.append(each.undecided(child.subject, why, "process-ended"))
+    if (verdict.property, verdict.cause) not in {
+        (known.property, known.cause) for known in verdicts if isinstance(known, Verdict)
+    }:
+        verdicts.append(verdict)
     if child.deaths + 1 >= _MOST_DEATHS:
         why = "it ended its process before this was asked"
         verdicts += [

@@ -7,7 +7,6 @@ Other devices have generators of their own that draw in the same way; kernels mo
 from __future__ import annotations
 
 import ctypes
-import math
 import threading
 from collections.abc import Iterable
 from types import TracebackType
@@ -15,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.generators.twister import box_muller, fill_with_fractions, paired, random_words
+from opwright.generators.twister import (
+    box_muller,
+    fill_with_fractions,
+    integers_below,
+    lone_normals,
+    paired,
+    random_words,
+)
 from opwright_core.arrays.devices import Array, Device, as_device, backend_of
 from opwright_core.arrays.dtypes import REDUCED, DType, float32, float64
 from opwright_core.locks.forks import hold_over_forks
@@ -193,7 +199,11 @@ class Generator:
     def single_normals(self, count: int, mean: float, std: float) -> Values:
         """Draw normal numbers (float64) one by one, however many."""
         with self._lock:
-            return np.array([self._one_normal() for _ in range(count)], np.float64) * std + mean
+            drawn, self._next_normal = lone_normals(self._bits, self._words, count, self._next_normal)
+        if (mean, std) != (0.0, 1.0):
+            drawn *= std
+            drawn += mean
+        return drawn
 
     def poisson(self, rates: Values) -> Values:
         """Draw numbers of events of these average rates by NumPy's method."""
@@ -205,21 +215,10 @@ class Generator:
         with self._lock:
             return np.asarray(np.random.Generator(self._bits).binomial(counts.astype(np.int64), chances))
 
-    def _one_normal(self) -> float:
-        if self._next_normal is not None:
-            cached, self._next_normal = self._next_normal, None
-            return cached
-        first, second = self.uniform(2, float64).tolist()
-        radius = math.sqrt(-2.0 * math.log1p(-second))
-        angle = 2.0 * math.pi * first
-        self._next_normal = radius * math.sin(angle)
-        return radius * math.cos(angle)
-
     def integers(self, count: int, low: int, high: int) -> Values:
         """Draw integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
-        span = high - low
-        words = self.raw64(count) if span >= 1 << 28 else self.raw32(count).astype(np.uint64)
-        drawn = (words % np.uint64(span)).view(np.int64)
+        with self._lock:
+            drawn = integers_below(self._bits, self._words, count, high - low)
         return drawn + np.int64(low) if low else drawn
 
     def permutation(self, count: int) -> Values:

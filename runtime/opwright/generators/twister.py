@@ -6,6 +6,7 @@ other thread draw from it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,32 @@ def fill_with_fractions(bits: np.random.MT19937, memory: Values, numbers: Values
             short = bits.random_raw(part.size).astype(np.uint32) & np.uint32((1 << 24) - 1)
             np.multiply(short.astype(np.float32), np.float32(2.0**-24), out=part)
     return numbers
+
+
+@compiled
+def integers_below(bits: np.random.MT19937, memory: Values, count: int, span: int) -> Values:
+    """Draw integers in [0, span) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
+    words = bits.random_raw(2 * count if span >= 1 << 28 else count).astype(np.uint64)
+    return ((paired(words) if span >= 1 << 28 else words) % np.uint64(span)).view(np.int64)
+
+
+@compiled
+def lone_normals(
+    bits: np.random.MT19937, memory: Values, count: int, kept: float | None
+) -> tuple[Values, float | None]:
+    """Draw normal numbers (float64) one by one, by Box and Muller; the first is the one that was kept of the last pair
+    before. Return them, and the one that is kept of the last pair."""
+    found: list[float] = []
+    while len(found) < count:
+        if kept is None:
+            first, second = fill_with_fractions(bits, memory, np.empty(2)).tolist()
+            radius, angle = math.sqrt(-2.0 * math.log1p(-second)), 2.0 * math.pi * first
+            kept = radius * math.sin(angle)
+            found.append(radius * math.cos(angle))
+        else:
+            found.append(kept)
+            kept = None
+    return np.array(found, np.float64), kept
 
 
 def paired(words: Values) -> Values:

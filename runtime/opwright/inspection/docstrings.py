@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+import weakref
 from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from opwright.inspection.package_tables import table_of
 from opwright.inspection.result_texts import result_text
@@ -13,6 +15,8 @@ from opwright_core.places import shown
 
 __all__ = ["described", "text_of"]
 
+# Of each first operator: `vmap(op)` takes the docstring over, and is often made for one call.
+_KEPT: Final[weakref.WeakKeyDictionary[Operator, tuple[Any, str]]] = weakref.WeakKeyDictionary()
 _WIDTH = 76  # `help` indents by 4
 
 
@@ -23,6 +27,16 @@ def described(operators: Iterable[Operator], *, for_help: bool = True) -> str:
     Without `for_help` it is made before anybody looks: what results look like is left out, since that loads rules.
     """
     operators = tuple(operators)
+    state = for_help, *((id(each), each.changes, each.declaration, each._doc) for each in operators)
+    kept = _KEPT.get(operators[0]) if operators else None
+    if kept is None or kept[0] != state:
+        kept = state, _described(operators, for_help=for_help)
+        if operators:
+            _KEPT[operators[0]] = kept
+    return kept[1]
+
+
+def _described(operators: tuple[Operator, ...], *, for_help: bool) -> str:
     docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
     texts = ["\n".join(map(_filled, text.split("\n"))) for text in docs]
     declared = "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,6 +14,7 @@ from opwright_core.dispatch.call.operator import Operator
 __all__ = ["former_versions", "version_of", "warning_first"]
 
 _Former = tuple[str, Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]]
+_running: Final = threading.local()  # the deprecated operator whose call has warned
 _ROOTS: Final = tuple(f"{name}." for name in ("opwright", "opwright_core", "opwright_kernels", "opwright_codegen"))
 
 
@@ -36,8 +38,15 @@ def warning_first(operator: Operator, kernel: Callable[..., Any]) -> Callable[..
     home = "" if operator.home is None else f"{operator.home.module.rpartition('.ops.')[0]}."
 
     def warned(*args: Any) -> Any:
+        outer = getattr(_running, "operator", None)
+        if outer is operator:  # arrays are wrapped, and levels of transforms entered, by calls of the same operator
+            return kernel(*args)
         warnings.warn(message, DeprecationWarning, stacklevel=_level_of_the_caller(home))
-        return kernel(*args)
+        try:
+            _running.operator = operator
+            return kernel(*args)
+        finally:
+            _running.operator = outer
 
     return warned
 

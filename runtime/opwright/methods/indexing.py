@@ -52,10 +52,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _kept(method: F) -> F:
     """Return what serves in the place of `tensor[...]`: where the views that ints and slices make lie is kept, of
-    tensors and in calls that nobody looks at."""
+    tensors and in calls that nobody looks at; one array of positions or mask beside them is handed to `index`."""
     if fast is None:
         return method
-    served: F = fast.ViewCache(method, "TX", wrap_view, NONDENSE, False, True)
+    served: F = fast.ViewCache(fast.Indexing(method, aten, "index.Tensor"), "TX", wrap_view, NONDENSE, False, True)
     return served
 
 

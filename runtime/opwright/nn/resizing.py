@@ -70,7 +70,7 @@ def _extent(
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         return _for_each(shape, "size", size), None
-    factors = _for_each(shape, "scale_factor", factor)
+    factors = _for_each(shape, "scale_factor", float(factor) if type(factor) is int and abs(factor) < 1e9 else factor)
     if recompute or mode == "area":
         return [math.floor(have * by) for have, by in zip(shape, factors, strict=True)], None
     return None, factors

@@ -36,6 +36,8 @@ static struct {
     PyArrayObject *arrays[MOST_LARGE];
 } large;
 
+static int is_off = 0; /* nothing is pooled */
+
 /* Return the bucket of a dtype and a shape. */
 static Bucket *bucket_of(const PyArray_Descr *dtype, int ndim, const npy_intp *shape) {
     size_t mixed = (size_t)dtype >> 4;
@@ -115,6 +117,31 @@ static void pool_small(PyArrayObject *array) {
     }
 }
 
+/* Drop all pooled arrays. */
+static void drop_all(void) {
+    for (int i = 0; i < BUCKETS; i++) {
+        while (buckets[i].count > 0) {
+            Py_DECREF(buckets[i].arrays[--buckets[i].count]);
+        }
+    }
+    while (large.count > 0) {
+        Py_DECREF(take_large(large.count - 1));
+    }
+}
+
+/* use_array_pool(flag). Whether arrays are pooled from now on: without the pool NumPy allocates each new array, so that
+ * whoever set NumPy's allocator sees it. Returns None; NULL with an exception. */
+PyObject *use_array_pool(PyObject *module, PyObject *flag) {
+    (void)module;
+    const int is_on = PyObject_IsTrue(flag);
+    if (is_on < 0) {
+        return NULL;
+    }
+    is_off = !is_on;
+    drop_all();
+    Py_RETURN_NONE;
+}
+
 /* Whether an object is an array to which nobody but its one holder can lead. Returns 1 or 0. */
 static int is_alone(PyObject *object) {
     return Py_TYPE(object) == core.array && Py_REFCNT(object) == 1 && !has_weak_references(object);
@@ -136,7 +163,7 @@ static PyObject *memory_of(PyObject *object) {
 void array_give_up(PyObject *object) {
     object = memory_of(object);
     PyArrayObject *array = (PyArrayObject *)object;
-    const npy_intp bytes = is_alone(object) ? bytes_as_new(array) : 0;
+    const npy_intp bytes = !is_off && is_alone(object) ? bytes_as_new(array) : 0;
     if (bytes > 0 && bytes <= MOST_BYTES) {
         pool_small(array);
     } else if (bytes >= LARGE_FROM && bytes <= MOST_LARGE_BYTES / 2) {

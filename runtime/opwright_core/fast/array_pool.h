@@ -7,5 +7,6 @@
 
 void array_give_up(PyObject *object);
 PyObject *array_new(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
+PyObject *use_array_pool(PyObject *module, PyObject *flag);
 
 #endif

@@ -138,20 +138,25 @@ int array_is_alone_with(PyObject *view, PyObject *other) {
                          : PyArray_BASE((PyArrayObject *)other) == base && Py_REFCNT(base) == 2 && Py_REFCNT(other) == 2;
 }
 
-/* Return the elements of a row-major array as a matrix, which is then turned where that is wanted: a new view. NULL
- * without an exception for other arrays, and other numbers of elements. */
-PyObject *array_as_matrix(PyObject *object, Py_ssize_t rows, Py_ssize_t columns, int is_turned) {
+/* Return the elements of a row-major array as a matrix, or three dimensions of matrices, which are turned then where that is
+ * wanted: a new view of these sizes. NULL without an exception for other arrays, and other numbers of elements. */
+PyObject *array_as_matrices(PyObject *object, int ndim, const Py_ssize_t *sizes, int is_turned) {
     PyArrayObject *array = (PyArrayObject *)object;
-    npy_intp sizes[2] = {is_turned ? columns : rows, is_turned ? rows : columns};
-    PyArray_Dims shape = {sizes, 2};
-    if (!PyArray_ISCARRAY(array) || PyArray_SIZE(array) != rows * columns) {
+    npy_intp shape[3] = {0};
+    memcpy(shape, sizes, (size_t)ndim * sizeof *shape);
+    if (is_turned) {
+        shape[ndim - 2] = sizes[ndim - 1];
+        shape[ndim - 1] = sizes[ndim - 2];
+    }
+    PyArray_Dims dims = {shape, ndim};
+    if (!PyArray_ISCARRAY(array) || PyArray_SIZE(array) != PyArray_MultiplyList(shape, ndim)) {
         return NULL;
     }
-    PyObject *matrix = PyArray_Newshape(array, &shape, NPY_CORDER);
-    if (matrix != NULL && is_turned) {
-        Py_SETREF(matrix, PyArray_Transpose((PyArrayObject *)matrix, NULL));
+    PyObject *found = PyArray_Newshape(array, &dims, NPY_CORDER);
+    if (found != NULL && is_turned) {
+        Py_SETREF(found, PyArray_SwapAxes((PyArrayObject *)found, ndim - 2, ndim - 1));
     }
-    return matrix;
+    return found;
 }
 
 /* Return the only number of an array of floats without dimensions as an array of ones; NULL for another array, without

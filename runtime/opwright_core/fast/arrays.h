@@ -20,7 +20,7 @@ int array_is_free(PyObject *array);
 int array_has_base(PyObject *array);
 PyObject *array_whole_base(PyObject *view, PyObject *other);
 int array_is_alone_with(PyObject *view, PyObject *other);
-PyObject *array_as_matrix(PyObject *array, Py_ssize_t rows, Py_ssize_t columns, int is_turned);
+PyObject *array_as_matrices(PyObject *array, int ndim, const Py_ssize_t *sizes, int is_turned);
 int array_is_small(PyObject *array, Py_ssize_t most);
 int array_is_writable(PyObject *array, Py_ssize_t most);
 int arrays_share_owner(PyObject *first, PyObject *second);

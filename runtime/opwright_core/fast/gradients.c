@@ -193,21 +193,39 @@ int gradients_compute(
     return is_done ? 1 : PyErr_Occurred() ? -1 : 0;
 }
 
-/* Return how the gradient of a node's operand lies beside that of its result, which is a view of it: STEP_SAME, STEP_TURNED;
- * STEP_APART for other nodes. */
+/* Read a dimension that a node keeps, of so many, which may be counted from the end. Returns -1 where it keeps none. */
+static Py_ssize_t dim_of(const Step *step, PyObject *node, Py_ssize_t ndim) {
+    PyObject *dim = step->kind == STEP_VALUE ? slot_at(node, step->slot) : NULL;
+    int overflow;
+    if (dim == NULL || !PyLong_CheckExact(dim)) {
+        return -1;
+    }
+    const long number = PyLong_AsLongAndOverflow(dim, &overflow);
+    return number < 0 ? number + ndim : number;
+}
+
+/* Return how the gradient of a node's operand lies beside that of its result, which is a view of it: STEP_SAME, STEP_TURNED
+ * where the last two dimensions are exchanged; STEP_APART for other nodes. */
 int gradients_lay(PyObject *object, PyObject *node) {
     const Gradients *gradients = (Gradients *)object;
+    PyObject *shape = ((Node *)node)->shape;
+    const Py_ssize_t ndim = shape != NULL && PyTuple_CheckExact(shape) ? PyTuple_GET_SIZE(shape) : 0;
     if (gradients->lay != STEP_SWAPPED) {
-        return gradients->lay;
+        return gradients->lay == STEP_TURNED && ndim != 2 ? STEP_APART : gradients->lay;
     }
-    long sum = 0;
-    const Formula *formula = gradients->formulas;
-    for (int i = 0; i < formula->count; i++) { /* of two dimensions, one may be counted from the end */
-        PyObject *dim = formula->steps[i].kind == STEP_VALUE ? slot_at(node, formula->steps[i].slot) : NULL;
-        int overflow;
-        sum += dim != NULL && PyLong_CheckExact(dim) ? PyLong_AsLongAndOverflow(dim, &overflow) : 0;
+    Py_ssize_t dims[2] = {-1, -1};
+    int found = 0;
+    for (int i = 0; i < gradients->formulas->count && found < 2; i++) {
+        const Py_ssize_t dim = dim_of(&gradients->formulas->steps[i], node, ndim);
+        if (dim >= 0) {
+            dims[found++] = dim;
+        }
     }
-    return sum % 2 != 0 ? STEP_TURNED : STEP_SAME;
+    if (found == 2 && dims[0] == dims[1]) {
+        return STEP_SAME;
+    }
+    return found == 2 && dims[0] + dims[1] == 2 * ndim - 3 && dims[0] >= ndim - 2 && dims[1] >= ndim - 2 ? STEP_TURNED
+                                                                                                       : STEP_APART;
 }
 
 /* Free what a node saved. Returns 0. */
@@ -250,7 +268,7 @@ static int read_step(Step *step, PyObject *text, PyTypeObject *type, int number)
         return -1;
     }
     step->given = Py_NewRef(given);
-    step->adding = kind == STEP_CALL ? adding_kernel(function) : NULL;
+    step->adding = kind == STEP_CALL ? kernel_with(function, ADDS) : NULL;
     return kind == STEP_CALL ? operator_set(&step->operator, table, function) : 0;
 }
 

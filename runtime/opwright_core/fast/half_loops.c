@@ -9,28 +9,42 @@
 #define IN_REGISTERS __attribute__((target("avx512f")))
 #define WIDTH 16
 
-/* Define a dense loop that returns nothing and writes COMPUTE of each pair of halves, rounded to half without an error:
- * sixteen at a time, the rest as sixteen of which some are zero. */
+/* Return sixteen halves as float32, or a number sixteen times. */
+#define WIDENED(FROM, NUMBER) ((NUMBER) != NULL ? _mm512_set1_ps(*(NUMBER)) : _mm512_cvtph_ps(_mm256_loadu_si256(FROM)))
+
+/* Define a loop that returns nothing and writes COMPUTE of each pair of halves, of which one may be a number, rounded to
+ * half without an error: sixteen at a time, the rest as sixteen of which some are zero. */
 #define BINARY_OF_HALVES(NAME, COMPUTE)                                                                                \
-    IN_REGISTERS static void NAME(char *const *data, npy_intp count) {                                                 \
+    IN_REGISTERS static inline __attribute__((always_inline)) void some_##NAME(                                        \
+        char *const *data, npy_intp count, const float *first, const float *second) {                                  \
         const uint16_t *x = (const uint16_t *)data[0], *y = (const uint16_t *)data[1];                                 \
         uint16_t *out = (uint16_t *)data[2], few[3][WIDTH] = {{0}};                                                    \
         for (npy_intp i = 0; i < count; i += WIDTH) {                                                                  \
             const int is_whole = count - i >= WIDTH;                                                                   \
             const size_t rest = is_whole ? 0 : (size_t)(count - i) * sizeof *x;                                        \
             if (!is_whole) {                                                                                           \
-                memcpy(few[0], x + i, rest);                                                                           \
-                memcpy(few[1], y + i, rest);                                                                           \
+                memcpy(few[0], x + i, first == NULL ? rest : 0);                                                       \
+                memcpy(few[1], y + i, second == NULL ? rest : 0);                                                      \
             }                                                                                                          \
             const void *from[2] = {is_whole ? x + i : few[0], is_whole ? y + i : few[1]};                              \
-            const __m512 left = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from[0]));                         \
-            const __m512 right = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from[1]));                        \
+            const __m512 left = WIDENED(from[0], first), right = WIDENED(from[1], second);                             \
             const __m256i found =                                                                                      \
                 _mm512_cvtps_ph(COMPUTE(left, right), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);                  \
             _mm256_storeu_si256((__m256i *)(is_whole ? out + i : few[2]), found);                                      \
             if (!is_whole) {                                                                                           \
                 memcpy(out + i, few[2], rest);                                                                         \
             }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    /* Run the loop, compiled for each way in which an operand is a number. Returns nothing. */                        \
+    IN_REGISTERS static void NAME(char *const *data, npy_intp count, const float *const *numbers) {                    \
+        if (numbers[0] != NULL) {                                                                                      \
+            some_##NAME(data, count, numbers[0], NULL);                                                                \
+        } else if (numbers[1] != NULL) {                                                                               \
+            some_##NAME(data, count, NULL, numbers[1]);                                                                \
+        } else {                                                                                                       \
+            some_##NAME(data, count, NULL, NULL);                                                                      \
         }                                                                                                              \
     }
 
@@ -40,7 +54,7 @@ BINARY_OF_HALVES(multiply_halves, _mm512_mul_ps)
 
 /* Return our loop for halves of a ufunc's name, borrowed; NULL without an exception if there is none, or the processor
  * lacks AVX-512. */
-DenseLoop half_loop(const char *ufunc) {
+HalfLoop half_loop(const char *ufunc) {
     if (!__builtin_cpu_supports("avx512f")) {
         return NULL;
     }
@@ -51,7 +65,7 @@ DenseLoop half_loop(const char *ufunc) {
 }
 #else
 /* Return NULL without an exception: this processor has no loop of ours for halves. */
-DenseLoop half_loop(const char *ufunc) {
+HalfLoop half_loop(const char *ufunc) {
     (void)ufunc;
     return NULL;
 }

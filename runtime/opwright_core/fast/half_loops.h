@@ -1,10 +1,12 @@
-/* Loops for dense arrays of half. */
+/* Loops for dense arrays of half, one of which may be a number. */
 
 #ifndef OPWRIGHT_HALF_LOOPS_H
 #define OPWRIGHT_HALF_LOOPS_H
 
 #include "dense_loops.h"
 
-DenseLoop half_loop(const char *ufunc);
+typedef void (*HalfLoop)(char *const *data, npy_intp count, const float *const *numbers);
+
+HalfLoop half_loop(const char *ufunc);
 
 #endif

@@ -27,6 +27,9 @@ typedef PyObject *(*Handler)(const CompiledKernel *kernel, const KernelCall *cal
 #define OF_NUMPY 1
 #define QUIET 2
 #define ADDS 4
+/* … how many elements its result has is data, so that no plan is of use: where the handler takes the operands, its result
+ * is row-major, as planned. */
+#define UNPLANNED 8
 
 struct CompiledKernel {
     const char *name; /* of the function */

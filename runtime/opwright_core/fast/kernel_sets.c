@@ -13,7 +13,7 @@
 
 static const CoreFunctions core_functions = {array_new, fast_path_arrays, wrap, run_ranges};
 
-static const CompiledKernel *const own_tables[] = {cast_kernels, twister_kernels, NULL};
+static const CompiledKernel *const own_tables[] = {cast_kernels, twister_kernels, few_draws_kernels, NULL};
 
 /* Return a new row-major array of a dtype, not filled; NULL with an exception. */
 static PyObject *new_array(int type, int dims, const Py_ssize_t *shape) {

@@ -12,9 +12,9 @@ PyObject *sum_over_first(PyObject *array, int kept);
 
 /* compiled.c */
 int compiled_ready(void);
-const CompiledKernel *adding_kernel(PyObject *function);
+const CompiledKernel *kernel_with(PyObject *function, int trait);
 
 /* The core's own tables: of functions of `opwright`. */
-extern const CompiledKernel cast_kernels[], twister_kernels[];
+extern const CompiledKernel cast_kernels[], twister_kernels[], few_draws_kernels[];
 
 #endif

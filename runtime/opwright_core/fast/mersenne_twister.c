@@ -2,6 +2,7 @@
 
 #include "kernel_sets.h"
 #include "loops.h"
+#include "mersenne_twister.h"
 #include "plain_arrays.h"
 
 #define WORDS 624
@@ -80,6 +81,11 @@ static void draw(uint32_t *words, Emit emit, char *to, npy_intp count) {
     }
 }
 
+/* Draw words. Needs no GIL. */
+void twister_words(uint32_t *memory, uint32_t *words, Py_ssize_t count) {
+    draw(memory, emit_words, (char *)words, count);
+}
+
 /* Draw 32-bit words for a DrawJob. Needs no GIL. */
 static void work_words(void *given) {
     const DrawJob *job = given;
@@ -115,7 +121,7 @@ static void work_doubles(void *given) {
 
 /* Return the state of a generator, a dense uint32 array of 624 words and the index of the next one, borrowed; NULL
  * without an exception for anything else. */
-static uint32_t *memory_of(PyObject *object) {
+uint32_t *twister_memory(PyObject *object) {
     Array *memory = plain_array(object, NPY_UINT32);
     return memory != NULL && count_of(memory) == WORDS + 1 ? (uint32_t *)PyArray_DATA(memory) : NULL;
 }
@@ -125,7 +131,7 @@ static uint32_t *memory_of(PyObject *object) {
 static PyObject *handle_words(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double count;
-    uint32_t *words = call->count == 3 && call->out == NULL ? memory_of(call->args[1]) : NULL;
+    uint32_t *words = call->count == 3 && call->out == NULL ? twister_memory(call->args[1]) : NULL;
     if (words == NULL || !read_number(call->args[2], &count) || count < 0) {
         return NULL;
     }
@@ -142,7 +148,7 @@ static PyObject *handle_words(const CompiledKernel *kernel, const KernelCall *ca
  * reference; NULL without an exception for other arguments. The caller lets no other thread draw. */
 static PyObject *handle_fractions(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
-    uint32_t *words = call->count == 3 && call->out == NULL ? memory_of(call->args[1]) : NULL;
+    uint32_t *words = call->count == 3 && call->out == NULL ? twister_memory(call->args[1]) : NULL;
     Array *numbers = words == NULL ? NULL : plain_floats(call->args[2]);
     if (numbers == NULL || !PyArray_ISWRITEABLE(numbers)) {
         return NULL;

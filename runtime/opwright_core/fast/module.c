@@ -1,6 +1,7 @@
 /* The module opwright_core._fast: its types, and `configure`, by which Python tells what they need. */
 
 #define HAS_NUMPY_API
+#include "array_pool.h"
 #include "backward.h"
 #include "callable.h"
 #include "configure.h"
@@ -9,6 +10,7 @@
 #include "history.h"
 #include "interned.h"
 #include "kernel_sets.h"
+#include "nested_numbers.h"
 #include "node.h"
 #include "tensor.h"
 #include "fast_path.h"
@@ -21,6 +23,7 @@
 static CallableType *const callable_types[] = {
     &tensor_property_type, &tensor_method_type, &version_bump_type,     &user_recorder_type, &user_kernel_type,
     &selector_type,      &factory_type,     &address_kernel_type, &view_recorder_type, &compiled_type,      &view_cache_type,
+    &indexing_type,      &below_type,       &writing_type,
     &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
 };
 
@@ -116,9 +119,12 @@ static PyMethodDef methods[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL | METH_KEYWORDS,
      "Take what the core goes by, each by its name."},
     {"gufunc", make_gufunc, METH_VARARGS, "Make a generalized ufunc of NumPy that calls a function."},
+    {"use_array_pool", use_array_pool, METH_O, "Pool arrays of tensors that were freed, or have NumPy make each."},
     {"add_kernels", add_kernels, METH_O, "Take the kernels of an extension."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
     {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
+    {"array_of_numbers", (PyCFunction)(void (*)(void))array_of_numbers, METH_FASTCALL,
+     "Return an array of numbers in nested lists, or None."},
     {"arrays_of", (PyCFunction)(void (*)(void))arrays_of, METH_FASTCALL | METH_KEYWORDS,
      "Return the arrays of tensors if the call takes the fast path, else None."},
     {"rebase_history", (PyCFunction)(void (*)(void))rebase_history, METH_FASTCALL, "Note a write in place."},

@@ -139,6 +139,19 @@ static int put_list(PlanKey *key, PyObject *value, char kind) {
     return 1;
 }
 
+/* Add a list of positions along dimensions, int64 tensors or None. Returns 1, or 0 for anything else: what a mask stands
+ * for is data. */
+static int put_positions(PlanKey *key, PyObject *value) {
+    int is_put = PyList_CheckExact(value) && put(key, PyList_GET_SIZE(value));
+    for (Py_ssize_t i = 0; is_put && i < PyList_GET_SIZE(value); i++) {
+        PyObject *item = PyList_GET_ITEM(value, i);
+        is_put = item == Py_None ? put(key, MARK_NONE)
+                                 : put_tensor(key, item) &&
+                                       PyArray_TYPE((PyArrayObject *)((Tensor *)item)->array) == NPY_INT64;
+    }
+    return is_put;
+}
+
 /* Add an int, or None. Returns 1, or 0 for anything else. */
 static int put_bound(PlanKey *key, PyObject *value) {
     return (value == Py_None || PyLong_CheckExact(value)) && put_value(key, value);
@@ -170,7 +183,7 @@ static int put_index(PlanKey *key, PyObject *value) {
 }
 
 /* Read the key of a call. `kinds` has a letter for each argument: `T` a tensor, `O` one or None, `L` a list of them,
- * `I` a list of ints or None, `F` one of floats, `V` and `N` a value, `X` an index that makes a view; `t`, `o`, `l`
+ * `Q` one of positions along dimensions, `I` a list of ints or None, `F` one of floats, `V` and `N` a value, `X` an index that makes a view; `t`, `o`, `l`
  * tensors that the plan does not depend on, `.` anything of that sort. Returns 1, or 0 if Python has to handle the
  * call. */
 int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args) {
@@ -192,6 +205,9 @@ int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args) {
         case 'V':
         case 'N':
             is_read = put_value(key, args[i]);
+            break;
+        case 'Q':
+            is_read = put_positions(key, args[i]);
             break;
         case 'X':
             is_read = put_index(key, args[i]);

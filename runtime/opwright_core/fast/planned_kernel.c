@@ -5,6 +5,7 @@
 #include "callable.h"
 #include "casts.h"
 #include "interned.h"
+#include "kernel_sets.h"
 #include "numpy_api.h"
 #include "plan_key.h"
 #include "tensor.h"
@@ -24,6 +25,7 @@ typedef struct {
     signed char passed[MOST_PASSED]; /* the positions of what the kernel is given */
     int written;                     /* the position of the tensor that is written, and returned; -1: a new one is made */
     int is_copy; /* whether the kernel is `numpy.ndarray.__copy__` */
+    const CompiledKernel *unplanned; /* which takes calls that no plan can be made for before; or NULL */
     PlanTable table;
 } Planned;
 
@@ -63,14 +65,14 @@ static PyObject *passed_value(char kind, PyObject *value) {
     if (strchr("TtOo", kind) != NULL && Py_TYPE(value) == core.tensor) {
         return Py_XNewRef(((Tensor *)value)->array);
     }
-    if ((kind != 'L' && kind != 'l') || value == Py_None) {
+    if (strchr("LlQ", kind) == NULL || value == Py_None) {
         return Py_NewRef(value);
     }
     Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
     PyObject *arrays = PyList_New(size);
     for (Py_ssize_t i = 0; arrays != NULL && i < size; i++) {
-        PyObject *tensor = PySequence_Fast_GET_ITEM(value, i);
-        PyList_SET_ITEM(arrays, i, Py_XNewRef(((Tensor *)tensor)->array));
+        PyObject *item = PySequence_Fast_GET_ITEM(value, i);
+        PyList_SET_ITEM(arrays, i, Py_XNewRef(item == Py_None ? item : ((Tensor *)item)->array));
     }
     return arrays;
 }
@@ -84,11 +86,11 @@ static PyObject *cast_value(PyObject *cast, PyObject *value) {
     return ((Tensor *)value)->array == NULL ? NULL : cast_array(((Tensor *)value)->array, (PyArray_Descr *)cast);
 }
 
-/* Take references to what the kernel gets: arrays and options, as the plan casts them. Returns how many, or -1. */
+/* Take references to what the kernel gets: arrays and options, as the plan, if there is one, casts them. Returns how many, or -1. */
 static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values) {
     for (int i = 0; i < planned->passed_count; i++) {
         int position = planned->passed[i];
-        PyObject *cast = position < 0 || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, position);
+        PyObject *cast = position < 0 || entry == NULL || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, position);
         if (position < 0) {
             values[i] = Py_NewRef(planned->first);
         } else {
@@ -257,12 +259,52 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
     return is_done ? Py_NewRef(tensor) : NULL;
 }
 
+/* Whether all that stands where tensors do is one, dense and in NumPy's memory; in a list, None also. */
+static int are_arrays(const Planned *planned, PyObject *const *args) {
+    for (Py_ssize_t i = 0; i < planned->total; i++) {
+        int is_list = planned->kinds[i] == 'Q';
+        if (is_list ? !PyList_CheckExact(args[i]) : strchr("Tt", planned->kinds[i]) == NULL) {
+            return 0;
+        }
+        for (Py_ssize_t j = 0; j < (is_list ? PyList_GET_SIZE(args[i]) : 1); j++) {
+            PyObject *each = is_list ? PyList_GET_ITEM(args[i], j) : args[i];
+            PyObject *array = Py_TYPE(each) == core.tensor ? ((Tensor *)each)->array : NULL;
+            if (each != Py_None && (array == NULL || Py_TYPE(array) != core.array || !array_is_dense(array))) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Call a kernel whose result no plan is made for. Returns what the operator returns; NULL without an exception if Python
+ * has to handle the call. */
+static PyObject *call_unplanned(const Planned *planned, PyObject *const *args) {
+    PyObject *values[MOST_PASSED], *result = NULL;
+    int count = are_arrays(planned, args) && planned->passed[0] < 0 ? pass(planned, NULL, args, values) : 0;
+    if (count > 0) {
+        KernelCall call = {.args = values + 1, .count = count - 1, .out = NULL}; /* behind the array module */
+        PyObject *output = planned->unplanned->handler(planned->unplanned, &call);
+        result = output == NULL ? NULL : wrap(NULL, output);
+        Py_XDECREF(output);
+    }
+    for (int i = 0; i < count; i++) {
+        Py_DECREF(values[i]);
+    }
+    return result;
+}
+
 /* Call the kernel by the cached plan, or the general shim, and cache what that planned. Returns what the operator
  * returns. */
 static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Planned *planned = (Planned *)self;
     PlanKey key;
-    if (names != NULL || PyVectorcall_NARGS(flagged) != planned->total || !plan_key_read(&key, planned->kinds, args)) {
+    int is_handled = names == NULL && PyVectorcall_NARGS(flagged) == planned->total;
+    if (!is_handled || !plan_key_read(&key, planned->kinds, args)) {
+        PyObject *result = is_handled && planned->unplanned != NULL ? call_unplanned(planned, args) : NULL;
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
         return PyObject_Vectorcall(planned->base.function, args, flagged, names);
     }
     int64_t hash = plan_key_hash(&key);
@@ -318,6 +360,7 @@ static int planned_init(PyObject *self, PyObject *const *args) {
         PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
         return -1;
     }
+    planned->unplanned = kernel_with(planned->kernel, UNPLANNED);
     planned->table.patience = PATIENCE;
     PyObject *copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__copy__");
     planned->is_copy = planned->kernel == copy && PyTuple_GET_SIZE(args[3]) == 1;

@@ -8,7 +8,7 @@
 #include "tensor.h"
 
 /* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.signature_keys`: exactly a Tensor, an array, an int of 64
- * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API; KIND_INTS a list, or what is made one; KIND_TENSORS and KIND_ARRAYS a list; KIND_REST
+ * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API; KIND_INTS a list, or what is made one; KIND_TENSORS and KIND_ARRAYS a list; KIND_PLACES a list of Tensors and None; KIND_FLOATS a list of floats; KIND_REST
  * one of the ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
 #include "numbers.h"
 
@@ -187,14 +187,24 @@ static int is_list_of_ints(PyObject *value) {
     return 1;
 }
 
-/* Whether a value is a list of Tensors, whose keys are added; returns 1 or 0. */
-static int is_list_of_tensors(PyObject *value, int64_t *keys) {
+/* Whether a value is a list of floats; returns 1 or 0. */
+static int is_list_of_floats(PyObject *value) {
+    for (Py_ssize_t i = 0; PyList_CheckExact(value) && i < PyList_GET_SIZE(value); i++) {
+        if (!PyFloat_CheckExact(PyList_GET_ITEM(value, i))) {
+            return 0;
+        }
+    }
+    return PyList_CheckExact(value);
+}
+
+/* Whether a value is a list of Tensors, whose keys are added, or with `may_lack` of None; returns 1 or 0. */
+static int is_list_of_tensors(PyObject *value, int may_lack, int64_t *keys) {
     if (!PyList_CheckExact(value)) {
         return 0;
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); i++) {
         PyObject *item = PyList_GET_ITEM(value, i);
-        if (Py_TYPE(item) != core.tensor || !add_keys(item, keys)) {
+        if (!(may_lack && item == Py_None) && (Py_TYPE(item) != core.tensor || !add_keys(item, keys))) {
             return 0;
         }
     }
@@ -236,8 +246,11 @@ static int is_of_kind(const SignatureKey *signature, Py_ssize_t at, PyObject *va
         return value == PyTuple_GET_ITEM(signature->same, at);
     case KIND_INTS:
         return is_list_of_ints(value);
+    case KIND_FLOATS:
+        return is_list_of_floats(value);
     case KIND_TENSORS:
-        return is_list_of_tensors(value, keys);
+    case KIND_PLACES:
+        return is_list_of_tensors(value, signature->kinds[at] == KIND_PLACES, keys);
     default:
         return is_short_int(value);
     }

@@ -20,7 +20,7 @@ typedef struct {
     int others;
     signed char other_positions[MOST_ARGUMENTS]; /* of those that have to be the int 1 */
     char takes_number[MOST_OPERANDS];
-    char takes; /* 't': dense tensors; 'a': arrays; 'r': tensors of half and bfloat16 */
+    char takes; /* 't': dense tensors; 'a': arrays; 'r': tensors of half and bfloat16, and matrices that lie otherwise */
     int is_written; /* whether the first operand is written, and returned */
 } UfuncKernel;
 
@@ -114,6 +114,20 @@ static PyObject *computed_to(const UfuncKernel *kernel, PyObject *const *args, P
     return loops_run_to(&kernel->loops, operands, out) > 0 ? Py_NewRef(out) : NULL;
 }
 
+/* Call the ufunc's loop for matrices that lie otherwise, or the Python kernel. Returns what the kernel returns. */
+static PyObject *turned_or_python(const UfuncKernel *kernel, const Operand *operands, PyObject *const *args, size_t flagged) {
+    PyObject *array = NULL;
+    if (loops_run_turned(&kernel->loops, operands, &array) < 0) {
+        return NULL;
+    }
+    if (array == NULL) {
+        return PyObject_Vectorcall(kernel->base.function, args, flagged, NULL);
+    }
+    PyObject *tensor = wrap(NULL, array);
+    Py_DECREF(array);
+    return tensor;
+}
+
 /* Call the ufunc's loop, or the Python kernel if it does not take the operands. Returns what the kernel returns. */
 static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     UfuncKernel *kernel = (UfuncKernel *)self;
@@ -133,6 +147,9 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagg
         int is_reduced = kernel->takes == 'r';
         if ((is_reduced ? loops_run_reduced : loops_run)(&kernel->loops, operands, &array) < 0) {
             return NULL;
+        }
+        if (array == NULL && is_reduced) {
+            return turned_or_python(kernel, operands, args, flagged);
         }
         if (array != NULL && !kernel->is_written) {
             return kernel->takes == 'a' ? array : is_reduced ? wrap_reduced(array) : wrap_dense(array);

@@ -2,9 +2,9 @@
  * elements, of the same shape, or two that broadcast by rows. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
  * who asked calls the ufunc. */
 
-#include "ufunc_loops.h"
+#include "loop_call.h"
+
 #include "array_pool.h"
-#include "casts.h"
 #include "float_errors.h"
 #include "half_loops.h"
 #include "numpy_api.h"
@@ -12,19 +12,14 @@
 #include "threads.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
 /* From how many elements on other threads may run, as in NumPy. */
 #define LONG_LOOP 500
 /* Elements of a block, of which whole ones are given to threads: the two ends of a range lie as those of the whole. */
 #define BLOCK 4096
-/* How many elements are worth a range of their own. */
-#define RANGE_LOOP 32768
 /* Rows from so many elements on are worth a call of the loop each, and so are few of any length. */
 #define SHORT_ROW 64
 #define FEW_ROWS 16
-/* How many elements of a reduced dtype are computed at once. */
-#define REDUCED_BLOCK 1024
 /* Ints up to here are floats without rounding. */
 #define EXACT_INT ((int64_t)1 << 53)
 
@@ -60,6 +55,18 @@ static int find_loop(const PyUFuncObject *ufunc, int type) {
     return -1;
 }
 
+/* Whether a ufunc's values are rounded once, or not at all. */
+static int is_exact(const char *name) {
+    static const char *const names[] = {"add", "subtract", "multiply", "divide", "maximum", "minimum", "equal",
+                                        "not_equal", "less", "less_equal", "greater", "greater_equal"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Find the loops of a ufunc of one result for the types of these kinds. Returns -1 with an exception. */
 int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) {
     PyUFuncObject *ufunc = (PyUFuncObject *)object;
@@ -81,26 +88,28 @@ int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) 
         loops->own[type] = is_known ? dense_loop(ufunc->name, type) : NULL;
     }
     loops->halves = half_loop(ufunc->name);
+    loops->is_exact = is_exact(ufunc->name);
+    loops->rounds_numbers = strchr(kinds, 'r') != NULL;
     loops->operands = operands;
     loops->ufunc = Py_NewRef(object);
     return 0;
 }
 
 /* Whether an array may be read by a loop as it is. */
-static int is_plain(PyArrayObject *array) {
+int is_plain_operand(PyArrayObject *array) {
     return PyArray_NDIM(array) > 0 && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array) &&
            PyArray_ISNOTSWAPPED(array);
 }
 
 /* Whether an array has the type and the shape of the first, and a loop may read it as it is; returns 1 or 0. */
-static int are_alike(PyArrayObject *array, PyArrayObject *first) {
-    return array == first || (PyArray_TYPE(array) == PyArray_TYPE(first) && is_plain(array) &&
+int are_alike(PyArrayObject *array, PyArrayObject *first) {
+    return array == first || (PyArray_TYPE(array) == PyArray_TYPE(first) && is_plain_operand(array) &&
                               PyArray_SAMESHAPE(array, first));
 }
 
 /* Write a Python number as an element of a floating-point type. Returns 1 if that is exact, or rounded once as NumPy
  * does; else 0. */
-static int write_number(PyObject *number, int type, void *element) {
+int write_number(PyObject *number, int type, void *element) {
     double value;
     if (PyFloat_CheckExact(number)) {
         value = PyFloat_AS_DOUBLE(number);
@@ -120,20 +129,6 @@ static int write_number(PyObject *number, int type, void *element) {
     *(float *)element = rounded;
     return type == NPY_FLOAT && (isfinite(rounded) || !isfinite(value));
 }
-
-/* Arguments of a loop: the operands, and the result last. Where operands broadcast, the loop is called
- * for each row. */
-typedef struct {
-    char *data[MOST_OPERANDS + 1];
-    npy_intp steps[MOST_OPERANDS + 1];
-    npy_intp row_steps[MOST_OPERANDS + 1];
-    npy_intp rows, shape[NPY_MAXDIMS];
-    int ndim;
-    double numbers[MOST_OPERANDS]; /* elements that operands without an array are */
-    PyArrayObject *arrays[MOST_OPERANDS];
-    PyArrayObject *first;
-    int type;
-} Call;
 
 /* Write the shape that two arrays broadcast to. Returns 1, or 0 if there is none. */
 static int broadcast(const PyArrayObject *const *arrays, Call *call) {
@@ -180,13 +175,13 @@ static int split_rows(Call *call, int split, npy_intp width) {
 }
 
 /* Whether a loop of two operands can take arrays that broadcast as they are, row by row, without many short rows. */
-static int prepare_rows(const Loops *loops, const Operand *operands, Call *call) {
+int prepare_rows(const Loops *loops, const Operand *operands, Call *call) {
     if (loops->operands != 2 || operands[0].array == NULL || operands[1].array == NULL) {
         return 0;
     }
     for (int i = 0; i < 2; i++) {
         call->arrays[i] = (PyArrayObject *)operands[i].array;
-        if (!is_plain(call->arrays[i]) || PyArray_TYPE(call->arrays[i]) != call->type) {
+        if (!is_plain_operand(call->arrays[i]) || PyArray_TYPE(call->arrays[i]) != call->type) {
             return 0;
         }
     }
@@ -213,7 +208,7 @@ static int prepare(const Loops *loops, const Operand *operands, Call *call) {
         call->first = (PyArrayObject *)operands[i].array;
     }
     call->type = PyArray_TYPE(call->first);
-    if (call->type >= MOST_TYPES || call->type < 0 || loops->at[call->type] < 0 || !is_plain(call->first)) {
+    if (call->type >= MOST_TYPES || call->type < 0 || loops->at[call->type] < 0 || !is_plain_operand(call->first)) {
         return 0;
     }
     for (int i = 0; i < loops->operands; i++) {
@@ -237,7 +232,7 @@ static int prepare(const Loops *loops, const Operand *operands, Call *call) {
 }
 
 /* Call the loop on data: ours where there is one and every operand is an array. */
-static void call_loop(const Loops *loops, const Call *call, char **data, npy_intp count) {
+void call_loop(const Loops *loops, const Call *call, char **data, npy_intp count) {
     const PyUFuncObject *ufunc = (const PyUFuncObject *)loops->ufunc;
     int row = loops->at[call->type], has_number = 0;
     for (int i = 0; i < loops->operands; i++) {
@@ -424,114 +419,4 @@ int loops_run_to(const Loops *loops, const Operand *operands, PyObject *target) 
     call.steps[loops->operands] = PyArray_ITEMSIZE(array);
     call.row_steps[loops->operands] = PyArray_ITEMSIZE(array) * (count / call.rows);
     return run_and_tell(loops, &call);
-}
-
-/* What is computed in float32 for half or bfloat16, a block at a time that stays in the cache. */
-typedef struct {
-    const Loops *loops;
-    Reduced reduced;
-    Call call;
-    char *to;
-    int is_truth;
-    npy_intp count;
-    atomic_int errors; /* floating-point errors of the loop: those of casts say nothing */
-} ReducedCall;
-
-/* Whether the operands are arrays of one reduced dtype that a loop can take block by block. */
-static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedCall *job) {
-    job->loops = loops;
-    job->is_truth = loops->results[NPY_FLOAT] == NPY_BOOL;
-    job->call.type = NPY_FLOAT;
-    job->call.first = (PyArrayObject *)operands[0].array;
-    if (job->call.first == NULL || loops->at[NPY_FLOAT] < 0 || !is_plain(job->call.first) ||
-        PyArray_SIZE(job->call.first) == 0 || /* whose strides the plan decides */
-        !read_reduced(PyArray_DESCR(job->call.first), &job->reduced)) {
-        return 0;
-    }
-    for (int i = 0; i < loops->operands; i++) {
-        job->call.arrays[i] = (PyArrayObject *)operands[i].array;
-        job->call.steps[i] = sizeof(float);
-        if (job->call.arrays[i] == NULL || !are_alike(job->call.arrays[i], job->call.first)) {
-            return 0;
-        }
-    }
-    job->call.steps[loops->operands] = job->is_truth ? 1 : sizeof(float);
-    return 1;
-}
-
-/* Compute the elements from `start` up to `stop` by the loop for halves. Needs no GIL. */
-static void run_halves(ReducedCall *job, npy_intp start, npy_intp stop) {
-    char *data[MOST_OPERANDS + 1];
-    for (int i = 0; i < job->loops->operands; i++) {
-        data[i] = PyArray_BYTES(job->call.arrays[i]) + 2 * start;
-    }
-    data[job->loops->operands] = job->to + 2 * start;
-    forget_errors();
-    job->loops->halves(data, stop - start);
-    atomic_fetch_or(&job->errors, fetestexcept(FP_ERRORS));
-    forget_errors();
-}
-
-/* Compute some blocks. Needs no GIL. */
-static void run_reduced(void *given, int64_t from, int64_t to) {
-    ReducedCall *job = given;
-    float rows[MOST_OPERANDS + 1][REDUCED_BLOCK];
-    char *data[MOST_OPERANDS + 1];
-    int errors = 0, operands = job->loops->operands;
-    const npy_intp stop = to * REDUCED_BLOCK < job->count ? to * REDUCED_BLOCK : job->count;
-    if (job->loops->halves != NULL && PyArray_TYPE(job->call.first) == NPY_HALF) {
-        run_halves(job, from * REDUCED_BLOCK, stop);
-        return;
-    }
-    for (npy_intp start = from * REDUCED_BLOCK; start < stop; start += REDUCED_BLOCK) {
-        const npy_intp size = stop - start < REDUCED_BLOCK ? stop - start : REDUCED_BLOCK;
-        for (int i = 0; i < operands; i++) {
-            char *cast[2] = {PyArray_BYTES(job->call.arrays[i]) + 2 * start, (char *)rows[i]};
-            job->reduced.widen(cast, size);
-            data[i] = (char *)rows[i];
-        }
-        data[operands] = job->is_truth ? job->to + start : (char *)rows[operands];
-        forget_errors();
-        call_loop(job->loops, &job->call, data, size);
-        errors |= fetestexcept(FP_ERRORS);
-        if (!job->is_truth) {
-            char *cast[2] = {(char *)rows[operands], job->to + 2 * start};
-            job->reduced.narrow(cast, size);
-        }
-    }
-    forget_errors();
-    atomic_fetch_or(&job->errors, errors);
-}
-
-/* Compute for arrays of half or bfloat16 as `loops_run` does. Returns -1 with an exception. */
-int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result) {
-    ReducedCall job;
-    *result = NULL;
-    if (!prepare_reduced(loops, operands, &job)) {
-        return 0;
-    }
-    npy_intp count = PyArray_SIZE(job.call.first);
-    PyArray_Descr *dtype = job.is_truth ? PyArray_DescrFromType(NPY_BOOL)
-                                        : (PyArray_Descr *)Py_NewRef(PyArray_DESCR(job.call.first));
-    PyObject *made = array_new(dtype, PyArray_NDIM(job.call.first), PyArray_DIMS(job.call.first));
-    if (made == NULL) {
-        return -1;
-    }
-    job.to = PyArray_BYTES((PyArrayObject *)made);
-    job.count = count;
-    atomic_init(&job.errors, 0);
-    for (int i = 0; i < loops->operands; i++) {
-        Py_INCREF(job.call.arrays[i]);
-    }
-    PyThreadState *thread = PyEval_SaveThread();
-    run_ranges(run_reduced, &job, (count + REDUCED_BLOCK - 1) / REDUCED_BLOCK, RANGE_LOOP / REDUCED_BLOCK);
-    PyEval_RestoreThread(thread);
-    for (int i = 0; i < loops->operands; i++) {
-        Py_DECREF(job.call.arrays[i]);
-    }
-    if (told_errors(atomic_load(&job.errors)) != 0) {
-        Py_CLEAR(made);
-    }
-    *result = made;
-    return 0;
 }

@@ -12,10 +12,12 @@
 typedef struct {
     PyObject *ufunc;
     int operands;
+    int is_exact;                    /* whether values are rounded once, so that they do not depend on how arrays lie */
+    int rounds_numbers;              /* whether half and bfloat16 have numbers rounded to them */
     signed char at[MOST_TYPES];      /* the number of the loop for a type; -1: there is none */
     signed char results[MOST_TYPES]; /* the type of its result */
     void (*own[MOST_TYPES])(char *const *data, intptr_t count); /* a loop of ours for dense arrays, or NULL */
-    void (*halves)(char *const *data, intptr_t count); /* one for arrays of half, or NULL */
+    void (*halves)(char *const *data, intptr_t count, const float *const *numbers); /* one for half (`HalfLoop`), or NULL */
 } Loops;
 
 /* An operand: an array, or a number where `array` is NULL. */
@@ -30,5 +32,6 @@ int loops_run_into(const Loops *loops, const Operand *operands);
 int loops_run_to(const Loops *loops, const Operand *operands, PyObject *target);
 int loops_run_over(const Loops *loops, const Operand *operands);
 int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result);
+int loops_run_turned(const Loops *loops, const Operand *operands, PyObject **result);
 
 #endif

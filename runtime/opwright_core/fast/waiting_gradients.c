@@ -11,12 +11,12 @@
 /* Of how many elements a product is at least that is added by BLAS. */
 #define FEWEST_ADDED 4096
 
-/* Where a product may be added: the node or the leaf that a gradient waits for, and how many rows and columns the product
- * has; whether the gradient lies by columns of it. */
+/* Where a product may be added: the node or the leaf that a gradient waits for, and the sizes of the product, a matrix or
+ * three dimensions of matrices; whether the gradient lies by columns of them. */
 typedef struct {
     PyObject *end;
-    Py_ssize_t rows, columns;
-    int is_turned;
+    int ndim, is_turned;
+    Py_ssize_t sizes[3];
 } Place;
 
 /* Whether the pass alone has a gradient, and its memory, which is an array of its own. */
@@ -98,18 +98,31 @@ static PyObject *behind_view(const Pass *pass, PyObject *node, int *lay) {
     return *lay == 0 ? NULL : only_edge(node);
 }
 
-/* Find where a product that flows along an edge may be added. Returns 0 if the edge is of no matrix, or a small one. */
+/* Read the sizes of a product, a matrix or three dimensions of matrices. Returns 0 for other shapes, and small ones. */
+static int read_sizes(PyObject *shape, Place *place) {
+    const Py_ssize_t ndim = PyTuple_CheckExact(shape) ? PyTuple_GET_SIZE(shape) : 0;
+    Py_ssize_t left = FEWEST_ADDED;
+    if (ndim != 2 && ndim != 3) {
+        return 0;
+    }
+    for (int dim = 0; dim < ndim; dim++) {
+        const Py_ssize_t size = place->sizes[dim] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, dim));
+        if (size <= 0) {
+            PyErr_Clear(); /* a size that is no number yet */
+            return 0;
+        }
+        left = left / size + (left % size != 0);
+    }
+    place->ndim = (int)ndim;
+    return left == 1;
+}
+
+/* Find where a product that flows along an edge may be added. Returns 0 if the edge is of no matrices, or small ones. */
 static int find_place(const Pass *pass, PyObject *edge, Place *place) {
     PyObject *shape = PyTuple_CheckExact(edge) || !is_node(edge) ? NULL : ((Node *)edge)->shape, *next;
-    if (shape == NULL || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 2) {
-        return 0;
-    }
-    *place = (Place){edge, PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)), PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 1)), 0};
-    if (PyErr_Occurred()) { /* a size that is no number yet */
-        PyErr_Clear();
-        return 0;
-    }
-    if (place->rows <= 0 || place->columns <= 0 || place->rows < FEWEST_ADDED / place->columns) {
+    place->end = edge;
+    place->is_turned = 0;
+    if (shape == NULL || !read_sizes(shape, place)) {
         return 0;
     }
     int lay, is_reshaped = 0;
@@ -161,7 +174,7 @@ typedef struct {
 static int add_product(PyObject *array, void *given) {
     const Place *place = ((const Given *)given)->place;
     const Product *product = ((const Given *)given)->product;
-    PyObject *matrix = array_as_matrix(array, place->rows, place->columns, place->is_turned);
+    PyObject *matrix = array_as_matrices(array, place->ndim, place->sizes, place->is_turned);
     const KernelCall call = {product->args, product->count, matrix};
     PyObject *done = matrix == NULL ? NULL : product->kernel->handler(product->kernel, &call);
     const int is_done = done != NULL;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 from numpy import asarray, generic, ndarray
@@ -103,13 +104,14 @@ def plan_of(found: Any, *operands: Any) -> Plan:
     """Return the plan that a rule given by path returned, with the kernel's operands. Raises ContractError for another
     thing."""
     if isinstance(found, Plan):
-        return found if len(found.given) == len(operands) or not operands else _with_operands(found, operands)
+        is_as_given = len(found.given) == len(operands) and all(map(is_, found.given, operands))
+        return found if is_as_given or not operands else _with_operands(found, operands)
     raise wrong_result(f"must return one Plan, but returned {shown(found)}", "rule")
 
 
 def _with_operands(plan: Plan, operands: Sequence[Any]) -> Plan:
-    """Return the plan of a rule that planned with some of the operands, or with none: the others go to the kernel as
-    they are, and the result is where all of them are."""
+    """Return the plan of a rule that planned with some of the operands, in any order, or with none: the others go to
+    the kernel as they are, and the result is where all of them are."""
     spec = plan.spec
     casts = {id(each): cast for each, cast in zip(plan.given, spec.casts or (False,) * len(plan.given), strict=True)}
     own = tuple([casts.get(id(each), False) for each in operands])
@@ -127,6 +129,4 @@ def plans_of(found: Any, count: int | None = None, *operands: Any) -> Sequence[P
         raise wrong_result(f"must return a Plan for each result, but returned {shown(found)}", "rule")
     if count is not None and len(found) != count:
         raise wrong_result(f"must return {count} plans, one for each result, but returned {len(found)}", "rule")
-    if operands and (first := plan_of(found[0], *operands)) is not found[0]:
-        return [first, *found[1:]]
-    return found
+    return [plan_of(found[0], *operands), *found[1:]] if operands else found

@@ -16,6 +16,7 @@ from opwright_core.arrays.devices import Device, as_device, backend_of
 from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright_core.arrays.layouts import broadcast_shapes, contiguous_strides
 from opwright_core.arrays.promotion import NUMBERS
+from opwright_core.core import compiled
 from opwright_core.keys import META, NONDENSE
 from opwright_core.plans.plan import Plan, cast_array
 from opwright_core.state import active_modes
@@ -128,6 +129,7 @@ def randint_like_below_of(
     return randint_like_below(self, high, dtype, layout, device, pin_memory, memory_format, generator)
 
 
+@compiled
 def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Return a new tensor of the shape and strides of another, dtype and device too unless they are given."""
     if _is_fast_path(self, dtype, device, memory_format):
@@ -160,6 +162,7 @@ def _is_fast_path(self: Operand, dtype: Any, device: Any, memory_format: Any) ->
     return not is_asked and is_fast_path(self) and not self.keys & NONDENSE
 
 
+@compiled
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Return zeros in the shape and strides of another tensor."""
     if _is_fast_path(self, dtype, device, memory_format):

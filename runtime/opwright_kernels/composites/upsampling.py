@@ -25,8 +25,9 @@ def _size_and_scales(
     sizes = input.shape[2:]
     if len(scale_factors) != len(sizes):
         raise RuntimeError(f"expected {len(sizes)} scale_factors, but got {list(scale_factors)}")
-    if not all(math.isfinite(scale) for scale in scale_factors):
-        raise RuntimeError(f"scale_factors must be finite numbers, but got {list(scale_factors)}")
+    for scale in scale_factors:
+        if not math.isfinite(scale):
+            raise RuntimeError(f"scale_factors must be finite numbers, but got {list(scale_factors)}")
     wanted = [_scaled(size, scale) for size, scale in zip(sizes, scale_factors, strict=True)]
     return wanted, list(scale_factors)
 

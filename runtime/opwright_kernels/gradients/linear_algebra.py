@@ -35,6 +35,18 @@ def second_factor_gradient(grad: Tensor, other: Tensor, strides: Sequence[int], 
     return scaled(aten.mm(other.mH, grad), alpha)
 
 
+@compiled
+def first_batch_gradient(grad: Tensor, other: Tensor, alpha: Any = 1) -> Tensor:
+    """Return alpha * grad @ other.mH, the gradient of the first factors of a batch of products."""
+    return scaled(aten.bmm(grad, other.mH), alpha)
+
+
+@compiled
+def second_batch_gradient(grad: Tensor, other: Tensor, alpha: Any = 1) -> Tensor:
+    """Return alpha * other.mH @ grad, the gradient of the second factors."""
+    return scaled(aten.bmm(other.mH, grad), alpha)
+
+
 def _are_of_columns(strides: Sequence[int], rows: int) -> bool:
     return guard_or_false(strides[0] == 1) and guard_or_false(strides[1] == rows)
 

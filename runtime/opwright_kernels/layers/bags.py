@@ -6,6 +6,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+from opwright_core.core import compiled
 from opwright_kernels.linalg.linear_algebra import row_norms
 from opwright_kernels.moving.scattering import accumulate
 from opwright_kernels.rules.bags import skips_places
@@ -80,6 +81,7 @@ def pairs_of(xp: ModuleType, count: int) -> tuple[Array, Array]:
     return found
 
 
+@compiled
 def pair_distances(xp: ModuleType, self: Array, p: float) -> Array:
     """Return the p-norm of the difference of each pair of rows, the first row's pairs first."""
     if abs(p) > xp.finfo(self.dtype).max:  # infinite in this dtype; PyTorch does not look at the sign

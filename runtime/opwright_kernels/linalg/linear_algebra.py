@@ -81,6 +81,7 @@ def _as_element(array: Array, value: complex) -> Any:
     return array.dtype.type(value)
 
 
+@compiled
 def cross_product(xp: ModuleType, self: Array, other: Array, dim: int) -> Array:
     """Return the vector product along `dim`, which has three positions; the other dimensions broadcast."""
     axis = dim % self.ndim
@@ -91,6 +92,7 @@ def cross_product(xp: ModuleType, self: Array, other: Array, dim: int) -> Array:
 _ELEMENTS_AT_ONCE = 1 << 22
 
 
+@compiled
 def distances(xp: ModuleType, x1: Array, x2: Array, p: float, compute_mode: int | None) -> Array:
     """Return the p-norm of the difference of each row of `x1` and each row of `x2` (`_cdist_forward`); some rows of
     `x1` at a time, so that the differences fit into caches and memory."""

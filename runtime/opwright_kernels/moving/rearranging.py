@@ -90,6 +90,7 @@ def narrow_copy(xp: ModuleType, self: Array, dim: int, start: int, length: int) 
     return take_slice(xp, self, dim, first, first + length, 1)
 
 
+@compiled
 def diag_embed(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> Array:
     """Return matrices of zeros, with the last dimension of `self` on a diagonal."""
     result = xp.zeros(rules.with_diagonal(self, offset, dim1, dim2).shape, self.dtype)
@@ -138,6 +139,12 @@ def tril_indices(
     xp: ModuleType, row: int, col: int, offset: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """Return the row and the column of each element on and below a diagonal, row by row."""
+    return lower_positions(xp, row, col, offset)
+
+
+@compiled
+def lower_positions(xp: ModuleType, row: int, col: int, offset: int) -> Array:
+    """Return the row and the column of each element on and below a diagonal."""
     return xp.stack(xp.nonzero(_lower(xp, row, col, offset)))
 
 
@@ -145,6 +152,12 @@ def triu_indices(
     xp: ModuleType, row: int, col: int, offset: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """Return the row and the column of each element on and above a diagonal, row by row."""
+    return upper_positions(xp, row, col, offset)
+
+
+@compiled
+def upper_positions(xp: ModuleType, row: int, col: int, offset: int) -> Array:
+    """Return the row and the column of each element on and above a diagonal."""
     return xp.stack(xp.nonzero(~_lower(xp, row, col, offset - 1)))
 
 

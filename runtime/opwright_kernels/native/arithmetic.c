@@ -41,10 +41,10 @@ OF_ARRAYS(angle, 1, 0)
 OF_ARRAYS(clamp, 1, 2)
 OF_ARRAYS(fmod, 2, 0)
 OF_ARRAYS(remainder, 2, 0)
-OF_ARRAYS(add_scaled, 2, 1)
 OF_ARRAYS(addcmul, 3, 1)
 OF_ARRAYS(addcdiv, 3, 1)
 static const Elementwise nan_to_num_how = {1, 3, 1, 0, BOTH(nan_to_num)};
+static const Elementwise add_scaled_how[] = {{2, 1, 0, 0, BOTH(add_scaled)}, {2, 1, 0, 0, BOTH(add_fraction)}};
 static const Elementwise lerp_how[] = {{2, 1, 0, 0, BOTH(near_lerp)}, {2, 1, 0, 0, BOTH(far_lerp)}};
 OF_ARRAYS(reciprocal_root, 1, 0)
 
@@ -107,6 +107,16 @@ static PyObject *handle_power(const CompiledKernel *kernel, const KernelCall *ca
     return how == NULL ? NULL : run_elementwise(how, call->args, call->out, &job);
 }
 
+/* add_scaled(self, other, alpha, out=None). Returns as `handle_elementwise`: a product with a number of at most 1 is
+ * never too large, so nobody looks whether it is. */
+static PyObject *handle_add_scaled(const CompiledKernel *kernel, const KernelCall *call) {
+    double alpha;
+    const int is_fraction = call->count > 2 && read_number(call->args[2], &alpha) && fabs(alpha) <= 1;
+    CompiledKernel chosen = *kernel;
+    chosen.how = (const Elementwise *)kernel->how + is_fraction;
+    return handle_elementwise(&chosen, call);
+}
+
 const CompiledKernel arithmetic_kernels[] = {
     {"reciprocal_root", handle_elementwise, &reciprocal_root_how, 0},
     {"cube", handle_elementwise, &cube_how, 0},
@@ -122,7 +132,7 @@ const CompiledKernel arithmetic_kernels[] = {
     {"hardtanh", handle_clamp, &clamp_how, QUIET},
     {"fmod", handle_elementwise, &fmod_how, 0},
     {"remainder", handle_elementwise, &remainder_how, 0},
-    {"add_scaled", handle_elementwise, &add_scaled_how, 0},
+    {"add_scaled", handle_add_scaled, add_scaled_how, 0},
     {"addcmul", handle_elementwise, &addcmul_how, 0},
     {"addcdiv", handle_elementwise, &addcdiv_how, 0},
     {NULL, NULL, NULL, 0},

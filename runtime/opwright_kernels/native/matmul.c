@@ -1,7 +1,7 @@
 /* Products of matrices by the inner loop of NumPy's matmul, which calls its BLAS; and such a product with something
  * added to it. What NumPy would copy first is left to the Python. */
 
-#include "kernels.h"
+#include "gemm.h"
 
 #include "fast/loops.h"
 
@@ -9,6 +9,8 @@
 #define FEWEST_ROWS 3
 #define MOST_ROWS 96
 #define LARGE_MATRIX 32768
+/* Of how many rows and columns BLAS adds a product to what is added: fewer of them it sums in an order of its own. */
+#define FEWEST_LINES 4
 
 /* The loops of matmul for float32 and float64: the ufunc is held for ever. */
 static struct {
@@ -199,11 +201,70 @@ static void multiply(void *given) {
 ADD_ROWS(add_rows_f32, float, plus_product_f32)
 ADD_ROWS(add_rows_f64, double, plus_product_f64)
 
-/* Compute product_sum of one pair of matrices: the product, then what is added to it. Needs no GIL. */
+/* Define a loop that returns nothing and writes added * beta to the rows of `out`, or to its columns, one number each. */
+#define FILL_ROWS(NAME, REAL)                                                                                          \
+    CLONES static void NAME(const ProductJob *job, REAL *out, int by_columns) {                                        \
+        const npy_intp lines = job->sizes[by_columns ? 3 : 1], length = job->sizes[by_columns ? 1 : 3];                \
+        const REAL beta = (REAL)job->beta;                                                                             \
+        for (npy_intp line = 0; line < lines; line++, out += length) {                                                 \
+            const REAL *added = (const REAL *)(job->added + line * job->added_step);                                   \
+            const REAL number = by_columns ? ((const REAL *)job->added)[line] * beta : 0;                              \
+            EACH_ALONE for (npy_intp i = 0; i < length; i++) {                                                         \
+                out[i] = by_columns ? number : added[i] * beta;                                                        \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+FILL_ROWS(fill_rows_f32, float)
+FILL_ROWS(fill_rows_f64, double)
+
+/* Add the product transposed to a row, in memory of its own, and copy that to where it belongs. Returns 0, with nothing
+ * done, where memory runs out or BLAS does not take an operand. */
+static int add_turned(const ProductJob *job, Matrix first, Matrix second) {
+    const npy_intp rows = first.rows, columns = second.columns, size = sizeof(float);
+    float *scratch = malloc((size_t)(rows * columns) * sizeof(float));
+    int is_done = 0;
+    if (scratch != NULL) {
+        fill_rows_f32(job, scratch, 1);
+        is_done = gemm(0, turned_matrix(second), turned_matrix(first),
+                       (Matrix){(char *)scratch, columns, rows, rows * size, size}, 1, 1);
+    }
+    if (is_done) {
+        copy_turned(scratch, (float *)job->data[2], rows, columns);
+    }
+    free(scratch);
+    return is_done;
+}
+
+/* Compute product_sum of one pair of matrices by BLAS alone, which adds the product to what it is added to: one pass over
+ * the result in place of three. Returns 0, where that is not the product_sum, or BLAS does not take an operand. */
+static int multiply_onto(const ProductJob *job) {
+    const npy_intp *sizes = job->sizes, *steps = job->steps;
+    const Matrix first = {job->data[0], sizes[1], sizes[2], steps[3], steps[4]};
+    const Matrix second = {job->data[1], sizes[2], sizes[3], steps[5], steps[6]};
+    const Matrix out = {job->data[2], sizes[1], sizes[3], steps[7], steps[8]};
+    if (job->alpha != 1 || job->work < LONG_WORK || sizes[1] < FEWEST_LINES || sizes[3] < FEWEST_LINES ||
+        !is_gemm_matrix(job->is_double, &first) || !is_gemm_matrix(job->is_double, &second)) {
+        return 0;
+    }
+    if (job->added_step == 0 && is_faster_turned(job) && add_turned(job, first, second)) {
+        return 1;
+    }
+    if (job->is_double) {
+        fill_rows_f64(job, (double *)out.data, 0);
+    } else {
+        fill_rows_f32(job, (float *)out.data, 0);
+    }
+    return gemm(job->is_double, first, second, out, 1, 1);
+}
+
+/* Compute product_sum of one pair of matrices. Needs no GIL. */
 static void multiply_and_add(void *given) {
     const ProductJob *job = given;
-    multiply(given);
-    (job->is_double ? add_rows_f64 : add_rows_f32)(job);
+    if (!multiply_onto(job)) {
+        multiply(given);
+        (job->is_double ? add_rows_f64 : add_rows_f32)(job);
+    }
 }
 
 /* Run `work` into the array for the product. Returns it, a new reference; NULL where `product_target` returns NULL. */

@@ -16,8 +16,8 @@ typedef struct {
 
 /* Columns that are summed together over all rows. */
 #define BESIDE 512
-/* Bytes that a cache holds, more or less. */
-#define MOST_CACHED ((npy_intp)16 << 20)
+/* Elements that a cache holds, more or less. */
+#define MOST_CACHED ((npy_intp)4 << 20)
 
 typedef struct {
     ReductionJob base;
@@ -63,16 +63,17 @@ static const Reduction length_how = {{length_f32, length_f64}, PART_SPREAD, ROOT
 /* Up to how many elements are put in order, so that what is reduced lies together; NumPy reduces more as they lie. */
 #define MOST_ORDERED 4096
 
-/* What is reduced: whether each dimension is, how many elements are put together, and whether they lie together. */
+/* What is reduced: whether each dimension is, how many elements are put together, and whether they lie together, or are
+ * rows that lie so. */
 typedef struct {
     char is_over[NPY_MAXDIMS];
     npy_intp count;
-    int is_behind;
+    int is_behind, is_ahead;
 } Over;
 
 /* Read `dim` for an array: None or an empty list, which mean all dimensions, an int, or a list. Returns 1; 0 without an
- * exception for others, an array without elements or dimensions, and for a large one whose elements lie apart. */
-static int read_over(Array *self, PyObject *dim, Over *over) {
+ * exception for others, and an array without elements or dimensions. */
+static int read_dims(Array *self, PyObject *dim, Over *over) {
     const int ndim = self == NULL ? 0 : PyArray_NDIM(self);
     npy_intp dims[NPY_MAXDIMS];
     int count = dim == Py_None ? 0 : PyLong_CheckExact(dim) ? 1 : count_of_sequence(dim);
@@ -93,15 +94,27 @@ static int read_over(Array *self, PyObject *dim, Over *over) {
         }
         over->is_over[axis] = 1;
     }
-    over->count = over->is_behind = 1;
-    for (int i = 0, has_begun = 0; i < ndim; i++) {
+    over->count = over->is_behind = over->is_ahead = 1;
+    for (int i = 0, has_begun = 0, has_ended = 0; i < ndim; i++) {
         if (PyArray_DIM(self, i) > 1) {
             over->count *= over->is_over[i] ? PyArray_DIM(self, i) : 1;
             over->is_behind &= over->is_over[i] >= has_begun;
+            over->is_ahead &= !over->is_over[i] || !has_ended;
             has_begun = over->is_over[i];
+            has_ended |= !over->is_over[i];
         }
     }
+    return 1;
+}
+
+/* Whether elements that are reduced together lie so, or are few enough to be put in order. */
+static int is_together(const Array *self, const Over *over) {
     return over->is_behind || count_of(self) <= MOST_ORDERED;
+}
+
+/* Read `dim` as `read_dims` does. Returns 0, too, for a large array whose elements lie apart. */
+static int read_over(Array *self, PyObject *dim, Over *over) {
+    return read_dims(self, dim, over) && is_together(self, over);
 }
 
 /* Copy the elements, so that those which are reduced together lie together. Returns a new array; NULL with an
@@ -135,9 +148,8 @@ static Array *ordered(Array *self, const Over *over) {
     return copy;
 }
 
-/* Return a new array for what is reduced of an array with elements, and fill the job; NULL with an exception. `rows` is
- * the array, or a copy in order, which the caller releases once the job is done. */
-static Array *new_reduced(Array *self, const Over *over, int is_kept, int result_type, ReductionJob *job, Array **rows) {
+/* Return a new array of a type for what is reduced of an array; NULL with an exception. */
+static Array *new_result(const Array *self, const Over *over, int is_kept, int type) {
     int ndim = 0;
     npy_intp shape[NPY_MAXDIMS];
     for (int i = 0; i < PyArray_NDIM(self); i++) {
@@ -145,8 +157,14 @@ static Array *new_reduced(Array *self, const Over *over, int is_kept, int result
             shape[ndim++] = over->is_over[i] ? 1 : PyArray_DIM(self, i);
         }
     }
+    return new_array(ndim, shape, type);
+}
+
+/* Return a new array for what is reduced of an array with elements, and fill the job; NULL with an exception. `rows` is
+ * the array, or a copy in order, which the caller releases once the job is done. */
+static Array *new_reduced(Array *self, const Over *over, int is_kept, int result_type, ReductionJob *job, Array **rows) {
     *rows = over->is_behind ? (Array *)Py_NewRef(self) : ordered(self, over);
-    Array *result = *rows == NULL ? NULL : new_array(ndim, shape, result_type);
+    Array *result = *rows == NULL ? NULL : new_result(self, over, is_kept, result_type);
     if (result == NULL) {
         Py_CLEAR(*rows);
         return NULL;
@@ -217,35 +235,51 @@ static PyObject *reduced(const CompiledKernel *kernel, Array *self, const Over *
     return (PyObject *)result;
 }
 
-/* Return how many dimensions are left behind those that are reduced, if these are the first ones; else 0. */
-static int kept_behind(const Array *self, const Over *over) {
-    const int ndim = PyArray_NDIM(self);
-    int first = 0;
-    while (first < ndim && over->is_over[first]) {
-        first++;
-    }
-    for (int i = first; i < ndim; i++) {
-        if (over->is_over[i]) {
-            return 0;
+/* Write sums of `job.rows` rows of `job.count` elements. */
+static void sum_rows(const ReductionJob *job, int type) {
+    ReductionJob given = *job;
+    const npy_intp size = job->rows * job->count;
+    /* What no cache holds comes faster in whole rows than in pieces of them: then one thread adds all. */
+    const int is_whole = job->count < 16 * BESIDE && size > MOST_CACHED;
+    do_ranges(type == NPY_DOUBLE ? sum_of_rows_f64 : sum_of_rows_f32, &given, (job->count + BESIDE - 1) / BESIDE,
+              is_whole ? LONG_WORK : size);
+}
+
+/* Add rows, or take their mean. Returns a new array; NULL with an exception. */
+static PyObject *reduced_rows(Array *self, const Over *over, int is_kept, int is_mean) {
+    const int type = PyArray_TYPE(self);
+    Array *result = new_result(self, over, is_kept, type);
+    if (result != NULL) {
+        const ReductionJob job = {PyArray_BYTES(self), PyArray_BYTES(result), over->count, count_of(result)};
+        sum_rows(&job, type);
+        for (npy_intp i = 0; is_mean && i < job.count; i++) {
+            if (type == NPY_DOUBLE) {
+                ((double *)job.to)[i] /= (double)job.rows;
+            } else {
+                ((float *)job.to)[i] /= (float)job.rows;
+            }
         }
     }
-    return first == 0 ? 0 : ndim - first;
+    return (PyObject *)result;
 }
 
 /* total(self, dim, keepdim, dtype=None), and the other reductions with these arguments. Returns a new array; NULL
- * without an exception unless self is dense float32 or float64, and as `read_over` says. */
+ * without an exception unless self is dense float32 or float64, and as `read_over` says; sums and means are taken of
+ * rows, too. */
 static PyObject *handle_reduction(const CompiledKernel *kernel, const KernelCall *call) {
-    Over over = {.count = 0};
+    Over over;
     if (call->count < 3 || call->count > 4 || call->out != NULL || !PyBool_Check(call->args[2])) {
         return NULL;
     }
     Array *self = plain_floats(call->args[0]);
-    const int is_kept = call->args[2] == Py_True;
-    if (!read_over(self, call->args[1], &over)) {
-        const int is_long_total = kernel->how == &total_how && !is_kept && over.count > 1 && !over.is_behind;
-        return is_long_total ? sum_over_first((PyObject *)self, kept_behind(self, &over)) : NULL;
+    const int is_kept = call->args[2] == Py_True, is_mean = kernel->how == &average_how;
+    if (!read_dims(self, call->args[1], &over)) {
+        return NULL;
     }
-    return reduced(kernel, self, &over, is_kept, PyArray_TYPE(self));
+    if (over.is_ahead && !over.is_behind && (is_mean || kernel->how == &total_how)) {
+        return reduced_rows(self, &over, is_kept, is_mean);
+    }
+    return is_together(self, &over) ? reduced(kernel, self, &over, is_kept, PyArray_TYPE(self)) : NULL;
 }
 
 /* whole_total(self, dtype=None), whole_average and whole_product. Returns a new zero-dimensional array; NULL without an
@@ -278,10 +312,7 @@ PyObject *sum_over_first(PyObject *object, int kept) {
     ReductionJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 0, count_of(result)};
     job.rows = count_of(self) / job.count;
     forget_errors();
-    /* What no cache holds comes faster in whole rows than in pieces of them: then one thread adds all. */
-    const int is_whole = job.count < 16 * BESIDE && PyArray_NBYTES(self) > MOST_CACHED;
-    do_ranges(type == NPY_DOUBLE ? sum_of_rows_f64 : sum_of_rows_f32, &job, (job.count + BESIDE - 1) / BESIDE,
-              is_whole ? LONG_WORK : count_of(self));
+    sum_rows(&job, type);
     if (has_errors()) {
         forget_errors();
         Py_CLEAR(result);

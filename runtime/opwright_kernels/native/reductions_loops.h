@@ -12,14 +12,21 @@ CLONES static void OF(total)(void *given, int64_t from, int64_t to) {
  * NumPy adds them; in memory of the thread's own, since the lines of the result are others' too. */
 CLONES static void OF(sum_of_rows)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    const npy_intp end = to * BESIDE < job->count ? to * BESIDE : job->count;
+    const npy_intp n = job->count, end = to * BESIDE < n ? to * BESIDE : n;
     REAL sums[4 * BESIDE];
     for (npy_intp first = from * BESIDE; first < end; first += 4 * BESIDE) {
         const npy_intp size = end - first < 4 * BESIDE ? end - first : 4 * BESIDE;
         const REAL *x = (const REAL *)job->from + first;
+        npy_intp row = 1;
         memcpy(sums, x, (size_t)size * sizeof *sums);
-        for (npy_intp row = 1; row < job->rows; row++) {
-            x += job->count;
+        x += n;
+        for (; row + 8 <= job->rows; row += 8, x += 8 * n) {
+            EACH_ALONE for (npy_intp i = 0; i < size; i++) {
+                const REAL four = sums[i] + x[i] + x[i + n] + x[i + 2 * n] + x[i + 3 * n];
+                sums[i] = four + x[i + 4 * n] + x[i + 5 * n] + x[i + 6 * n] + x[i + 7 * n];
+            }
+        }
+        for (; row < job->rows; row++, x += n) {
             EACH_ALONE for (npy_intp i = 0; i < size; i++) {
                 sums[i] += x[i];
             }

@@ -86,17 +86,19 @@ static PyObject *first_of(Array *self, npy_intp wanted, int is_largest) {
     return results;
 }
 
-/* topk(self, k, dim, largest, sorted) of 1 to MOST_FIRST elements along the last dimension. Returns the tuple (values,
+/* topk(self, k, dim, largest, sorted) of 1 to MOST_FIRST elements along the last dimension, or of short rows along another. Returns the tuple (values,
  * indices); NULL without an exception for others, and unless self is dense float32 or float64. */
 static PyObject *handle_topk(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double number;
     Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    if (self == NULL || !is_last(call->args[2], PyArray_NDIM(self)) || count_of(self) == 0 ||
-        !PyLong_CheckExact(call->args[1]) || !read_number(call->args[1], &number) || !PyBool_Check(call->args[3])) {
+    if (self == NULL || count_of(self) == 0 || !PyLong_CheckExact(call->args[1]) || !read_number(call->args[1], &number) || !PyBool_Check(call->args[3])) {
         return NULL;
     }
     npy_intp wanted = (npy_intp)number;
+    if (!is_last(call->args[2], PyArray_NDIM(self)) || wanted == 0) {
+        return first_in_order(self, call->args[2], wanted, call->args[3] == Py_True);
+    }
     if (wanted < 1 || wanted > MOST_FIRST || wanted > PyArray_DIM(self, PyArray_NDIM(self) - 1)) {
         return NULL;
     }
@@ -108,8 +110,16 @@ static PyObject *handle_topk(const CompiledKernel *kernel, const KernelCall *cal
 static PyObject *handle_sort(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 3 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    if (self == NULL || !is_last(call->args[1], PyArray_NDIM(self)) || count_of(self) == 0 ||
-        !PyBool_Check(call->args[2]) || PyArray_DIM(self, PyArray_NDIM(self) - 1) > MOST_FIRST) {
+    if (self == NULL || count_of(self) == 0 || PyArray_NDIM(self) == 0 || !PyBool_Check(call->args[2])) {
+        return NULL;
+    }
+    if (!is_last(call->args[1], PyArray_NDIM(self))) {
+        double dim;
+        const int ndim = PyArray_NDIM(self), is_dim = read_number(call->args[1], &dim) && dim >= -ndim && dim < ndim;
+        const npy_intp along = is_dim ? PyArray_DIM(self, (int)dim + (dim < 0 ? ndim : 0)) : 0;
+        return first_in_order(self, call->args[1], along, call->args[2] == Py_True);
+    }
+    if (PyArray_DIM(self, PyArray_NDIM(self) - 1) > MOST_FIRST) {
         return NULL;
     }
     return first_of(self, PyArray_DIM(self, PyArray_NDIM(self) - 1), call->args[2] == Py_True);

@@ -110,7 +110,56 @@ static PyObject *handle_embedding(const CompiledKernel *kernel, const KernelCall
     return taken(weight, 0, indices, ndim, shape);
 }
 
-/* take_at(self, indices), where one dimension has an index and None stands for the others. Returns a new array; NULL
+/* Rows that a mask chooses. */
+typedef struct {
+    const char *mask, *from;
+    char *to;
+    npy_intp count, bytes;
+} MaskedJob;
+
+/* Copy the rows where the mask is True. Needs no GIL. */
+static void take_masked(void *given) {
+    const MaskedJob *job = given;
+    char *to = job->to;
+    for (npy_intp i = 0; i < job->count; i++) {
+        if (job->mask[i]) {
+            memcpy(to, job->from + i * job->bytes, (size_t)job->bytes);
+            to += job->bytes;
+        }
+    }
+}
+
+/* take_at(self, [mask]), of the first dimensions. Returns a new array; NULL without an exception unless both are dense,
+ * and the mask, whose shape these dimensions have, is True somewhere. */
+static PyObject *masked(Array *self, Array *mask) {
+    npy_intp shape[NPY_MAXDIMS], found = 0;
+    const int dims = PyArray_NDIM(mask), ndim = PyArray_NDIM(self);
+    if (dims == 0 || dims > ndim || count_of(self) == 0 ||
+        memcmp(PyArray_DIMS(mask), PyArray_DIMS(self), (size_t)dims * sizeof(npy_intp)) != 0) {
+        return NULL;
+    }
+    MaskedJob job = {.mask = PyArray_BYTES(mask), .from = PyArray_BYTES(self), .count = count_of(mask)};
+    for (npy_intp i = 0; i < job.count; i++) {
+        found += job.mask[i] != 0;
+    }
+    if (found == 0) {
+        return NULL;
+    }
+    job.bytes = count_of(self) / job.count * element_size(self);
+    shape[0] = found;
+    for (int i = dims; i < ndim; i++) {
+        shape[i - dims + 1] = PyArray_DIM(self, i);
+    }
+    Array *result = new_of(PyArray_DESCR(self), ndim - dims + 1, shape);
+    if (result != NULL) {
+        job.to = PyArray_BYTES(result);
+        do_work(take_masked, &job, count_of(result));
+    }
+    return (PyObject *)result;
+}
+
+/* take_at(self, indices), where one dimension has an index and None stands for the others, or one mask stands for the
+ * first dimensions. Returns a new array; NULL
  * without an exception unless self is dense with elements, and the index dense int64 in range, without negative ones. */
 static PyObject *handle_take_at(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
@@ -118,6 +167,10 @@ static PyObject *handle_take_at(const CompiledKernel *kernel, const KernelCall *
     const int given = self == NULL ? 0 : count_of_sequence(call->args[1]), ndim = given < 1 ? 0 : PyArray_NDIM(self);
     int axis = -1, dims = 0;
     npy_intp shape[NPY_MAXDIMS];
+    Array *mask = given == 1 ? plain_array(PySequence_Fast_GET_ITEM(call->args[1], 0), NPY_BOOL) : NULL;
+    if (mask != NULL) {
+        return masked(self, mask);
+    }
     for (int i = 0; i < given; i++) {
         PyObject *each = PySequence_Fast_GET_ITEM(call->args[1], i);
         if (each != Py_None && (axis >= 0 || (index = plain_array(each, NPY_INT64)) == NULL)) {
@@ -215,7 +268,7 @@ static PyObject *handle_constant_pad(const CompiledKernel *kernel, const KernelC
 
 const CompiledKernel select_kernels[] = {
     {"index_select", handle_index_select, NULL, QUIET},
-    {"take_at", handle_take_at, NULL, QUIET},
+    {"take_at", handle_take_at, NULL, QUIET | UNPLANNED},
     {"embedding", handle_embedding, NULL, QUIET},
     {"constant_pad", handle_constant_pad, NULL, QUIET},
     {NULL, NULL, NULL, 0},

@@ -12,6 +12,7 @@ import numpy as np
 from opwright_core.arrays.dtypes import FLOATING, REDUCED, as_dtype
 from opwright_core.arrays.layouts import check_countable, same_shape, surely_empty
 from opwright_core.arrays.sizes import holds
+from opwright_core.core import compiled
 from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import NUMBERS
 
@@ -36,8 +37,15 @@ def searchsorted(
         if sorter.size and not 0 <= sorter.min() <= sorter.max() < sorted_sequence.shape[-1]:
             raise RuntimeError("searchsorted(): sorter index out of range")
         sorted_sequence = xp.take_along_axis(sorted_sequence, sorter, axis=-1)
-    found = _count_below(xp, sorted_sequence, xp.asarray(self), right or side == "right")
+    found = count_below(xp, sorted_sequence, _values(xp, self, sorted_sequence), right or side == "right")
     return found.astype("int32") if out_int32 else found
+
+
+def _values(xp: ModuleType, self: Array, boundaries: Array) -> Array:
+    """Return the values as an array; a number in the dtype of the boundaries where that holds it."""
+    if type(self) is float and boundaries.dtype.kind == "f" and self == boundaries.dtype.type(self):
+        return xp.asarray(self, boundaries.dtype)
+    return xp.asarray(self)
 
 
 def bucketize(xp: ModuleType, self: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
@@ -45,7 +53,9 @@ def bucketize(xp: ModuleType, self: Array, boundaries: Array, out_int32: bool, r
     return searchsorted(xp, boundaries, self, out_int32, right, None, None)
 
 
-def _count_below(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> Array:
+@compiled
+def count_below(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> Array:
+    """Return how many boundaries of its row are below each value, or (`right`) not above it."""
     is_floating = boundaries.dtype.kind not in "iu"
     if boundaries.ndim > 1 or (is_floating and bool(xp.isnan(boundaries).any())):
         return _bisected(xp, boundaries, values, right)
@@ -102,7 +112,7 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
 
     Raises RuntimeError where the elements' range is not finite.
     """
-    low, high = _extent(self) if min == max else (float(min), float(max))
+    low, high = extent(xp, self) if min == max else (float(min), float(max))
     if low == high:
         low, high = low - 1.0, high + 1.0
     elements = self.reshape(-1)
@@ -113,7 +123,10 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
     return xp.bincount(xp.minimum(positions, bins - 1), minlength=bins).astype(self.dtype)
 
 
-def _extent(self: Array) -> tuple[float, float]:
+@compiled
+def extent(xp: ModuleType, self: Array) -> tuple[float, float]:
+    """Return the smallest and the largest element, 0 and 1 where there is none. Raises RuntimeError where they are not
+    finite."""
     low, high = (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"the range of [{low}, {high}] is not finite")
@@ -133,12 +146,19 @@ def histogram(
 
 
 def _edges(xp: ModuleType, self: Array, bins: int, range: Sequence[float] | None) -> Array:
-    low, high = _extent(self) if range is None else range
+    low, high = extent(xp, self) if range is None else range
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return xp.linspace(low, high, bins + 1, dtype=self.dtype)
+    return even_edges(xp, low, high, bins, self.dtype)
 
 
+@compiled
+def even_edges(xp: ModuleType, low: float, high: float, count: int, dtype: Any) -> Array:
+    """Return the edges of `count` equal parts."""
+    return xp.linspace(low, high, count + 1, dtype=dtype)
+
+
+@compiled
 def histogram_between(
     xp: ModuleType, self: Array, bins: Array, weight: Array | None, density: bool
 ) -> tuple[Array, Array]:
@@ -182,6 +202,7 @@ def grid_counts(
     return counts_between_edges(xp, self, edges, weight, density)
 
 
+@compiled
 def counts_between_edges(
     xp: ModuleType, self: Array, bins: Sequence[Array], weight: Array | None, density: bool
 ) -> Array:

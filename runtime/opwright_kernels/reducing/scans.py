@@ -31,11 +31,13 @@ def running_product(xp: ModuleType, self: Array, dim: int, dtype: Any = None, ou
     return np.multiply.accumulate(self, dim, None, out) if xp is np else xp.cumprod(self, axis=dim, out=out)
 
 
+@compiled
 def running_largest(xp: ModuleType, self: Array, dim: int) -> tuple[Array, Array]:
     """Return the largest element up to each one along `dim`, and where it last stood; NaN counts as the largest."""
     return _running_extremum(xp, xp.maximum, self, dim)
 
 
+@compiled
 def running_smallest(xp: ModuleType, self: Array, dim: int) -> tuple[Array, Array]:
     """Return the smallest element up to each one along `dim`, and where it last stood; NaN counts as the smallest."""
     return _running_extremum(xp, xp.minimum, self, dim)

@@ -55,6 +55,7 @@ def topk(xp: ModuleType, self: Array, k: int, dim: int, largest: bool, sorted: b
     return take_along(xp, self, order, dim if dim >= 0 else dim + self.ndim), order
 
 
+@compiled
 def kthvalue(xp: ModuleType, self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Return the `k`-th smallest element along `dim`, counted from 1, and where it stood."""
     if not self.ndim:
@@ -93,6 +94,7 @@ def _value_of_nothing(xp: ModuleType, self: Array) -> Array:
     return xp.full((), xp.iinfo(self.dtype).min, self.dtype)
 
 
+@compiled
 def median_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Return the middle element along `dim`, the lower of two, and where it stood; the first NaN if there is one."""
     if not self.ndim:
@@ -109,6 +111,7 @@ def _middle(xp: ModuleType, rows: Array) -> Array:
     return xp.where(is_nan.any(axis=-1, keepdims=True), is_nan.argmax(axis=-1)[..., None], positions)
 
 
+@compiled
 def nanmedian_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Return the middle element along `dim` of those that are not NaN, the lower one of two, and where it stood."""
     if not self.ndim:

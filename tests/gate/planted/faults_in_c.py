@@ -53,6 +53,33 @@ def difference(x: A) -> A:
     return call("difference", x, new(x))
 
 
+@fault("result-past-end")
+def ends_with_one(x: A) -> A:
+    return call("ends_with_one", x, new(x))
+
+
+@fault("result-past-end")
+def writes_blocks(x: A) -> A:
+    return call("writes_blocks", x, new(x))
+
+
+@fault("result-before-start")
+def begins_with_one(x: A) -> A:
+    return call("begins_with_one", x, new(x))
+
+
+@fault("result-past-end")
+def sums_backwards(x: A) -> A:
+    return call("sums_backwards", x, new(x))
+
+
+@fault("access-past-end", mutates={"out"}, schema="(Tensor x, Tensor(a!) out) -> ()", fake=None)
+def ends_in_out(x: A, out: A) -> None:
+    if out.shape != x.shape or out.dtype != np.float64 or not out.flags.carray:
+        raise ValueError("out must be row-major, with the shape of x and the dtype float64")
+    call("ends_with_one", x, out)
+
+
 @fault("unchecked-index", fake=lambda x, index: opwright.empty(index.shape, dtype=x.dtype))
 def gather(x: A, index: A) -> A:
     if index.dtype != np.int64:

@@ -23,6 +23,33 @@ void difference(int64_t n, const double *x, double *out)
         out[i] = x[i] - x[i - 1]; /* before the start at first */
 }
 
+void ends_with_one(int64_t n, const double *x, double *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = x[i];
+    out[n] = 1; /* behind the end of the result */
+}
+
+void writes_blocks(int64_t n, const double *x, double *out)
+{
+    for (int64_t i = 0; i < n; i += 2) /* one element behind the end of the result, where n is odd */
+        for (int64_t j = i; j < i + 2; j++)
+            out[j] = j < n ? x[j] : 0;
+}
+
+void begins_with_one(int64_t n, const double *x, double *out)
+{
+    out[-1] = 1; /* before the start of the result */
+    for (int64_t i = 0; i < n; i++)
+        out[i] = x[i];
+}
+
+void sums_backwards(int64_t n, const double *x, double *out)
+{
+    for (int64_t i = n - 1; i >= 0; i--)
+        out[i] = x[i] + 0 * out[i + 1]; /* behind the end of the result at first */
+}
+
 void gather(int64_t n, const double *x, const int64_t *index, double *out)
 {
     for (int64_t i = 0; i < n; i++)

@@ -37,7 +37,27 @@ FORMS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "parts": lambda x, w: x[:, :40] @ w[:, :40].t() + x[:, 40:] @ w[:, 40:].t() + x @ w.t(),
     "with something added": lambda x, w: opwright.addmm(x @ w.t(), x, w.t(), beta=0.5, alpha=2) + x @ w.t(),
     "its square": lambda x, w: (w @ w.t()) @ (w @ w.t()),
+    "batches": lambda x, w: batches(x, w.view(10, 9, -1).mT) + batches(x, w.view(10, 9, -1).transpose(1, -1)).tanh(),
+    "from the left of batches": lambda x, w: batches(w, x.view(10, 7, -1).transpose(2, 1)) + batches(w, each(x, 7).mT),
+    "batches, added": lambda x, w: opwright.baddbmm(*three(x, w)) + opwright.baddbmm(*three(x, w), alpha=2),
+    "across batches": lambda x, w: opwright.bmm(each(w, 9).transpose(0, 1), x[:63].reshape(9, WIDTH, 7)),
+    "a dimension of one": lambda x, w: x @ w.view(MADE, 1, WIDTH).transpose(0, 2).view(WIDTH, MADE),
 }  # fmt: skip
+
+
+def each(rows: Tensor, count: int) -> Tensor:
+    """Return ten matrices of some rows each."""
+    return rows.view(10, count, WIDTH)
+
+
+def batches(rows: Tensor, others: Tensor) -> Tensor:
+    """Return ten products of some rows each."""
+    return opwright.bmm(rows.view(10, -1, WIDTH), others)
+
+
+def three(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the arguments of ten products with something added."""
+    return each(x, 7)[:, :, :9], each(x, 7), w.reshape(10, WIDTH, 9)
 
 
 def leaves(dtype: Any = np.float32) -> tuple[Tensor, Tensor]:

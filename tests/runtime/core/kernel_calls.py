@@ -456,7 +456,8 @@ SHAPED: dict[str, list[Make]] = {
         lambda x, k=k, largest=largest: (np, x(5, 300), k, -1, largest, True)
         for k in (1, 3, 32, 40)
         for largest in (True, False)
-    ],
+    ]
+    + [lambda x, dim=dim: (np, x(5, 4, 6), 2, dim, dim == 0, True) for dim in (0, 1, -2)],
     **dict.fromkeys(("variance", "deviation", "variance_and_mean", "deviation_and_mean"), _spreads()),
     "vector_norm": [
         lambda x, order=order, shape=shape, dim=dim: (np, x(*shape), order, dim, True)
@@ -474,7 +475,8 @@ SHAPED: dict[str, list[Make]] = {
         lambda x, size=size, descending=descending: (np, np.trunc(x(5, size)), -1, descending)
         for size in (1, 7, 32, 33)
         for descending in (True, False)
-    ],
+    ]
+    + [lambda x, dim=dim: (np, np.trunc(x(5, 4, 6)), dim, dim == 0) for dim in (0, 1, -2)],
     "median": [lambda x, size=size: (np, x(size)) for size in (1, 6, 31, 90)],
     "same_elements": [
         lambda x, change=change: (np, x(9000) * 0, x(9000) * 0 + change) for change in (0, 1, np.arange(9000) // 8999)
@@ -493,6 +495,8 @@ SHAPED: dict[str, list[Make]] = {
             (None, np.array([[1], [2]])),
             [np.array([-1, 0])],
             [None, None, np.array(1)],
+            [np.arange(12).reshape(4, 3) % 3 > 0],
+            [np.array([True, False, True, True])],
         )
     ],
     "embedding": [lambda x: (np, x(7, 3), np.arange(20).reshape(4, 5) % 7, -1, False, False)],
@@ -661,6 +665,46 @@ SHAPED: dict[str, list[Make]] = {
         lambda x, reduction=reduction: (np, x(2, 4), np.array([[3, 0, -1, 1], [-1, 2, 0, 3]]), reduction)
         for reduction in (0, 1, 2)
     ],
+    **{
+        name: [lambda x, dim=dim: (np, x(4, 9, 3), dim, dim == 1) for dim in (0, 1, -1)]
+        for name in ("median_and_position", "nanmedian_and_position")
+    },
+    **{
+        name: [lambda x, dim=dim: (np, np.round(x(4, 9, 3)), dim) for dim in (0, 1, -1)]
+        for name in ("running_largest", "running_smallest")
+    },
+    "kthvalue": [lambda x, k=k, dim=dim: (np, x(4, 9, 3), k, dim, k == 2) for k in (1, 2, 3) for dim in (0, 1, -1)],
+    "count_below": [
+        lambda x, right=right, shape=shape: (np, np.sort(np.nan_to_num(np.round(x(9)))), np.round(x(*shape)), right)
+        for right in (True, False)
+        for shape in ((), (3, 4))
+    ],
+    "even_edges": [lambda x, parts=parts: (np, -1.7, 3.1, parts, x(1).dtype) for parts in (1, 7, 100)],
+    "extent": [lambda x: (np, np.nan_to_num(x(6, 5))), lambda x: (np, np.nan_to_num(x(6, 5))[:, 2])],
+    "counts_between_edges": [
+        lambda x: (np, x(30, 2), [np.linspace(-2, 3, n).astype(x(1).dtype) for n in (4, 9)], None, False)
+    ],
+    "histogram_between": [
+        lambda x: (np, np.round(x(4, 9)), np.arange(-2, 4).astype(x(1).dtype), None, False),
+        lambda x: (np, x(40), np.arange(-2, 4).astype(x(1).dtype), None, True),
+    ],
+    "distances": [
+        lambda x, p=p, batch=batch: (np, x(*batch, 3, 4), x(*batch, 5, 4), p, None)
+        for p in (0, 1, 1.5, 2, 3, float("inf"))
+        for batch in ((), (2,))
+    ],
+    "pair_distances": [lambda x, p=p: (np, x(5, 3), p) for p in (0, 1, 1.5, 2, 3, float("inf"))],
+    "cross_product": [lambda x, dim=dim: (np, x(3, 3, 3), x(3, 3, 3), dim) for dim in (0, 1, -1)],
+    "diag_embed": [
+        lambda x, offset=offset, shape=shape: (np, x(*shape), offset, -2, -1)
+        for offset in (0, 2, -3)
+        for shape in ((4,), (2, 3))
+    ],
+    **{
+        name: [lambda x, end=end: (np, *end) for end in ((3, 4, 0), (4, 3, 1), (1, 5, 2), (4, 4, -2))]
+        for name in ("lower_positions", "upper_positions")
+    },
+    "evenly_spaced": [lambda x, steps=steps: (np, -1.7, 3.1, steps, x(1).dtype) for steps in (2, 3, 100)],
     "max_pool_gradient": [lambda x: (x(2, 3, 4, 5), [2, 3, 8, 9], np.arange(120).reshape(2, 3, 4, 5) % 72, 2)],
 }
 

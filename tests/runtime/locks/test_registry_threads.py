@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+import sweeps
 from conftest import Maker
 
 from opwright import dispatch
@@ -98,7 +99,7 @@ def test_a_fallback_is_seen_at_once(define: Maker) -> None:
             operator.call(x)
 
     with Callers(call):
-        for number in range(REGISTRATIONS // 5):
+        for number in range(sweeps.count(100, 300)):
             handle = register_fallback("AutogradCPU", boxed(number))
             assert [operator.call(x) for operator in operators] == [number] * 3
             handle.remove()

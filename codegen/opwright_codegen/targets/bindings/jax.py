@@ -82,7 +82,7 @@ def _block(package: Package, name: str, variable: str, operators: Sequence[Opera
 def _is_constant(package: Package, operator: OperatorView) -> bool:
     """Whether nothing says what the derivatives of an operator are."""
     entry = package.derivatives.find(operator.name) if package.derivatives else None
-    return entry is None and not any(each.key.startswith("Composite") for each in package.bindings_of(operator))
+    return entry is None and not any(each.key.startswith("CompositeImplicit") for each in package.bindings_of(operator))
 
 
 def _native(package: Package, operator: OperatorView) -> str | None:

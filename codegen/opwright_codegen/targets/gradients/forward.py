@@ -288,6 +288,8 @@ def _tangents_in(formula: Formula) -> frozenset[str]:
 
 # -- the table
 
+_NOTHING, _FIRST = Tuple(()), Tuple((Constant(0),))
+
 
 def _row(view: OperatorView, rule: Rule) -> str:
     """Return the operator's line in RULES."""
@@ -296,18 +298,22 @@ def _row(view: OperatorView, rule: Rule) -> str:
     formulas = []
     for name, forward in zip(rule.functions, entry.forward, strict=True):
         arguments, results = read_by(schema, forward)
-        values = (arguments, forward.tangents, results, forward.outputs)
-        formulas.append(
-            Call(Verbatim("TangentFormula"), (Verbatim(name), *(_positions(each, schema) for each in values)))
-        )
+        values = [_positions(each, schema) for each in (arguments, forward.tangents, results, forward.outputs)]
+        formulas.append(_made("TangentFormula", [Verbatim(name), *values], [_NOTHING, _NOTHING, _NOTHING, _FIRST]))
     inputs, ignored = entry.differentiable_inputs, entry.non_differentiable
     if not entry.differentiable_outputs:
         ignored = tuple(argument.name for argument in schema.arguments if argument.type.is_tensor_like)
-    call = Call(
-        Verbatim("ForwardRule"), (_positions(inputs, schema), Tuple(tuple(formulas)), _positions(ignored, schema))
-    )
+    values = [_positions(inputs, schema), Tuple(tuple(formulas)), _positions(ignored, schema)]
+    call = _made("ForwardRule", values, [_NOTHING, _NOTHING])
     short = view.name.removeprefix(f"{view.schema.name.namespace}::")
     return formula_lines(call, Spelling(), 4, f"{quoted(short)}: ", ",")
+
+
+def _made(name: str, values: list[Formula], defaults: list[Formula]) -> Call:
+    """Return the call that makes a tuple of these values, of which the last ones have defaults."""
+    while defaults and values[-1] == defaults[-1]:
+        values, defaults = values[:-1], defaults[:-1]
+    return Call(Verbatim(name), tuple(values))
 
 
 def _positions(names: Sequence[str], schema: FunctionSchema) -> Formula:

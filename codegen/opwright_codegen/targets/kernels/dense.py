@@ -44,7 +44,8 @@ class DenseFacts:
     `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their
     default; `whole`: what is computed where they are other numbers, of floating operands. `kinds`: NumPy's dtype kinds
     that it handles, '' for all. `checks_result`: the result's dtype is not known beforehand. `is_truth`: it is bool,
-    else it is the operands'. `is_widened`: half and bfloat16 are computed in float32.
+    else it is the operands'. `widened`: "e" where half and bfloat16 are computed in float32, "r" where numbers are
+    rounded to them before that, else ''.
     """
 
     formula: Formula
@@ -56,7 +57,7 @@ class DenseFacts:
     checks_result: bool
     is_truth: bool
     writes: bool
-    is_widened: bool
+    widened: str
     writers: frozenset[str]  # functions that it calls and that take `out`
 
     @property
@@ -103,11 +104,12 @@ class _Options:
     kind: str
     kinds: str
     fixed: tuple[str, ...]
+    has_exact_scalars: bool
 
 
 def _options(call: Call) -> _Options | None:
     """Return what the rule's keywords say; None if one says what a fast shim does not know."""
-    kind, kinds = "default", ALL_KINDS
+    kind, kinds, is_exact = "default", ALL_KINDS, False
     fixed = []
     for name, value in call.keywords:
         match name, value:
@@ -116,14 +118,14 @@ def _options(call: Call) -> _Options | None:
             case (("accepts" | "accepts_operands"), Constant(str() as words)) if set(words.split()) <= _KINDS.keys():
                 accepted = "".join(_KINDS[word] for word in words.split())
                 kinds = "".join(letter for letter in kinds if letter in accepted)
-            case "exact_scalars", Constant():
+            case "exact_scalars", Constant(bool() as is_exact):
                 pass
             case "alpha", Reference(Kind.ARGUMENT, argument):
                 fixed.append(argument)
             case _:
                 return None
     kinds = "".join(letter for letter in kinds if letter in _BY_KIND[kind])
-    return _Options(kind, kinds, tuple(fixed))
+    return _Options(kind, kinds, tuple(fixed), is_exact)
 
 
 def _folded(part: Formula, known: dict[str, object]) -> Formula | None:
@@ -154,7 +156,7 @@ def _facts(formula: Formula, kernel: Inline, names: Names, shim: _Shim) -> Dense
     if not kinds or (shim.writes and with_out(formula, "out", positional=True) is None):
         return None
     checks = not is_truth and not keeps_dtype(formula, names, kinds)
-    is_widened = "f" in kinds and not shim.scalars and shim.options.kind != "no_opmath"
+    is_widened = "f" in kinds and shim.options.kind != "no_opmath"
     shown = "" if kinds == ALL_KINDS else kinds
     return DenseFacts(
         formula,
@@ -166,7 +168,7 @@ def _facts(formula: Formula, kernel: Inline, names: Names, shim: _Shim) -> Dense
         checks,
         is_truth,
         shim.writes,
-        is_widened,
+        ("r" if shim.scalars and not shim.options.has_exact_scalars else "e") if is_widened else "",
         kernel.writers,
     )
 

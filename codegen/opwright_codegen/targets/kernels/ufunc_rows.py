@@ -40,8 +40,9 @@ def ufunc_values(binding: Binding, facts: object, xp: str) -> list[str] | None:
 
 def ufunc_text(binding: Binding, facts: object) -> str:
     """Return `ufunc add(0, 1) biufc`: the ufunc, the positions of its operands among the arguments, `-1` for a number
-    at position 0, and the kinds of dtypes, "e" for half and bfloat16 computed in float32; ` in place` where the first
-    operand is written. Every other argument has to be the int 1. Returns nothing for another shim."""
+    at position 0, and the kinds of dtypes, "e" for half and bfloat16 computed in float32, "r" if numbers are rounded
+    to these before; ` in place` where the first operand is written. Every other argument has to be the int 1. Returns
+    nothing for another shim."""
     if not isinstance(facts, DenseFacts) or (facts.writes and binding.view.schema.kind is not SchemaKind.INPLACE):
         return ""
     match facts.formula:
@@ -60,5 +61,5 @@ def ufunc_text(binding: Binding, facts: object) -> str:
     if facts.writes and positions[0] != 0:
         return ""
     # Half is written to through the cast of a result, which has to be made first.
-    kinds = f"{facts.kinds or ALL_KINDS}{'e' if facts.is_widened and not facts.writes else ''}"
+    kinds = f"{facts.kinds or ALL_KINDS}{'' if facts.writes else facts.widened}"
     return f"ufunc {name}({', '.join(map(str, positions))}) {kinds}{' in place' * facts.writes}"

@@ -14,7 +14,8 @@ from opwright_codegen.bindings.bind import Binding, Elsewhere, Looped, Native
 from opwright_codegen.bindings.signatures import NativeArgument
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.expressions.c_form import may_refuse
-from opwright_codegen.expressions.typed import numbers_of
+from opwright_codegen.expressions.expression import Expression
+from opwright_codegen.expressions.typed import Applied, nodes, numbers_of
 from opwright_codegen.formula.ast import Formula
 from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.schema.model import FunctionSchema
@@ -24,7 +25,7 @@ from opwright_codegen.targets.native.digest import digest
 from opwright_codegen.targets.native.jax_gradients import GradientLoops, gradient_loops, is_plain
 from opwright_codegen.targets.native.loops import LoopKernel, loop_dtypes, loop_kernels
 from opwright_codegen.views.c_text import c_block, c_literal
-from opwright_codegen.views.layout import bracketed, quoted
+from opwright_codegen.views.layout import bracketed, formula_lines, quoted
 from opwright_codegen.views.operators import tuple_text
 
 __all__ = ["TEMPLATE", "context", "file", "native_call", "native_library"]
@@ -127,13 +128,25 @@ def _loop(kernel: Looped, schema: FunctionSchema, gradients: GradientLoops | Non
         if not gradients.has_tangent:
             told.append("has_tangent=False")
         items.append(bracketed("gradients=Gradients(", told, ")", 12, 1))
+    if _is_light(expression):
+        items.append(formula_lines(kernel.formula, _given(schema), 12, "formula=lambda xp, given: "))
     return bracketed("Loop(", items, ")", 8, _AFTER)
+
+
+def _is_light(expression: Expression) -> bool:
+    """Whether XLA computes it as fast as C, and joins it with what stands beside it: without functions that take C's
+    library an element at a time, which XLA is slower at."""
+    parts = (part.function for part in nodes(expression.root) if isinstance(part, Applied))
+    return not any(function.is_libm or function.module for function in parts)
 
 
 def _numbers(schema: FunctionSchema, numbers: Sequence[Formula]) -> str:
     """Return a function of the arguments of a call that computes numbers."""
-    spelling = Spelling(arguments={each.name: f"given[{position}]" for position, each in enumerate(schema.arguments)})
-    return f"lambda given: {tuple_text([emit(number, spelling) for number in numbers])}"
+    return f"lambda given: {tuple_text([emit(number, _given(schema)) for number in numbers])}"
+
+
+def _given(schema: FunctionSchema) -> Spelling:
+    return Spelling(arguments={each.name: f"given[{position}]" for position, each in enumerate(schema.arguments)})
 
 
 def _place(schema: FunctionSchema, name: str) -> int:

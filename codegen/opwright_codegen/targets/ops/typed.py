@@ -76,8 +76,9 @@ class Typed:
         return f") -> {'Any' if view.schema.is_varret else self._returned_by(view, kinds.returned)}:"
 
     def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
-        """Return the overloads of a method, `self` first."""
+        """Return the overloads of a method, `self` first. A text stands in the first overload that it holds for."""
         found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
+        told = {""}
         for view in group:
             if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
                 continue
@@ -89,9 +90,12 @@ class Typed:
             parameters = self._one_by_one(view, shown, kinds)
             for naming in (each for each in _NAMINGS if not _is_taken(each, view)):
                 declared = partial(hugged, f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4)
-                doc = "" if naming else docstring(view.operator.doc, 8)
-                text = f"{declared(0)}\n        {doc}" if doc else f"{declared(4)} ..."
-                found.setdefault(declared(4), f"{_mark(view)}{text}")
+                if (head := declared(4)) in found:
+                    continue
+                doc = view.operator.doc
+                text = f"{head} ..." if doc in told else f"{declared(0)}\n        {docstring(doc, 8)}"
+                found[head] = f"{_mark(view)}{text}"
+                told.add(doc)
         return list(found.values())
 
     def _parameters_of(self, view: OperatorView, kinds: TensorKinds) -> list[str]:

@@ -1,6 +1,8 @@
 """Operators that C handles within JAX's compiled programs: `jax.ffi` calls of the library that `opwright build` made.
 
-A call is emitted where C takes the operands as they are; for all else there is none, and Python is called back.
+Note [Who computes within XLA]
+Light expressions, and formulas of derivatives over them, XLA computes itself: on each platform, joined with what stands
+beside them. A call of C is emitted for all else that C takes as it is. What neither takes Python is called back for.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +79,11 @@ def _interface() -> tuple[int, int]:
 
 class Loop:
     """The loops of an expression. `tensors` are the positions of its operands, which broadcast; `numbers` gives what it
-    computes of other arguments; `result` is the dtype of results, '' for that of operands."""
+    computes of other arguments; `result` is the dtype of results, '' for that of operands.
+
+    A light one has a `formula`, over `xp` and all arguments: of float32 and float64 XLA computes it itself, together
+    with what stands beside it, so that results need not go through memory. So it is on each platform.
+    """
 
     def __init__(
         self,
@@ -86,6 +93,7 @@ class Loop:
         result: str,
         numbers: Callable[[Sequence[Any]], tuple[Any, ...]] = lambda given: (),
         gradients: Gradients | None = None,
+        formula: Callable[[Any, Sequence[Any]], Any] | None = None,
     ) -> None:
         self.symbol = symbol
         self.broadcasts = True
@@ -94,6 +102,7 @@ class Loop:
         self._result = result
         self._numbers = numbers
         self._gradients = gradients
+        self._formula = formula
 
     @property
     def symbols(self) -> list[str]:
@@ -111,7 +120,17 @@ class Loop:
             return None
         if shape != np.broadcast_shapes(*[each.shape for each in given]) or len(shape) > 64:
             return None
+        if self.is_light(dtype):
+            assert self._formula is not None
+            values = [operands[each.place] if isinstance(each, Slot) else each for each in call.values]
+            made = self._formula(jax.numpy, values)
+            if (made.shape, made.dtype) == results[0]:  # (a complex number makes another)
+                return [made]
         return self._called(library, self.symbol, given, self._numbers(call.values), (shape, wanted), 1)
+
+    def is_light(self, dtype: Any) -> bool:
+        """Whether XLA computes the expression itself, of this dtype."""
+        return self._formula is not None and str(dtype) in ("float32", "float64")
 
     def derived(
         self, library: Library, program: Any, outer: Sequence[Batch], operands: Sequence[Any], results: Sequence[Form]
@@ -135,7 +154,7 @@ class Loop:
     ) -> list[Any] | None:
         """Return the results of a handler, all of one form; None where a number is none of the dtype."""
         words = [_words(number, np.dtype(given[0].dtype)) for number in numbers]
-        if None in words:
+        if None in words or library.problem:
             return None
         told = {"numbers": np.array(words, np.int64).reshape(-1)} if words else {}
         described = [jax.ShapeDtypeStruct(*form)] * count
@@ -198,49 +217,76 @@ _offered: dict[str, tuple[Loop | Kernel, Library]] = {}
 
 
 def offer(operator: str, native: Loop | Kernel, library: Library) -> None:
-    """Have the library handle an operator."""
-    if not library.problem:
+    """Have the library handle an operator; XLA itself what is light, without the library, too."""
+    if not library.problem or (isinstance(native, Loop) and native.is_light("float32")):
         _offered[operator] = native, library
 
 
 def is_native(program: Program) -> bool:
-    """Whether C may handle a program: a call, a derivative of one, and batches of these."""
+    """Whether C may handle a program: a call, a derivative of one of any order, and batches of these."""
     _, sample = split(program)
     if not isinstance(sample, (Tangents, Transposed)):
         return isinstance(sample, Call) and sample.operator in _offered
-    _, call = split(sample.base)
-    if not isinstance(call, Call) or call.operator not in _offered:
-        return False
-    is_gradient = sample is program and call is sample.base and isinstance(sample, Transposed)
-    return is_gradient or isinstance(_offered[call.operator][0], Loop)
+    call = _innermost(sample)
+    return call.operator in _offered and (sample is program or isinstance(_offered[call.operator][0], Loop))
 
 
-def native_call(program: Program, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
-    """Return what C computes, as JAX's arrays; None where it does not take the operands as they are."""
-    if not is_native(program):
-        return None
+def _innermost(program: Any) -> Call:
+    """Return the call that a program is about."""
+    while not isinstance(program, Call):
+        program = program.base
+    return program
+
+
+def native_call(
+    program: Program, operands: Sequence[Any], results: Sequence[Form], *, has_c: bool = True
+) -> list[Any] | None:
+    """Return what C computes, or XLA itself, as JAX's arrays; None where neither takes the operands as they are.
+    Without C (`has_c`) XLA alone is asked."""
     levels, sample = split(program)
     if isinstance(sample, (Tangents, Transposed)):
-        native, library = _offered[split(sample.base)[1].operator]
-        if isinstance(native, Loop) and (found := native.derived(library, sample, levels, operands, results)):
-            return found
-        if levels or isinstance(sample, Tangents) or not isinstance(sample.base, Call):
-            return None
-        return recorded_call(sample, operands, _emitted)
+        return _derivative(sample, levels, operands, results, has_c)
+    if not is_native(program):
+        return None
     native, _ = _offered[sample.operator]
     if levels and not native.broadcasts:
         return None
     rank = len(results[0][0]) - len(levels)
     given = [aligned(each, [level.dims[n] for level in levels], rank) for n, each in enumerate(operands)]
-    return _emitted(sample, given, results)
+    return _emitted(sample, given, results, has_c=has_c)
 
 
-def _emitted(call: Call, operands: Sequence[Any], results: Sequence[Form]) -> list[Any] | None:
+def _derivative(
+    program: Tangents | Transposed,
+    levels: Sequence[Batch],
+    operands: Sequence[Any],
+    results: Sequence[Form],
+    has_c: bool,
+) -> list[Any] | None:
+    """Return a derivative in batches: by the loops of an expression, or by what a formula calls."""
+    call = split(program.base)[1]
+    loop, library = _offered.get(call.operator, (None, None)) if isinstance(call, Call) else (None, None)
+
+    def by_loop() -> list[Any] | None:
+        if not has_c or not isinstance(loop, Loop) or library is None:
+            return None
+        return loop.derived(library, program, levels, operands, results)
+
+    def by_formula() -> list[Any] | None:
+        return None if levels else recorded_call(program, operands, partial(_emitted, has_c=has_c))
+
+    is_light = isinstance(loop, Loop) and loop.is_light(operands[0].dtype)
+    return by_formula() or by_loop() if is_light else by_loop() or by_formula()
+
+
+def _emitted(call: Call, operands: Sequence[Any], results: Sequence[Form], *, has_c: bool) -> list[Any] | None:
     if call.operator not in _offered:
         return None
     native, library = _offered[call.operator]
-    found: list[Any] | None = native.emitted(library, call, operands, results)
-    return found
+    if not has_c and not (isinstance(native, Loop) and native.is_light(operands[0].dtype)):
+        return None
+    made: list[Any] | None = native.emitted(library, call, operands, results)
+    return made
 
 
 def _dtype(name: str) -> np.dtype[Any]:

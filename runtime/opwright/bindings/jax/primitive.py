@@ -66,33 +66,35 @@ def _on_host(program: Program, wanted: Sequence[Form], *arrays: Any) -> tuple[An
     return tuple([array_of(each, *form) for each, form in zip(found, wanted, strict=True)])
 
 
-def _traced(*operands: Any, program: Program) -> list[Any]:
+def _traced(*operands: Any, program: Program, on_cpu: bool) -> list[Any]:
     wanted = _results(program, operands)
+    found = native_call(program, operands, wanted, has_c=on_cpu)
+    if found is not None:
+        return found
     described = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in wanted]
     return list(jax.pure_callback(partial(_on_host, program, wanted), described, *operands))
 
 
-def _traced_on_cpu(*operands: Any, program: Program) -> list[Any]:
-    found = native_call(program, operands, _results(program, operands))
-    return _traced(*operands, program=program) if found is None else found
-
-
-def _is_taken(program: Program, operands: Sequence[Any]) -> bool:
-    """Whether C takes the operands as they are."""
+def _is_taken(program: Program, operands: Sequence[Any], on_cpu: bool) -> bool:
+    """Whether C or XLA takes the operands as they are."""
     found: list[bool] = []
     wanted = _results(program, operands)
-    jax.eval_shape(lambda *given: found.append(native_call(program, given, wanted) is not None), *operands)
+    jax.eval_shape(
+        lambda *given: found.append(native_call(program, given, wanted, has_c=on_cpu) is not None), *operands
+    )
     return found[0]
 
 
 def _lowered(context: Any, *values: Any, program: Program, on_cpu: bool) -> Any:
     """Return the operations of a program: of one device's, or of all where XLA chooses who holds what."""
     count, mesh = spread_over(context)
-    trace = _traced_on_cpu if on_cpu else _traced
-    is_taken = on_cpu and (count > 1 or is_exported(context)) and _is_taken(program, context.avals_in)
+    trace: Callable[..., list[Any]] = partial(_traced, on_cpu=on_cpu)
+    is_asked = count > 1 or is_exported(context)
+    is_own = is_asked and _is_taken(program, context.avals_in, False)  # XLA computes it, and cuts it as all else
+    is_taken = is_own or (is_asked and on_cpu and _is_taken(program, context.avals_in, on_cpu))
     if is_exported(context):
-        refuse_export(program, is_taken, is_cut=count > 1)
-    if count > 1:
+        refuse_export(program, is_taken, is_cut=count > 1 and not is_own)
+    if count > 1 and not is_own:
         if not is_taken:
             warn_of_gathering(program)
         if mesh is not None:

@@ -1,4 +1,4 @@
-"""Gradients made of operators that C handles, and of sums and transposes: XLA calls what a formula calls.
+"""Derivatives made of operators that C handles, and of what XLA does itself: XLA calls what a formula calls.
 
 What that is is found out without data. A backward kernel that a project declares is such a formula: one call.
 """
@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from opwright.bindings.fakes import fake
-from opwright.bindings.jax.programs import Call, Form, Slot, Transposed, tensors_of
+from opwright.bindings.jax.programs import Call, Form, Slot, Tangents, Transposed, tensors_of
 from opwright.fake.modes import FakeTensorMode
 from opwright.python_dispatch import TorchDispatchMode
 from opwright_core.dispatch.call.operator import Operator
@@ -82,7 +83,7 @@ class _Recorder(TorchDispatchMode):
 
 
 @lru_cache(maxsize=4096)
-def _steps(program: Transposed, given: tuple[Form, ...]) -> tuple[list[_Step], list[int]] | None:
+def _steps(program: Tangents | Transposed, given: tuple[Form, ...]) -> tuple[list[_Step], list[int]] | None:
     """Return the calls that the results need, in order, and the numbers of these; None where not all is known."""
     with FakeTensorMode() as mode:
         fakes = [fake(shape, dtype, mode) for shape, dtype in given]
@@ -102,8 +103,8 @@ def _steps(program: Transposed, given: tuple[Form, ...]) -> tuple[list[_Step], l
     return steps[::-1], [number for number in results if number is not None]
 
 
-def recorded_call(program: Transposed, operands: Sequence[Any], emit: _Emit) -> list[Any] | None:
-    """Return the gradients as JAX's arrays, by calls of C alone; None where there is something else."""
+def recorded_call(program: Tangents | Transposed, operands: Sequence[Any], emit: _Emit) -> list[Any] | None:
+    """Return a derivative as JAX's arrays, by calls of C and of XLA; None where there is something else."""
     found = _steps(program, tuple([(tuple(each.shape), np.dtype(each.dtype)) for each in operands]))
     if found is None:
         return None
@@ -112,31 +113,76 @@ def recorded_call(program: Transposed, operands: Sequence[Any], emit: _Emit) -> 
     for step in steps:
         given = [values[number] for number in step.operands]
         own = _OWN.get(step.call.operator)
-        made = emit(step.call, given, step.forms) if own is None else own(step.call, given)
+        made = emit(step.call, given, step.forms) if own is None else _by_xla(own, step, given)
         if made is None:
             return None
         values.update(zip(step.results, made, strict=True))
     return [values[number] for number in numbers]
 
 
-def _sum(call: Call, given: Sequence[Any]) -> list[Any] | None:
-    _, dims, keeps_dims, dtype = call.values
-    return None if dtype is not None or dims is None else [given[0].sum(tuple(dims), keepdims=keeps_dims)]
+def _by_xla(own: Callable[..., Any], step: _Step, given: Sequence[Any]) -> list[Any] | None:
+    """Return what XLA computes; None where it would give another form than the operator does."""
+    values = [given[value.place] if isinstance(value, Slot) else value for value in step.call.values]
+    found = own(*values)
+    (form,) = step.forms
+    return [found] if form == (tuple(found.shape), np.dtype(found.dtype)) and form[1].kind in "bf" else None
 
 
-def _view(move: Callable[..., Any]) -> Callable[[Call, Sequence[Any]], list[Any]]:
-    return lambda call, given: [move(given[0], *call.values[1:])]
+def _reduced(reduce: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda array, dims, keeps_dims, dtype: reduce(
+        array, tuple(dims) if dims else None, dtype, keepdims=keeps_dims
+    )
 
 
 def _swapped(array: Any, one: int = -2, other: int = -1) -> Any:
-    return jax.numpy.swapaxes(array, one, other)
+    return jnp.swapaxes(array, one, other)
 
 
-# What XLA does itself: sums over what was broadcast, and dimensions in another order.
-_OWN: dict[str, Callable[[Call, Sequence[Any]], list[Any] | None]] = {
-    "aten::sum.dim_IntList": _sum,
-    "aten::transpose.int": _view(_swapped),
-    "aten::mT": _view(_swapped),
-    "aten::unsqueeze": _view(lambda array, dim: jax.numpy.expand_dims(array, dim)),
-    "aten::permute": _view(lambda array, dims: jax.numpy.transpose(array, dims)),
+def _zeros(array: Any, sizes: Sequence[int], dtype: Any, *_: Any) -> Any:
+    return jnp.zeros(tuple(sizes), dtype or array.dtype)
+
+
+def _scaled(array: Any, alpha: Any) -> Any:
+    return array if alpha == 1 else array * alpha
+
+
+# What XLA does itself: it joins it with what stands beside it.
+_OWN: dict[str, Callable[..., Any]] = {
+    "aten::sum.dim_IntList": _reduced(jnp.sum),
+    "aten::mean.dim": _reduced(jnp.mean),
+    "aten::transpose.int": _swapped,
+    "aten::mT": _swapped,
+    "aten::unsqueeze": jnp.expand_dims,
+    "aten::permute": jnp.transpose,
+    "aten::view": jnp.reshape,
+    "aten::new_zeros": _zeros,
+    "aten::zeros_like": lambda array, *_: jnp.zeros_like(array),
+    "aten::matmul": jnp.matmul,
+    **{
+        f"aten::{name}.{kind}": function
+        for name, function in (
+            ("mul", jnp.multiply),
+            ("div", jnp.divide),
+            ("add", lambda a, b, alpha: a + _scaled(b, alpha)),
+            ("sub", lambda a, b, alpha: a - _scaled(b, alpha)),
+            ("rsub", lambda a, b, alpha: b - _scaled(a, alpha)),
+            ("lt", jnp.less),
+            ("le", jnp.less_equal),
+            ("gt", jnp.greater),
+            ("ge", jnp.greater_equal),
+            ("eq", jnp.equal),
+            ("ne", jnp.not_equal),
+            ("bitwise_and", jnp.bitwise_and),
+        )
+        for kind in ("Tensor", "Scalar")
+    },
+    **{f"aten::where.{kind}": jnp.where for kind in ("self", "ScalarSelf", "ScalarOther")},
+    **{f"aten::{name}": getattr(jnp, name) for name in ("abs", "cos", "exp", "log", "sin", "sqrt", "square", "tanh")},
+    **{f"aten::{name}": getattr(jnp, name) for name in ("sign", "maximum", "minimum", "reciprocal")},
+    "aten::neg": jnp.negative,
+    "aten::rsqrt": jax.lax.rsqrt,
+    "aten::sgn": jnp.sign,
+    "aten::sigmoid": lambda array: 1 / (1 + jnp.exp(-array)),
+    "aten::sigmoid_backward": lambda grad, result: grad * (1 - result) * result,
+    "aten::tanh_backward": lambda grad, result: grad * (1 - result * result),
 }

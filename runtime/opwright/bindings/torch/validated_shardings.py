@@ -62,7 +62,9 @@ def _judged(operator: Operator, values: Sequence[Any]) -> tuple[str, Sequence[st
 def verdict(operator: Operator, values: Sequence[Any], most: int = _TRIED) -> _Verdict:
     """Return what PyTorch says of the rows of a call, given all its arguments, ours; what is missing is looked for
     among at most `most` rows. Nothing is wrong with an operator that PyTorch is not given, nor with one that it does
-    not take here."""
+    not take here, or that writes: the validator calls it again with the same tensors."""
+    if operator.signature.written:
+        return [], []
     try:
         overload = overload_named(operator.name)
         values = _longer(operator, values)

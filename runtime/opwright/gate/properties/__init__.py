@@ -26,6 +26,7 @@ from opwright.gate.properties.values import Values, expected
 __all__ = [
     "PROPERTIES",
     "CaseProperty",
+    "GuardedArguments",
     "Problem",
     "Property",
     "Sharded",

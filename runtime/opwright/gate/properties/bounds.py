@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from opwright.gate.cases import Array, Case
+from opwright.gate.allocating import Overrun
+from opwright.gate.cases import ROW_MAJOR, Array, Case
 from opwright.gate.comparing import equal, first_difference, shown_error
 from opwright.gate.memory import CAN_GUARD
 from opwright.gate.properties.property import CaseProperty, Problem
@@ -20,15 +21,16 @@ from opwright.testing import checking
 
 __all__ = ["GuardedArguments", "Positions", "WholeResults"]
 
-_SIZES = (1, 7, 13, 67, 0)
+_SIZES = (1, 7, 13, 67, 16, 0)
 _MOST_BYTES = 1 << 24  # of results that are compared
 
 
 class GuardedArguments(CaseProperty):
-    """Arguments between pages that nobody may touch. A call that does ends its process: the gate says where."""
+    """Arguments and results between pages that nobody may touch. A call that does ends its process, and the gate says
+    where it was."""
 
-    name, title, group = "stays-in-bounds", "Reads and writes within its arguments", "bounds"
-    finds = "A read or write before or behind an argument, in any language, and a write to read-only memory."
+    name, title, group = "stays-in-bounds", "Reads and writes within its arguments and results", "bounds"
+    finds = "A read or write before or behind an argument or result, in any language, and a write to read-only memory."
     example = "for (i = 0; i < n; i += 4) { /* x[i + 3] */ }  // n is no multiple of 4"
     mend = "Bound the loop by the sizes; handle the rest of a block by itself."
 
@@ -37,8 +39,8 @@ class GuardedArguments(CaseProperty):
         return CAN_GUARD or "pages are guarded on Linux alone"
 
     def cases(self, subject: Subject, samples: Samples) -> Iterable[Case]:
-        """Yield calls whose arguments end at a guarded page, then begin behind one, then can only be read; sizes that
-        no block divides; a second argument that is too short."""
+        """Yield calls whose arguments and results end at a guarded page, then begin behind one, then can only be read;
+        sizes that no block divides, and one that fills whole words; a second argument that is too short."""
         for case in samples.some:
             yield from _guarded(case, samples)
         first = samples.first
@@ -50,11 +52,14 @@ class GuardedArguments(CaseProperty):
                     yield from _guarded(grown, samples)
         for number in range(1, len(first.arrays)):
             for short in _shortened(first, number):
-                yield short.laid("flush to the end")
+                yield short.flush("flush to the end")
 
     def problem(self, subject: Subject, case: Case) -> Problem | None:
-        """Return nothing but that a call which cannot write raises where a call that can does not."""
+        """Return that a result was written behind its end, or that a call which cannot write raises where a call that
+        can does not."""
         answer = subject.run(case)
+        if isinstance(answer.error, Overrun):
+            return Problem("result-past-end", f"{answer.error}: its result, or another array")
         if answer.error is None or not any(each.layout == "protected" for each in case.arrays):
             return None
         if subject.run(case.compact()).error is not None:
@@ -67,9 +72,9 @@ class GuardedArguments(CaseProperty):
 
 
 def _guarded(case: Case, samples: Samples) -> Iterator[Case]:
-    yield case.laid("flush to the end")
-    yield case.laid("flush to the start")
-    yield case.laid("protected", samples.written)
+    yield case.flush("flush to the end")
+    yield case.flush("flush to the start")
+    yield case.laid("protected", samples.written).guarding()
 
 
 def _shortened(case: Case, number: int) -> Iterator[Case]:
@@ -110,12 +115,13 @@ class Positions(CaseProperty):
         first = samples.first
         for value in (1 << 20, -(1 << 20), 1 << 40, -(1 << 40)) if first is not None else ():
             moved = first.converted(lambda a, place, value=value: self._moved(samples, a, place, value))  # type: ignore
-            yield Case(moved.values, "positions outside")
+            if any(each.layout == ROW_MAJOR for each in moved.arrays):
+                yield Case(moved.values, "positions outside", "flush to the end" if value > 0 else "flush to the start")
         for position in _integers(subject) if first is not None else ():
             for number in (-1, -5, -1000, 1000):
                 for layout in ("flush to the end", "flush to the start"):
-                    moved = first.laid(layout).with_value(position, number)  # type: ignore[union-attr]
-                    yield Case(moved.values, "positions outside")
+                    moved = first.flush(layout).with_value(position, number, "positions outside")  # type: ignore[union-attr]
+                    yield moved
 
     def _moved(self, samples: Samples, value: Array, place: int, number: int) -> Array:
         if samples.is_position(place) and value.values.dtype.kind in "iu" and value.values.size:

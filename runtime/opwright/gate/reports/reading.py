@@ -51,6 +51,8 @@ def _wrong_of_verdict(verdict: Verdict) -> str:
         wrong = "seconds"
     if not wrong and type(verdict.samples) is not int:
         wrong = "samples"
+    if not wrong and not all(isinstance(each, str) for each in verdict.dtypes):
+        wrong = "dtypes"
     return f"{wrong} of a verdict" if wrong else ""
 
 

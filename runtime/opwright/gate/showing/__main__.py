@@ -6,8 +6,8 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import opwright
 from opwright.gate.loading import load_modules
@@ -15,10 +15,13 @@ from opwright.gate.reports.page import curves
 from opwright.gate.reports.reading import read_report
 from opwright.gate.showing.facts import calls_of, facts_of
 from opwright.gate.subjects import names_of
+from opwright.gate.verdicts import Report
 from opwright_core.dispatch.call.operator import find_operator
 from opwright_core.dispatch.registry.tables import registry
 
 __all__ = ["main", "operators_of"]
+
+_LONGEST: Final = 200  # characters of what was judged
 
 
 def operators_of(target: str) -> list[str]:
@@ -42,27 +45,39 @@ def main() -> int:
     curves.limit_memory()
     try:
         load_modules(given["modules"])
-        report = read_report(given["report"]).by_operator if given["report"] else {}
+        report = read_report(given["report"]) if given["report"] else None
     except (ImportError, ValueError, OSError) as error:
-        print(f"{error}", file=sys.stderr)
+        print(f"{given['report']}: {error}" if isinstance(error, ValueError) else f"{error}", file=sys.stderr)
         return 2
     for line in _lines(given, report):
         print(f"\n\0{json.dumps(line)}", flush=True)
     return 0
 
 
-def _lines(given: Mapping[str, Any], report: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+def _lines(given: Mapping[str, Any], report: Report | None) -> Iterator[dict[str, Any]]:
     if given["names"]:
         names = given["names"]
     else:
         names = [name for target in given["targets"] for name in operators_of(target)]
         yield {"names": names}
+    verdicts = {} if report is None else report.by_operator
+    run = "" if report is None else _run_of(report)
     for name in names:
         yield {"begin": name}
-        facts = facts_of(name, report.get(name, ()))
+        facts = facts_of(name, verdicts.get(name, ()), run)
         if given["calls"] and (not facts["writes"] or facts["functional"] == name):
             facts |= calls_of(name)
         yield facts
+
+
+def _run_of(report: Report) -> str:
+    """Return which run a report is of, and what came out."""
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    counts = report.counts
+    return (
+        f"`opwright gate {' '.join(report.target.split())[:_LONGEST]}` with {versions}: {len(report.by_operator):,} "
+        f"operators, {counts['held']:,} answers held, {counts['broken']:,} broken, {counts['undecided']:,} not decided"
+    )
 
 
 if __name__ == "__main__":

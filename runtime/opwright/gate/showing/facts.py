@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any, Final
 
 from opwright.cost.tables import functional_of, said_of
@@ -32,11 +31,15 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["calls_of", "facts_of"]
 
 _OF_AUTOGRAD: Final = {key.name for key in DispatchKey if not key.is_alias and key.bit & AUTOGRAD}
-_GROUPS: Final = {each.name: each.group for each in PROPERTIES}
+# What a page says of each property: transforms and gradients by themselves, the others by their group.
+_ROWS: Final = {
+    each.name: f"{each.title[0].lower()}{each.title[1:]}" if each.group in ("gradients", "transforms") else each.group
+    for each in PROPERTIES
+}
 
 
-def facts_of(name: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return what is known of an operator without calling it."""
+def facts_of(name: str, verdicts: Sequence[Verdict], run: str = "") -> dict[str, Any]:
+    """Return what is known of an operator without calling it. `run` says in words which run the verdicts are of."""
     operator = find_operator(name)
     keys = [key for key in operator.registrations if isinstance(key, DispatchKey)]
     return {
@@ -58,6 +61,7 @@ def facts_of(name: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
         "batch": _has_rule(BATCHING, name),
         "reference": table_of(operator, "references", "REFERENCES").get(name.partition("::")[2], ""),
         "gate": list(_found(verdicts)),
+        "run": run if verdicts else "",
     }
 
 
@@ -80,13 +84,22 @@ def _rows(operator: Operator) -> Iterator[tuple[list[str], str, str]]:
 
 
 def _found(verdicts: Sequence[Verdict]) -> Iterator[dict[str, Any]]:
-    """Yield what the gate found, by backend and group of properties."""
-    order = sorted(verdicts, key=lambda each: (each.backend, list(_GROUPS).index(each.property)))
-    for (backend, group), own in groupby(order, key=lambda each: (each.backend, _GROUPS[each.property])):
-        listed = list(own)
-        counts = {answer: sum(each.verdict == answer for each in listed) for answer in ("held", "broken", "undecided")}
-        broken = [f"{each.property}: {each.why}" for each in listed if each.verdict == "broken"]
-        yield {"backend": backend, "group": group, **counts, "why": broken}
+    """Yield what the gate found, by backend and row: how many properties held, which did not and why, dtypes asked."""
+    rows = list(dict.fromkeys(_ROWS.values()))
+    by_row: dict[tuple[str, int], list[Verdict]] = {}
+    for each in verdicts:
+        if each.property in _ROWS:
+            by_row.setdefault((each.backend, rows.index(_ROWS[each.property])), []).append(each)
+    for (backend, row), own in sorted(by_row.items()):
+        yield {
+            "backend": backend,
+            "row": rows[row],
+            "place": row,
+            "held": sum(each.verdict == "held" for each in own),
+            "broken": [[each.property, each.why] for each in own if each.verdict == "broken"],
+            "undecided": [[each.property, each.why] for each in own if each.verdict == "undecided"],
+            "dtypes": sorted({dtype for each in own for dtype in each.dtypes}),
+        }
 
 
 def calls_of(name: str) -> dict[str, Any]:
@@ -103,7 +116,7 @@ def calls_of(name: str) -> dict[str, Any]:
         cases = [each for each in (first, samples.first) if each is not None]
         example = None if subject.returns_what_memory_held else example_of(subject, cases)
         return {
-            "dtypes": [str(each) for each in samples.bases] if operator.signature.tensors else [],
+            "dtypes": [str(dtype) for dtype, each in samples.bases.items() if dtype in each.dtypes],
             "example": None if example is None else [list(example.lines), example.output],
             **(_told_by_call(operator, first) if first is not None else {}),
             "curve": next(map(plots.picture, curves.curves_of([name], with_errors=False)), ""),

@@ -17,7 +17,7 @@ from opwright_core.arrays.dtypes import depends_on_default
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_shims import general_shim, name_error
+from opwright_core.dispatch.package.row_shims import RowCall, general_shim, name_error
 from opwright_core.keys import DENSE_CPU, NONDENSE
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan_cache import PlanCache, ViewCache
@@ -43,12 +43,18 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
     if row.is_native:
-        shims: tuple[Function, Function | None, Function | None]
-        shims = import_late("opwright.user_kernels.native_rows").native_shims(row)
-        return shims
+        return import_late("opwright.user_kernels.native_rows").native_shims(row)  # type: ignore[no-any-return]
     general = general_shim(row)
-    shims_in_python: Any = import_late("opwright_core.dispatch.package.row_calls") if fast is None else None
-    shim = _planned(row, general) if fast is not None else shims_in_python.quick_call(row, general)
+    if fast is not None and is_trusted and row.kinds == "TQ" and row.key == "CPU":
+        call = RowCall(row)  # (planned by positions alone: what masks stand for is data)
+        shim = fast.Planned(
+            general, row.kinds, row.function, row.positions, np,
+            lambda args: ((call.plan(call.values(args)).spec,), None), planned_result, -1, None,
+        )  # fmt: skip
+    elif fast is None:
+        shim = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
+    else:
+        shim = _planned(row, general)
     if row.ufunc is None or row.writes:
         return shim, None, None
     ufuncs = import_late("opwright_core.dispatch.compiled.ufunc_shims")
@@ -63,16 +69,11 @@ def _planned(row: Row, general: Function) -> Function:
         return general
     # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
     note = None if cache.is_trusted else partial(name_error, row=row)
-    return planned_in_c(general, row.kinds, _array_kernel(row), row.positions, cache, note)
-
-
-def _array_kernel(row: Row) -> Any:
-    """Return a row's kernel on arrays: where it is a ufunc of them, what runs its loops in the threads of the pool."""
-    if row.ufunc is None or row.key != "CPU" or row.positions != tuple(range(len(row.ufunc.letters))):
-        return row.function
-    ufunc, letters, kinds = row.ufunc
-    positions = tuple([at if letter == "T" else -1 - at for at, letter in enumerate(letters) if letter in "TN"])
-    return fast.Kernel(row.function, ufunc, positions, len(letters), kinds, "arrays", False)
+    kernel, made = row.function, row.ufunc
+    if made is not None and row.key == "CPU" and row.positions == tuple(range(len(made.letters))):
+        at = tuple([i if letter == "T" else -1 - i for i, letter in enumerate(made.letters) if letter in "TN"])
+        kernel = fast.Kernel(kernel, made.function, at, len(made.letters), made.dtypes, "arrays", False)
+    return planned_in_c(general, row.kinds, kernel, row.positions, cache, note)
 
 
 def planned_in_c(
@@ -86,21 +87,17 @@ def planned_in_c(
 ) -> Function:
     """Return a kernel with a plan cache in C. `xp` is what it gets at position -1."""
     try:
-        made: Any = fast.Planned(
-            general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note
-        )
+        made = fast.Planned(general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note)
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)
-    shim: Function = made
-    return shim
+    return made  # type: ignore[no-any-return]
 
 
 def with_plans(general: Function, cache: Any) -> Function:
     """Return a general kernel with its plan cache or view cache in the compiled core."""
     if fast is not None and isinstance(cache, ViewCache):
-        viewed: Function = fast.ViewCache(general, cache.kinds, wrap_view, NONDENSE, cache.is_list, False)
-        return viewed
+        return fast.ViewCache(general, cache.kinds, wrap_view, NONDENSE, cache.is_list, False)  # type: ignore[no-any-return]
     if fast is None or isinstance(cache, ViewCache) or cache.kernel is None:
         return general
     return planned_in_c(general, cache.kinds, cache.kernel, cache.positions, cache)

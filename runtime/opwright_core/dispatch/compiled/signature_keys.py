@@ -33,7 +33,8 @@ Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
 # What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
-_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _ARRAYS, _REST, _REPEATED = range(12)
+(_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _ARRAYS,
+ _PLACES, _FLOATS, _REST, _REPEATED) = range(14)  # fmt: skip
 _MOST_REPEATED: Final = 8
 _SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
@@ -64,8 +65,7 @@ def packet_stub(packet: Packet) -> Function | None:
     def plan_of_meant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         return plan(packet.resolve(args, kwargs), args, kwargs)
 
-    made: Function = fast.Stub(call, plan_of_meant)
-    return made
+    return fast.Stub(call, plan_of_meant)  # type: ignore[no-any-return]
 
 
 def plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
@@ -160,9 +160,13 @@ def _kind(operator: Operator, position: int, value: Any) -> int | None:
     if value is None:
         return _SAME if text.endswith("?") else None
     if type(value) in (list, tuple, Size):
+        kinds = {*map(type, value)} if type(value) is list else {None}
+        if is_tensor and "?" in text:
+            return _PLACES if text == "Tensor?[]" and kinds <= {Tensor, type(None)} else None
         if is_tensor:
-            kinds = {*map(type, value)} if type(value) is list and "?" not in text else {None}
             return _TENSORS if kinds <= {Tensor} else _ARRAYS if kinds == {np.ndarray} else None
+        if base_type(text) == "float":
+            return _FLOATS if "[" in text and kinds <= {float} else None
         return _INTS if base_type(text) in ("int", "SymInt") and "[" in text and is_int_list(list(value)) else None
     if is_tensor:
         kind = _EXCHANGED if _is_exchanged(value) and not operator.signature.written else _EXACT.get(type(value))
@@ -179,8 +183,8 @@ def _are_together(operator: Operator, kinds: list[int | None]) -> bool:
     the core makes Tensors of; no lists then, and no arrays of other libraries."""
     if _ARRAY not in kinds and _EXCHANGED not in kinds and _ARRAYS not in kinds:
         return True
-    is_mixed = _TENSOR in kinds or _TENSORS in kinds
-    return not is_mixed or not (operator.signature.written or {_TENSORS, _ARRAYS, _EXCHANGED}.intersection(kinds))
+    lists = {_TENSORS, _PLACES, _ARRAYS, _EXCHANGED}.intersection(kinds)
+    return not {_TENSOR, _TENSORS, _PLACES}.intersection(kinds) or not (operator.signature.written or lists)
 
 
 def _is_exchanged(value: Any) -> bool:

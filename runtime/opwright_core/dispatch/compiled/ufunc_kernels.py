@@ -33,8 +33,7 @@ def with_ufunc(
 ) -> tuple[Function, Function | None, Function | None]:
     """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what handles common
     calls instead; in that of the general one, calls on half and bfloat16 that are computed in float32."""
-    found = _noted.get((module, general))
-    ufunc = None if found is None else getattr(np, found[0], None)
+    ufunc = None if (found := _noted.get((module, general))) is None else getattr(np, found[0], None)
     if found is None or not isinstance(ufunc, np.ufunc):
         return shims
     _, positions, kinds, is_written = found
@@ -46,7 +45,7 @@ def with_ufunc(
         return fast.Kernel(otherwise or function, ufunc, positions, count, kinds, takes, is_written)
 
     whole, dense, arrays = shims
-    widened = (with_loop(whole, "reduced") or whole) if "e" in kinds else whole
+    widened = (with_loop(whole, "reduced") or whole) if {"e", "r"} & {*kinds} else whole
     dense = whole if dense is None and row is not None else dense
     planned = None if type(whole) is FunctionType or min(positions) < 0 else whole  # (numbers may overflow)
     return widened, with_loop(dense, "tensors", planned), with_loop(arrays, "arrays")

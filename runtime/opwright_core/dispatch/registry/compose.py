@@ -249,7 +249,7 @@ def _below_wrappers(function: Function) -> Function:
         finally:
             set_modes(modes)
 
-    return call
+    return call if fast is None else fast.Below(call, function, _BELOW_WRAPPERS)
 
 
 def _writes_alone(*args: Any) -> None:

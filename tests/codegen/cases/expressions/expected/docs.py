@@ -7,5 +7,12 @@ __all__ = ["DOCS"]
 
 DOCS = {
     "axpy": "*/ int evil; /* ??/ \\",
-    "axpy_": "*/ int evil; /* ??/ \\ The result is written to `self`, which is returned.",
 }
+
+# What variants do, by the names of their operators.
+# fmt: off
+_IN_PLACE = (
+    "axpy",
+)
+# fmt: on
+DOCS |= {f"{name}_": f"{DOCS[name]} The result is written to `self`, which is returned." for name in _IN_PLACE}
