@@ -1,7 +1,9 @@
 /* What the other files ask of NumPy's arrays, which are exactly of that class. */
 
 #include "arrays.h"
+#include "array_pool.h"
 #include "numpy_api.h"
+#include "plain_arrays.h"
 
 /* The shape that was asked for last: calls that follow each other often have the same. */
 static PyObject *cached_shape = NULL;
@@ -176,7 +178,25 @@ PyObject *array_of_one(PyObject *like) {
 
 /* Return a row-major copy of an array that has elements; NULL without an exception where it has none. */
 PyObject *array_copy(PyObject *array) {
-    return PyArray_SIZE((PyArrayObject *)array) == 0 ? NULL : PyArray_NewCopy((PyArrayObject *)array, NPY_CORDER);
+    PyObject *copy = dense_copy(array);
+    if (copy != NULL || PyErr_Occurred() || PyArray_SIZE((PyArrayObject *)array) == 0) {
+        return copy;
+    }
+    return PyArray_NewCopy((PyArrayObject *)array, NPY_CORDER);
+}
+
+/* Return a copy of a row-major array with elements; NULL without an exception for another object. */
+PyObject *dense_copy(PyObject *object) {
+    Array *array = plain_bytes(object);
+    if (array == NULL || PyArray_NDIM(array) == 0 || PyArray_SIZE(array) == 0) {
+        return NULL;
+    }
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(PyArray_DESCR(array)); /* which the next call takes */
+    PyObject *copy = array_new(dtype, PyArray_NDIM(array), PyArray_DIMS(array));
+    if (copy != NULL) {
+        copy_bytes(PyArray_BYTES((Array *)copy), PyArray_BYTES(array), PyArray_NBYTES(array));
+    }
+    return copy;
 }
 
 /* Whether an array has its own memory, row by row, and few enough elements to be written to without a word. */

@@ -10,6 +10,7 @@ PyObject *array_strides(PyObject *array);
 PyObject *array_dtype(PyObject *array);
 PyObject *array_of_one(PyObject *like);
 PyObject *array_copy(PyObject *array);
+PyObject *dense_copy(PyObject *object);
 int array_fits(PyObject *array, PyObject *dtype, PyObject *shape);
 int arrays_are_alike(PyObject *first, PyObject *second);
 int array_is_real(PyObject *array);

@@ -31,6 +31,39 @@ CAST(narrow_half, float, uint16_t, to_f16)
 CAST(widen_brain, uint16_t, float, from_bf16)
 CAST(narrow_brain, float, uint16_t, to_bf16)
 
+/* Casts that NumPy does without a warning, of the dtypes that are common. */
+#define ITSELF(ELEMENT_) (ELEMENT_)
+CAST(f64_of_f32, float, double, ITSELF)
+CAST(f32_of_b8, npy_bool, float, ITSELF)
+CAST(f64_of_b8, npy_bool, double, ITSELF)
+CAST(i64_of_b8, npy_bool, int64_t, ITSELF)
+CAST(f32_of_u8, uint8_t, float, ITSELF)
+CAST(f32_of_i32, int32_t, float, ITSELF)
+CAST(f64_of_i32, int32_t, double, ITSELF)
+CAST(i64_of_i32, int32_t, int64_t, ITSELF)
+CAST(f32_of_i64, int64_t, float, ITSELF)
+CAST(f64_of_i64, int64_t, double, ITSELF)
+
+static const struct {
+    int from, to;
+    DenseLoop cast;
+} plain_casts[] = {
+    {NPY_FLOAT, NPY_DOUBLE, f64_of_f32}, {NPY_BOOL, NPY_FLOAT, f32_of_b8},    {NPY_BOOL, NPY_DOUBLE, f64_of_b8},
+    {NPY_BOOL, NPY_INT64, i64_of_b8},    {NPY_UINT8, NPY_FLOAT, f32_of_u8},   {NPY_INT32, NPY_FLOAT, f32_of_i32},
+    {NPY_INT32, NPY_DOUBLE, f64_of_i32}, {NPY_INT32, NPY_INT64, i64_of_i32},  {NPY_INT64, NPY_FLOAT, f32_of_i64},
+    {NPY_INT64, NPY_DOUBLE, f64_of_i64},
+};
+
+/* Return the loop from one of those dtypes to another, or NULL. */
+static DenseLoop plain_cast(int from, int to) {
+    for (size_t i = 0; i < sizeof plain_casts / sizeof *plain_casts; i++) {
+        if (plain_casts[i].from == from && plain_casts[i].to == to) {
+            return plain_casts[i].cast;
+        }
+    }
+    return NULL;
+}
+
 /* Half by the processor's own instructions, where it has them. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -162,7 +195,11 @@ PyObject *cast_array(PyObject *object, PyArray_Descr *dtype) {
     if (own == dtype) {
         return Py_NewRef(object);
     }
-    DenseLoop cast = any_plain_array(object) == NULL ? NULL : cast_of(kind_of(own), kind_of(dtype));
+    const int is_plain = any_plain_array(object) != NULL && PyArray_ISNBO(dtype->byteorder);
+    DenseLoop cast = is_plain ? cast_of(kind_of(own), kind_of(dtype)) : NULL;
+    if (is_plain && cast == NULL) {
+        cast = plain_cast(own->type_num, dtype->type_num);
+    }
     if (cast != NULL) {
         return cast_by_loop(array, dtype, cast);
     }

@@ -8,7 +8,7 @@
 #include "array_pool.h"
 #include "tensor.h"
 
-#define MOST_COPIED 4096 /* elements of an output that is copied here */
+#define MOST_COPIED 4096 /* elements of an output in any order that is copied here */
 
 /* Whether an output is one of the arrays that the kernel got; returns 1 or 0. */
 static int is_given(PyObject *output, PyObject *const *values, int count) {
@@ -102,16 +102,22 @@ static int is_row_major(const PlannedResult *result) {
     return 1;
 }
 
-/* Copy a small output that does not match the plan, or lies in memory of others. Returns a new reference; NULL without
+/* Copy a small or a row-major output that does not match the plan, or lies in memory of others. Returns a new reference; NULL without
  * an exception if Python has to lay it out. */
 PyObject *output_copied(const PlannedResult *result, PyObject *output) {
-    if (!is_alike(result, output) || PyArray_SIZE((PyArrayObject *)output) > MOST_COPIED) {
+    PyObject *made = NULL;
+    const int is_long = is_alike(result, output) && PyArray_SIZE((PyArrayObject *)output) > MOST_COPIED;
+    if (!is_alike(result, output) || (is_long && (!is_row_major(result) || plain_bytes(output) == NULL))) {
         return NULL;
     }
-    PyObject *made = NULL;
     if (PyArray_SIZE((PyArrayObject *)output) > 0 && is_row_major(result)) {
         PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(result->dtype); /* which the next call takes */
         made = array_new(dtype, result->ndim, result->dims);
+        if (made != NULL && is_long) {
+            Array *target = (Array *)made;
+            copy_bytes(PyArray_BYTES(target), PyArray_BYTES((Array *)output), PyArray_NBYTES(target));
+            return made;
+        }
     } else {
         made = strided_array(result);
     }

@@ -24,6 +24,7 @@ typedef struct {
     int passed_count;
     signed char passed[MOST_PASSED]; /* the positions of what the kernel is given */
     int written;                     /* the position of the tensor that is written, and returned; -1: a new one is made */
+    int is_copy; /* whether the kernel is `numpy.ndarray.__copy__` */
     const CompiledKernel *unplanned; /* which takes calls that no plan can be made for before; or NULL */
     PlanTable table;
 } Planned;
@@ -214,7 +215,10 @@ static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, Py
     if (count < 0) {
         return NULL;
     }
-    PyObject *output = PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *output = planned->is_copy ? dense_copy(values[0]) : NULL;
+    if (output == NULL && !PyErr_Occurred()) {
+        output = PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    }
     if (output != NULL) {
         result = wrap_outputs(planned, entry, output, values, count);
         Py_DECREF(output);
@@ -358,6 +362,10 @@ static int planned_init(PyObject *self, PyObject *const *args) {
     }
     planned->unplanned = kernel_with(planned->kernel, UNPLANNED);
     planned->table.patience = PATIENCE;
+    PyObject *copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__copy__");
+    planned->is_copy = planned->kernel == copy && PyTuple_GET_SIZE(args[3]) == 1;
+    Py_XDECREF(copy);
+    PyErr_Clear();
     return read_positions(planned, args[3]);
 }
 

@@ -4,6 +4,7 @@
 #include "arrays.h"
 #include "callable.h"
 #include "engine.h"
+#include "interned.h"
 #include "numpy_api.h"
 #include "ufunc_loops.h"
 #include "tensor.h"
@@ -103,6 +104,16 @@ static int is_long_write(const UfuncKernel *kernel, const Operand *operands) {
     return kernel->is_written && PyArray_SIZE((PyArrayObject *)operands[0].array) > LONG_WRITE;
 }
 
+/* Compute into the array that is given as `out`. Returns it, a new reference; NULL without an exception where Python
+ * has to do it. */
+static PyObject *computed_to(const UfuncKernel *kernel, PyObject *const *args, PyObject *out) {
+    Operand operands[MOST_OPERANDS];
+    if (kernel->takes != 'a' || kernel->is_written || Py_TYPE(out) != core.array || !read_operands(kernel, args, operands)) {
+        return NULL;
+    }
+    return loops_run_to(&kernel->loops, operands, out) > 0 ? Py_NewRef(out) : NULL;
+}
+
 /* Call the ufunc's loop for matrices that lie otherwise, or the Python kernel. Returns what the kernel returns. */
 static PyObject *turned_or_python(const UfuncKernel *kernel, const Operand *operands, PyObject *const *args, size_t flagged) {
     PyObject *array = NULL;
@@ -122,6 +133,10 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagg
     UfuncKernel *kernel = (UfuncKernel *)self;
     Operand operands[MOST_OPERANDS];
     PyObject *array = NULL;
+    if (names == interned.only_out && PyVectorcall_NARGS(flagged) == kernel->total) {
+        PyObject *out = computed_to(kernel, args, args[kernel->total]);
+        return out != NULL || PyErr_Occurred() ? out : PyObject_Vectorcall(kernel->base.function, args, flagged, names);
+    }
     const int is_read = names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands);
     if (is_read && is_long_write(kernel, operands)) {
         const int is_done = loops_run_over(&kernel->loops, operands);

@@ -362,6 +362,19 @@ int loops_run_into(const Loops *loops, const Operand *operands) {
     return 1;
 }
 
+/* Run the loop over all of it, and tell of floating-point errors as NumPy does. Returns 1; -1 with an exception. */
+static int run_and_tell(const Loops *loops, Call *call) {
+    forget_errors();
+    if (run(loops, call, PyArray_MultiplyList(call->shape, call->ndim))) {
+        return 1;
+    }
+    const int errors = take_errors();
+    const int told = (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
+                     (errors & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (errors & FE_INVALID ? NPY_FPE_INVALID : 0);
+    const char *name = ((const PyUFuncObject *)loops->ufunc)->name;
+    return told != 0 && PyUFunc_GiveFloatingpointErrors(name, told) < 0 ? -1 : 1;
+}
+
 /* Compute by a loop into the first operand. The others are numbers, that array, or arrays alike that lie apart from it.
  * Floating-point errors are told of as NumPy does. Returns 1; 0 where nothing was written; -1 with an exception. */
 int loops_run_over(const Loops *loops, const Operand *operands) {
@@ -380,13 +393,30 @@ int loops_run_over(const Loops *loops, const Operand *operands) {
     }
     call.data[loops->operands] = call.data[0];
     call.steps[loops->operands] = call.steps[0];
-    forget_errors();
-    if (run(loops, &call, PyArray_MultiplyList(call.shape, call.ndim))) {
-        return 1;
+    return run_and_tell(loops, &call);
+}
+
+/* Compute by a loop into an array of the result's dtype and shape: an operand, or one that lies apart from all. Returns
+ * as `loops_run_over`. */
+int loops_run_to(const Loops *loops, const Operand *operands, PyObject *target) {
+    Call call;
+    Array *array = (Array *)target;
+    if (!PyArray_ISCARRAY(array) || !prepare(loops, operands, &call) || loops->results[call.type] != PyArray_TYPE(array) ||
+        PyArray_NDIM(array) != call.ndim || !PyArray_CompareLists(PyArray_DIMS(array), call.shape, call.ndim)) {
+        return 0;
     }
-    const int errors = take_errors();
-    const int told = (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
-                     (errors & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (errors & FE_INVALID ? NPY_FPE_INVALID : 0);
-    const char *name = ((const PyUFuncObject *)loops->ufunc)->name;
-    return told != 0 && PyUFunc_GiveFloatingpointErrors(name, told) < 0 ? -1 : 1;
+    for (int i = 0; i < loops->operands; i++) {
+        PyObject *each = operands[i].array;
+        if (each != NULL && each != target && !arrays_are_apart(each, target)) {
+            return 0;
+        }
+    }
+    const npy_intp count = PyArray_SIZE(array);
+    if (count == 0) {
+        return 0;
+    }
+    call.data[loops->operands] = PyArray_BYTES(array);
+    call.steps[loops->operands] = PyArray_ITEMSIZE(array);
+    call.row_steps[loops->operands] = PyArray_ITEMSIZE(array) * (count / call.rows);
+    return run_and_tell(loops, &call);
 }

@@ -29,6 +29,7 @@ typedef struct {
 int loops_init(Loops *loops, PyObject *ufunc, int operands, const char *kinds);
 int loops_run(const Loops *loops, const Operand *operands, PyObject **result);
 int loops_run_into(const Loops *loops, const Operand *operands);
+int loops_run_to(const Loops *loops, const Operand *operands, PyObject *target);
 int loops_run_over(const Loops *loops, const Operand *operands);
 int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **result);
 int loops_run_turned(const Loops *loops, const Operand *operands, PyObject **result);

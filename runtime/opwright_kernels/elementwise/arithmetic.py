@@ -103,6 +103,7 @@ def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None
     return _stored(xp, xp.where(negative, reciprocals, powers), out)
 
 
+@compiled
 def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | None = None) -> Array:
     """Return `self ** exponent` for a number. Of 0.5 and -0.5 it is `sqrt` and its reciprocal, of -0.0 and -inf."""
     if self.dtype.kind == "b":
@@ -217,6 +218,7 @@ def _fill_sign(xp: ModuleType, x: Array, out: Array) -> None:
     xp.subtract(xp.greater(x, 0), xp.less(x, 0), out=out, dtype=x.dtype)
 
 
+@compiled
 def round_half_even(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """Return round to the nearest integer, halves to the even one. Integers stay as they are."""
     return (xp.positive if self.dtype.kind in "iu" else xp.rint)(self, out=out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -49,7 +50,7 @@ def check_no_factorizations(info: Array, api_name: str, is_matrix: bool) -> None
 def _attempt(xp: ModuleType, function: Callable[..., Any], *args: Any) -> Any:
     """Return the function's result, None where a matrix is singular: NumPy raises, CuPy gives what is not finite."""
     try:
-        result = function(*args)
+        result = lapack.by_few_threads(function, *args)
     except np.linalg.LinAlgError:
         return None
     return result if xp is np or bool(xp.isfinite(result).all()) else None
@@ -57,7 +58,7 @@ def _attempt(xp: ModuleType, function: Callable[..., Any], *args: Any) -> Any:
 
 def _converged(operator: str, function: Callable[..., Any], *args: Any) -> Any:
     try:
-        return function(*args)
+        return lapack.by_few_threads(function, *args)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(
             f"{operator}: The algorithm failed to converge because the input matrix is ill-conditioned or contained "
@@ -317,8 +318,8 @@ def _factored_as_far_as_possible(xp: ModuleType, A: Array) -> tuple[Array, Array
 def qr(xp: ModuleType, A: Array, mode: str) -> tuple[Array, Array]:
     """Return Q with orthonormal columns and an upper triangle R with A = Q @ R; no Q in mode `r` (`linalg_qr`)."""
     if mode == "r":
-        return xp.zeros(0, A.dtype), xp.linalg.qr(A, mode="r")
-    q, r = xp.linalg.qr(A, mode=mode)
+        return xp.zeros(0, A.dtype), lapack.by_few_threads(xp.linalg.qr, A, mode="r")
+    q, r = lapack.by_few_threads(xp.linalg.qr, A, mode=mode)
     return q, r
 
 
@@ -361,14 +362,10 @@ def singular_value_decomposition(
     """
     if not compute_uv:
         none = xp.zeros(0, A.dtype)
-        return none, _converged("linalg.svd", _singular_values, xp, A), none
+        return none, _converged("linalg.svd", partial(xp.linalg.svd, compute_uv=False), A), none
     if not bool(xp.isfinite(A).all()):  # LAPACK would search for vectors without end
         raise LinAlgError(
             "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
         )
     u, s, vh = _converged("linalg.svd", xp.linalg.svd, A, full_matrices)
     return u, s, vh
-
-
-def _singular_values(xp: ModuleType, A: Array) -> Array:
-    return xp.linalg.svd(A, compute_uv=False)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial, wraps
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.linalg import _umath_linalg
@@ -21,6 +21,7 @@ from opwright_core.arrays import layouts
 from opwright_kernels.moving.rearranging import upper_triangle
 
 Array = Any
+F = TypeVar("F", bound=Callable[..., Any])
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 # How builds of OpenBLAS and LAPACK spell a routine; those with 64 have integers of 64 bits.
@@ -28,6 +29,9 @@ _SPELLINGS = ("scipy_{}_64_", "scipy_{}_", "{}_64_", "{}64_", "{}_")
 _ROUTINES = ("dgetrf", "dgetrs", "dgetri", "dpotrf", "dtrsm")
 # Columns that an inverse is computed of at once.
 _BLOCK = 64
+# Columns up to which OpenBLAS's threads take longer than one: fewer than the first it computes on one by itself. Where
+# other programs have the processors, its threads wait for each other at work, and take a hundred times as long.
+_ALONE = range(32, 257)
 # Elimination handles all matrices of a batch at once, so it wins for many small ones: so many for each column.
 _MATRICES_PER_COLUMN = 12
 
@@ -53,6 +57,41 @@ def _routine(letter: str, name: str) -> Callable[..., Any]:
     return routine
 
 
+@cache
+def _thread_counts() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Return what reads and sets the number of OpenBLAS's threads; None for another library."""
+    library = (_spelling() or (None,))[0]
+    for spelling in ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}"):
+        if hasattr(library, spelling.format("set_num_threads")):
+            names = (spelling.format("get_num_threads"), spelling.format("set_num_threads"))
+            return getattr(library, names[0]), getattr(library, names[1])
+    return None
+
+
+def by_few_threads(function: Callable[..., Any], matrices: Array, *args: Any, **options: Any) -> Any:
+    """Return the function's result for matrices, computed on one thread if they have few columns.
+
+    The number is the process's: another thread of Python may compute a long product on one meanwhile.
+    """
+    is_small = isinstance(matrices, np.ndarray) and matrices.ndim > 1 and matrices.shape[-1] in _ALONE
+    counts = _thread_counts() if is_small else None
+    before = 1 if counts is None else counts[0]()
+    if counts is None or before < 2:
+        return function(matrices, *args, **options)
+    try:
+        counts[1](1)
+        return function(matrices, *args, **options)
+    finally:
+        counts[1](before)
+
+
+def _on_few_threads(function: F) -> F:
+    """Return the function as `by_few_threads` calls it."""
+    made: Any = wraps(function)(partial(by_few_threads, function))
+    found: F = made
+    return found
+
+
 def serves(matrices: Array) -> bool:
     """Whether the routines are there, and are faster for such matrices than to go by columns in Python."""
     if matrices.dtype.char not in _LETTERS or not matrices.size or not isinstance(matrices, np.ndarray):
@@ -62,6 +101,7 @@ def serves(matrices: Array) -> bool:
     return not is_batch_of_small and _spelling() is not None
 
 
+@_on_few_threads
 def factor(A: Array) -> tuple[Array, Array]:
     """Factor P @ A = L @ U: L below the diagonal and U from it on in one matrix, and the row that was swapped with
     each, counted from 1 (int32)."""
@@ -75,6 +115,7 @@ def factor(A: Array) -> tuple[Array, Array]:
     return turned.swapaxes(-1, -2), pivots.astype("int32")
 
 
+@_on_few_threads
 def solve(factors: Array, pivots: Array, B: Array, transposed: bool) -> Array:
     """Return X with A @ X = B, or A.T @ X = B, from what `factor` gives for A; the batches broadcast."""
     batch = _batch(factors, B)
@@ -88,6 +129,7 @@ def solve(factors: Array, pivots: Array, B: Array, transposed: bool) -> Array:
     return result.swapaxes(-1, -2)
 
 
+@_on_few_threads
 def inverse(factors: Array, pivots: Array) -> Array:
     """Return the inverse of A from what `factor` gives for A, which has no zero on the diagonal of U."""
     result = _by_columns(factors)
@@ -99,6 +141,7 @@ def inverse(factors: Array, pivots: Array) -> Array:
     return result.swapaxes(-1, -2)
 
 
+@_on_few_threads
 def factor_definite(A: Array) -> Array | None:
     """Return L with A = L @ L.mH from the lower triangle of A; None where a matrix is not positive-definite."""
     turned = _by_columns(A)
@@ -112,6 +155,7 @@ def factor_definite(A: Array) -> Array | None:
     return upper_triangle(np, turned, 0).swapaxes(-1, -2)
 
 
+@_on_few_threads
 def solve_triangle(A: Array, B: Array, upper: bool, unit: bool) -> Array:
     """Return X with A @ X = B, for one triangle of A; `unit`: with ones on its diagonal. The batches broadcast."""
     batch = _batch(A, B)

@@ -10,6 +10,7 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, complex64, complex128, float32, float64, int64, to_real
 from opwright_core.arrays.sizes import holds
 from opwright_core.errors import DispatchError
+from opwright_kernels.linalg import lapack
 from opwright_kernels.moving.shapes import strided
 from opwright_kernels.rules.matrices import check_inexact
 
@@ -97,7 +98,7 @@ def _checked_systems(self: Array, b: Array) -> tuple[bool, tuple[Any, ...]]:
 def _decomposed(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
     if not bool(xp.isfinite(A).all()):  # LAPACK would search without end
         raise LinAlgError("torch.linalg.lstsq: The input matrix contains values that are not finite")
-    u, s, vh = xp.linalg.svd(A, full_matrices=False)
+    u, s, vh = lapack.by_few_threads(xp.linalg.svd, A, full_matrices=False)
     return u, s, vh
 
 

@@ -8,6 +8,9 @@
 
 #include <float.h>
 
+#define rint_f32 rintf
+#define rint_f64 rint
+
 #define REAL float
 #define LARGEST FLT_MAX
 #define OF(NAME) NAME##_f32
@@ -26,6 +29,9 @@
 #undef LARGEST
 #undef OF
 
+OF_ARRAYS(square, 1, 0)
+OF_ARRAYS(root, 1, 0)
+OF_ARRAYS(round, 1, 0)
 OF_ARRAYS(cube, 1, 0)
 OF_ARRAYS(fraction, 1, 0)
 OF_ARRAYS(weighted_lerp, 3, 0)
@@ -83,6 +89,24 @@ static PyObject *handle_lerp(const CompiledKernel *kernel, const KernelCall *cal
     return run_elementwise(&how[is_far], call->args, call->out, &job);
 }
 
+/* power_scalar(self, exponent) for 2, 3, 0.5 and -0.5. Returns a new array, or `out`; NULL without an exception for
+ * another exponent, and where `run_elementwise` returns NULL. */
+static PyObject *handle_power(const CompiledKernel *kernel, const KernelCall *call) {
+    (void)kernel;
+    double exponent;
+    ElementwiseJob job = {0};
+    const int type = call->count == 2 && is_array_of(call->args[0], NPY_FLOAT) ? NPY_FLOAT : NPY_DOUBLE;
+    if (call->count != 2 || !read_element(call->args[1], type, &exponent)) {
+        return NULL;
+    }
+    const Elementwise *how = exponent == 2      ? &square_how
+                             : exponent == 3    ? &cube_how
+                             : exponent == 0.5  ? &root_how
+                             : exponent == -0.5 ? &reciprocal_root_how
+                                                : NULL;
+    return how == NULL ? NULL : run_elementwise(how, call->args, call->out, &job);
+}
+
 /* add_scaled(self, other, alpha, out=None). Returns as `handle_elementwise`: a product with a number of at most 1 is
  * never too large, so nobody looks whether it is. */
 static PyObject *handle_add_scaled(const CompiledKernel *kernel, const KernelCall *call) {
@@ -96,6 +120,8 @@ static PyObject *handle_add_scaled(const CompiledKernel *kernel, const KernelCal
 const CompiledKernel arithmetic_kernels[] = {
     {"reciprocal_root", handle_elementwise, &reciprocal_root_how, 0},
     {"cube", handle_elementwise, &cube_how, 0},
+    {"round_half_even", handle_elementwise, &round_how, QUIET},
+    {"power_scalar", handle_power, NULL, 0},
     {"fractional_part", handle_elementwise, &fraction_how, 0},
     {"sign", handle_elementwise, &sign_how, QUIET},
     {"angle", handle_elementwise, &angle_how, QUIET},

@@ -14,20 +14,44 @@ typedef struct {
     npy_intp steps[MOST_PARTS]; /* from one time to the next */
 } JoiningJob;
 
-/* Copy the bytes of each part in turn, one behind the other, for some of `outer` times. Needs no GIL. */
-static void join(void *given, int64_t from, int64_t to) {
-    const JoiningJob *job = given;
+/* Bytes that a thread is given at once. */
+#define BYTES_BLOCK 4096
+
+/* Return the bytes that all parts have together, once. */
+static npy_intp bytes_of_row(const JoiningJob *job) {
     npy_intp bytes = 0;
     for (int i = 0; i < job->count; i++) {
         bytes += job->bytes[i];
     }
-    char *here = job->to + from * bytes;
-    for (npy_intp o = from; o < to; o++) {
-        for (int i = 0; i < job->count; i++) {
-            memcpy(here, job->from[i] + o * job->steps[i], (size_t)job->bytes[i]);
-            here += job->bytes[i];
+    return bytes;
+}
+
+/* Copy the bytes of each part in turn, one behind the other, `outer` times: some blocks of the result. Needs no GIL. */
+static void join(void *given, int64_t from, int64_t to) {
+    const JoiningJob *job = given;
+    const npy_intp width = bytes_of_row(job), whole = width * job->outer;
+    const npy_intp stop = to * BYTES_BLOCK < whole ? to * BYTES_BLOCK : whole;
+    npy_intp here = from * BYTES_BLOCK;
+    while (here < stop) {
+        const npy_intp o = here / width;
+        npy_intp start = here - o * width;
+        for (int i = 0; i < job->count && here < stop; i++) {
+            if (start >= job->bytes[i]) {
+                start -= job->bytes[i];
+                continue;
+            }
+            const npy_intp left = job->bytes[i] - start, some = left < stop - here ? left : stop - here;
+            memcpy(job->to + here, job->from[i] + o * job->steps[i] + start, (size_t)some);
+            here += some;
+            start = 0;
         }
     }
+}
+
+/* Write the parts to an array, in the threads of the pool where it is long. */
+static void join_into(JoiningJob *job, Array *result) {
+    job->to = PyArray_BYTES(result);
+    do_ranges(join, job, (PyArray_NBYTES(result) + BYTES_BLOCK - 1) / BYTES_BLOCK, PyArray_NBYTES(result) / 4);
 }
 
 /* Whether an array has the very dtype of the first one, and its shape but for the size along `axis`. */
@@ -92,8 +116,7 @@ static PyObject *handle_concatenate(const CompiledKernel *kernel, const KernelCa
     }
     Array *result = new_of(PyArray_DESCR(first), PyArray_NDIM(first), shape);
     if (result != NULL) {
-        job.to = PyArray_BYTES(result);
-        do_ranges(join, &job, job.outer, count_of(result));
+        join_into(&job, result);
     }
     return (PyObject *)result;
 }
@@ -119,8 +142,7 @@ static PyObject *handle_stack(const CompiledKernel *kernel, const KernelCall *ca
     }
     Array *result = new_of(PyArray_DESCR(first), PyArray_NDIM(first) + 1, shape);
     if (result != NULL) {
-        job.to = PyArray_BYTES(result);
-        do_ranges(join, &job, job.outer, count_of(result));
+        join_into(&job, result);
     }
     return (PyObject *)result;
 }
@@ -150,8 +172,7 @@ static PyObject *handle_roll(const CompiledKernel *kernel, const KernelCall *cal
         job.bytes[1] = bytes / size * start;
         job.bytes[0] = bytes - job.bytes[1];
         job.steps[0] = job.steps[1] = bytes;
-        job.to = PyArray_BYTES(result);
-        do_ranges(join, &job, job.outer, count_of(result));
+        join_into(&job, result);
     }
     return (PyObject *)result;
 }

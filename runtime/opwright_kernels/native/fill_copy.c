@@ -116,16 +116,22 @@ static PyObject *handle_filled(const CompiledKernel *kernel, const KernelCall *c
     return (PyObject *)result;
 }
 
-/* copy_from(self, src, non_blocking, out=…) of at most SMALL elements. Returns `out`, a new reference; NULL without an
+/* copy_from(self, src, non_blocking, out=…), of more than SMALL elements if `src` lies apart. Returns `out`, a new reference; NULL without an
  * exception unless all three are dense and alike. */
 static PyObject *handle_copy(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 3 ? plain_bytes(call->args[0]) : NULL;
     Array *source = self == NULL ? NULL : plain_bytes(call->args[1]);
     Array *target = source == NULL ? NULL : target_like(self, call->out);
-    if (target == NULL || !is_like(self, source) || PyArray_DESCR(source) != PyArray_DESCR(target) ||
-        count_of(self) > SMALL) {
+    if (target == NULL || !is_like(self, source) || PyArray_DESCR(source) != PyArray_DESCR(target)) {
         return NULL;
+    }
+    if (count_of(self) > SMALL) {
+        if (!arrays_are_apart((PyObject *)source, (PyObject *)target)) {
+            return NULL;
+        }
+        copy_bytes(PyArray_BYTES(target), PyArray_BYTES(source), PyArray_NBYTES(target));
+        return Py_NewRef((PyObject *)target);
     }
     memmove(PyArray_BYTES(target), PyArray_BYTES(source), (size_t)(count_of(self) * element_size(self)));
     return Py_NewRef((PyObject *)target);

@@ -94,19 +94,19 @@ static PyObject *handle_positions(const CompiledKernel *kernel, const KernelCall
     return (PyObject *)result;
 }
 
-/* Matrices (matrices, rows, columns) of elements of `size` bytes. */
+/* Matrices of so many rows and columns, of elements of `size` bytes. */
 typedef struct {
     const char *from;
     char *to;
-    npy_intp matrices, rows, columns, diagonal, size;
+    npy_intp rows, columns, diagonal, size;
     int is_upper;
 } TriangleJob;
 
-/* Copy matrices and write zeros above (or below, where `is_upper`) the diagonal. Needs no GIL. */
-static void cut_triangles(void *given) {
+/* Copy some rows of all matrices, with zeros above (or below, where `is_upper`) the diagonal. Needs no GIL. */
+static void cut_triangles(void *given, int64_t start, int64_t stop) {
     const TriangleJob *job = given;
     const npy_intp width = job->columns * job->size;
-    for (npy_intp row = 0; row < job->matrices * job->rows; row++) {
+    for (npy_intp row = start; row < stop; row++) {
         /* Below and on the diagonal; the upper triangle begins at it. */
         const npy_intp wanted = row % job->rows + job->diagonal + !job->is_upper;
         const npy_intp split = (wanted < 0 ? 0 : wanted > job->columns ? job->columns : wanted) * job->size;
@@ -139,10 +139,9 @@ static PyObject *handle_triangle(const CompiledKernel *kernel, const KernelCall 
     Array *result = new_of(PyArray_DESCR(self), PyArray_NDIM(self), PyArray_DIMS(self));
     if (result != NULL) {
         const npy_intp *shape = PyArray_DIMS(self) + PyArray_NDIM(self) - 2;
-        TriangleJob job = {PyArray_BYTES(self), PyArray_BYTES(result), 0, shape[0], shape[1], diagonal,
+        TriangleJob job = {PyArray_BYTES(self), PyArray_BYTES(result), shape[0], shape[1], diagonal,
                            width_of(self), kernel->how != NULL};
-        job.matrices = count_of(self) / (shape[0] * shape[1]);
-        do_work(cut_triangles, &job, count_of(self));
+        do_ranges(cut_triangles, &job, count_of(self) / shape[1], count_of(self));
     }
     return (PyObject *)result;
 }

@@ -9,26 +9,29 @@ CLONES static void OF(total)(void *given, int64_t from, int64_t to) {
 }
 
 /* Write sums over the rows, (rows, count) to (count,), of some strips of BESIDE columns, added one row after another as
- * NumPy adds them. */
+ * NumPy adds them; in memory of the thread's own, since the lines of the result are others' too. */
 CLONES static void OF(sum_of_rows)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
-    const npy_intp first = from * BESIDE, stop = to * BESIDE < job->count ? to * BESIDE : job->count;
-    REAL *sums = (REAL *)job->to;
-    const npy_intp n = job->count;
-    npy_intp row = 1;
-    memcpy(sums + first, (const REAL *)job->from + first, (size_t)(stop - first) * sizeof *sums);
-    for (; row + 8 <= job->rows; row += 8) {
-        const REAL *x = (const REAL *)job->from + row * n;
-        EACH_ALONE for (npy_intp i = first; i < stop; i++) {
-            const REAL four = sums[i] + x[i] + x[i + n] + x[i + 2 * n] + x[i + 3 * n];
-            sums[i] = four + x[i + 4 * n] + x[i + 5 * n] + x[i + 6 * n] + x[i + 7 * n];
+    const npy_intp n = job->count, end = to * BESIDE < n ? to * BESIDE : n;
+    REAL sums[4 * BESIDE];
+    for (npy_intp first = from * BESIDE; first < end; first += 4 * BESIDE) {
+        const npy_intp size = end - first < 4 * BESIDE ? end - first : 4 * BESIDE;
+        const REAL *x = (const REAL *)job->from + first;
+        npy_intp row = 1;
+        memcpy(sums, x, (size_t)size * sizeof *sums);
+        x += n;
+        for (; row + 8 <= job->rows; row += 8, x += 8 * n) {
+            EACH_ALONE for (npy_intp i = 0; i < size; i++) {
+                const REAL four = sums[i] + x[i] + x[i + n] + x[i + 2 * n] + x[i + 3 * n];
+                sums[i] = four + x[i + 4 * n] + x[i + 5 * n] + x[i + 6 * n] + x[i + 7 * n];
+            }
         }
-    }
-    for (; row < job->rows; row++) {
-        const REAL *x = (const REAL *)job->from + row * job->count;
-        EACH_ALONE for (npy_intp i = first; i < stop; i++) {
-            sums[i] += x[i];
+        for (; row < job->rows; row++, x += n) {
+            EACH_ALONE for (npy_intp i = 0; i < size; i++) {
+                sums[i] += x[i];
+            }
         }
+        memcpy((REAL *)job->to + first, sums, (size_t)size * sizeof *sums);
     }
 }
 

@@ -92,7 +92,18 @@ def _chances(x: Callable[..., Array], *shape: int) -> Array:
 ELEMENTWISE: dict[str, list[Make]] = {
     **dict.fromkeys(("erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu", "mish"), _one()),
     **dict.fromkeys(
-        ("hardsigmoid", "hardswish", "fractional_part", "sign", "angle", "cube", "relu", "reciprocal_root"), _one()
+        (
+            "hardsigmoid",
+            "hardswish",
+            "fractional_part",
+            "sign",
+            "angle",
+            "cube",
+            "round_half_even",
+            "relu",
+            "reciprocal_root",
+        ),
+        _one(),
     ),
     **dict.fromkeys(
         ("erfcx", "log_ndtr", "ndtri", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"), _one()
@@ -119,6 +130,7 @@ ELEMENTWISE: dict[str, list[Make]] = {
     **dict.fromkeys(("xlogy", "xlog1py", "fmod", "remainder"), _two()),
     **dict.fromkeys(("sinc", "spherical_bessel_j0"), _one()),
     "hardtanh": _one(-1.0, 1.0) + _one(0, 6) + _one(2, 1.5),
+    "power_scalar": _one(2) + _one(3) + _one(0.5) + _one(-0.5),
     "clamp": _one(0.2, 0.8) + _one(None, 0.5) + _one(-1, None) + _one(2, 1.5),
     "logaddexp": _two(),
     "add_scaled": _two(2.0) + _two(-0.3),

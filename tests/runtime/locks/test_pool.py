@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import opwright
+import opwright_core
 from opwright_core.core import fast
+from opwright_kernels.linalg import lapack
 
 IS_THERE = pytest.mark.skipif(fast is None or not hasattr(os, "fork"), reason="there is no pool, or no fork")
 
@@ -28,6 +32,23 @@ def run(*command: str, **environment: str) -> str:
 def test_forks_signals_and_threads_leave_the_pool_whole() -> None:
     program = str(Path(__file__).with_name("pooled.py"))
     assert run(program, "12", OPENBLAS_NUM_THREADS="1") == "12 forks and interrupts"
+
+
+@IS_THERE
+@pytest.mark.once
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("gcc") is None, reason="it needs gcc's ThreadSanitizer")
+def test_threads_loops_within_loops_and_forks_do_not_race(tmp_path: Path) -> None:
+    source, program = Path(__file__).with_name("pool_races.c"), tmp_path / "pool_races"
+    core = Path(opwright_core.__file__).with_name("fast")
+    options = ("-g", "-O1", "-fsanitize=thread", f"-I{core}", "-o", str(program), str(source), "-lm", "-lpthread")
+    if subprocess.run(["gcc", *options], capture_output=True).returncode != 0:
+        pytest.skip("gcc has no ThreadSanitizer here")
+    # A child of a fork goes on under the sanitizer; addresses are not drawn, which some kernels need for it to start.
+    command = [*(["setarch", "-R"] if shutil.which("setarch") else []), str(program), "5", "10"]
+    variables = os.environ | {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
 
 
 @IS_THERE
@@ -72,3 +93,30 @@ print(opwright.get_num_threads())
 """
     for first, second in (("threadpoolctl", "opwright"), ("opwright", "threadpoolctl")):
         assert run("-c", told.format(first=first, second=second), OPWRIGHT_NUM_THREADS="4") == "[4] 1 2 4"
+
+
+@pytest.mark.once
+def test_small_matrices_are_computed_on_one_thread() -> None:
+    counts = lapack._thread_counts()
+    if counts is None:
+        pytest.skip("NumPy's library has no number of threads")
+    read, write = counts
+    before, seen = read(), []
+
+    def note(matrices: object, *, fails: bool = False) -> None:
+        seen.append(read())
+        if fails:
+            raise np.linalg.LinAlgError
+
+    try:
+        write(2)
+        lapack.by_few_threads(note, np.zeros((100, 100)))
+        lapack.by_few_threads(note, np.zeros((300, 300)))
+        lapack.by_few_threads(note, np.zeros((4, 4)))
+        with pytest.raises(np.linalg.LinAlgError):
+            lapack.by_few_threads(note, np.zeros((100, 100)), fails=True)
+        opwright.linalg.svdvals(opwright.ones(100, 100))
+        assert read() == 2
+    finally:
+        write(before)
+    assert seen == [1, 2, 2, 1]

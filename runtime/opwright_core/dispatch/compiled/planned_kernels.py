@@ -55,7 +55,7 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
         shim = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
     else:
         shim = _planned(row, general)
-    if row.ufunc is None:
+    if row.ufunc is None or row.writes:
         return shim, None, None
     ufuncs = import_late("opwright_core.dispatch.compiled.ufunc_shims")
     if row.key == "CPU":
@@ -65,12 +65,15 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
 
 def _planned(row: Row, general: Function) -> Function:
     """Return a row's shim in the compiled core, in front of the general one."""
-    cache = row.cache
-    if cache is None or not cache.runs_in_core:
+    if (cache := row.cache) is None or not cache.runs_in_core:
         return general
     # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
     note = None if cache.is_trusted else partial(name_error, row=row)
-    return planned_in_c(general, row.kinds, row.function, row.positions, cache, note)
+    kernel, made = row.function, row.ufunc
+    if made is not None and row.key == "CPU" and row.positions == tuple(range(len(made.letters))):
+        at = tuple([i if letter == "T" else -1 - i for i, letter in enumerate(made.letters) if letter in "TN"])
+        kernel = fast.Kernel(kernel, made.function, at, len(made.letters), made.dtypes, "arrays", False)
+    return planned_in_c(general, row.kinds, kernel, row.positions, cache, note)
 
 
 def planned_in_c(

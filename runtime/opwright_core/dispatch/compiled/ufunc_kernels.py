@@ -33,25 +33,21 @@ def with_ufunc(
 ) -> tuple[Function, Function | None, Function | None]:
     """Return the general, dense and arrays shims of a kernel: where they are known to be a ufunc, what handles common
     calls instead; in that of the general one, calls on half and bfloat16 that are computed in float32."""
-    found = _noted.get((module, general))
-    ufunc = None if found is None else getattr(np, found[0], None)
+    ufunc = None if (found := _noted.get((module, general))) is None else getattr(np, found[0], None)
     if found is None or not isinstance(ufunc, np.ufunc):
         return shims
     _, positions, kinds, is_written = found
 
-    def with_loop(function: Function | None, takes: str, otherwise: Function | None = None) -> Function | None:
+    def with_loop(function: Function | None, takes: str, otherwise: Function | None = None) -> Any:
         if function is None:
             return None
         count = _count(function) if row is None else len(row.kinds)
-        made: Function = fast.Kernel(otherwise or function, ufunc, positions, count, kinds, takes, is_written)
-        return made
+        return fast.Kernel(otherwise or function, ufunc, positions, count, kinds, takes, is_written)
 
     whole, dense, arrays = shims
     widened = (with_loop(whole, "reduced") or whole) if {"e", "r"} & {*kinds} else whole
     dense = whole if dense is None and row is not None else dense
-    planned = (
-        None if type(whole) is FunctionType or min(positions) < 0 else whole
-    )  # (numbers may overflow, which is told)
+    planned = None if type(whole) is FunctionType or min(positions) < 0 else whole  # (numbers may overflow)
     return widened, with_loop(dense, "tensors", planned), with_loop(arrays, "arrays")
 
 

@@ -109,7 +109,8 @@ class Row:
         """Return the row of what writes the results of this kernel, or of another function that does the same, beside
         a cache of its own."""
         facts: Any = {"operands": self.operands, "results": self.results, "writes": writes, "is_inplace": is_inplace}
-        return Row(self.key, self.xp, kinds, function or self.function, self.positions, self.meta, **facts)
+        facts |= {"ufunc": self.ufunc, "meta": self.meta, "positions": self.positions}
+        return Row(self.key, self.xp, kinds, function or self.function, **facts)
 
 
 def _takes_out(function: Function) -> bool:
