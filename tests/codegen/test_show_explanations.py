@@ -33,6 +33,7 @@ MADE = {
     "commands/breaking.py": set(),  # codes of differences
     "findings/tests.py": set(),  # properties of the gate
     "formula/limits.py": {"not-allowed"},
+    "formula/operator_calls.py": {"backward-call", "kernel-arguments"},
     "bindings/family_calls.py": {"batch-form", "blocks-form"},
     "bindings/shardings.py": {"sharding-form", "sharding-factor", "sharding-kind"},
     "kernels/modules.py": {
