@@ -167,7 +167,7 @@ def _add_commands_of_the_runtime(commands: _Commands[_Parser]) -> None:
     )
 
     command = commands.add_parser(
-        "table", parents=[importing], help="show the dispatch table of an operator of the installed runtime"
+        "table", parents=[importing], help="show the dispatch table of an operator, as the runtime computes it"
     )
     command.add_argument("operator", metavar="OPERATOR")
 

@@ -422,6 +422,17 @@ def test_table(project: Path) -> None:
     assert missing.stderr.startswith("error: the runtime has no dispatch table of aten::add.Tensr: ")
 
 
+@pytest.mark.once
+def test_table_of_the_project(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["own.yaml"]\noutput = "src/own_ops"\n')
+    (project / "own.yaml").write_text("- func: own::twice(Tensor self) -> Tensor\n  kernel: self * 2\n")
+    assert run(project, "generate").returncode == 0
+    assert start(project, "table", "own::twice").stdout.startswith("own::twice(Tensor self) -> Tensor\n")
+    missing = start(project, "table", "owm::twice")
+    assert missing.returncode == 1
+    assert "`--import PACKAGE` reads the package that defines it" in missing.stderr
+
+
 BACKEND = """
 import numpy as np
 import opwright

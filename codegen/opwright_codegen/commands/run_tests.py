@@ -10,20 +10,18 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
 
-from opwright_codegen.commands.config import find_config
 from opwright_codegen.commands.generate import read_operators
-from opwright_codegen.commands.job import Job, job_of, modules_of
+from opwright_codegen.commands.job import Job, modules_of
 from opwright_codegen.commands.report_options import known_findings
-from opwright_codegen.errors import SchemaError, UsageError
+from opwright_codegen.commands.runtime_process import project_modules
+from opwright_codegen.errors import UsageError
 from opwright_codegen.findings.finding import Outcome
 from opwright_codegen.findings.tests import add_tests
 from opwright_codegen.read.model import OperatorSet
 
 __all__ = ["run_bench", "run_tests"]
 
-_OF_A_JOB: Final = ("output", "only", "tags", "namespace", "kernels", "strict_kernels")
 # pytest's exit status: all passed, some failed. The rest (interrupted, wrong usage, no tests) is not about operators.
 _TOLD = (0, 1)
 
@@ -78,13 +76,7 @@ def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
 def run_bench(words: Sequence[str]) -> int:
     """Run `bench` in the process of the runtime, which has its options; return the exit status. Without targets it is
     told the project's. Raises UsageError, SchemaErrors."""
-    try:
-        config = find_config(Path.cwd())
-    except SchemaError as error:
-        raise UsageError(str(error)) from None
-    job = job_of(config, Namespace(**dict.fromkeys(_OF_A_JOB), schemas=())) if config.schemas else None
-    namespaces = read_operators(job).namespaces if job is not None else ()
-    modules, environment = modules_of(job, namespaces, namespaces)
+    namespaces, modules, environment = project_modules()
     told = [*_each("--load", modules), *_each("--project", namespaces)]
     command = [sys.executable, "-m", "opwright.gate.bench.command", *told, *words]
     return subprocess.run(command, env=environment, check=False).returncode

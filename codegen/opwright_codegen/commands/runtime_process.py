@@ -1,27 +1,51 @@
-"""The process of the installed runtime, which the generator never imports."""
+"""The process of the installed runtime, which the generator never imports, and what it imports of a project."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
-__all__ = ["RuntimeProcessError", "run_in_runtime"]
+from opwright_codegen.commands.config import find_config
+from opwright_codegen.commands.generate import read_operators
+from opwright_codegen.commands.job import job_of, modules_of
+from opwright_codegen.errors import SchemaError, UsageError
+
+__all__ = ["RuntimeProcessError", "project_modules", "run_in_runtime"]
+
+_OF_A_JOB: Final = ("output", "only", "tags", "namespace", "kernels", "strict_kernels")
 
 
 class RuntimeProcessError(Exception):
     """A failure of a program in the runtime: the last line of its error."""
 
 
-def run_in_runtime(program: str, arguments: Sequence[str], *, plugins: bool = True) -> str:
+def run_in_runtime(
+    program: str, arguments: Sequence[str], *, plugins: bool = True, environment: Mapping[str, str] | None = None
+) -> str:
     """Return what a program of Python prints in another process, in which there may be no plug-ins.
 
     Raises RuntimeProcessError where it fails.
     """
-    environment = os.environ if plugins else os.environ | {"OPWRIGHT_PLUGINS": "0"}
+    environment = {**(environment or os.environ), **({} if plugins else {"OPWRIGHT_PLUGINS": "0"})}
     command = [sys.executable, "-c", program, *arguments]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if run.returncode:
         raise RuntimeProcessError(run.stderr.strip().rpartition("\n")[2].partition(": ")[2])
     return run.stdout
+
+
+def project_modules() -> tuple[Sequence[str], list[str], dict[str, str]]:
+    """Return the namespaces of the project around this folder, the modules that have their operators, and the
+    environment of who imports these. Raises UsageError, SchemaErrors."""
+    try:
+        config = find_config(Path.cwd())
+    except SchemaError as error:
+        raise UsageError(str(error)) from None
+    job = job_of(config, Namespace(**dict.fromkeys(_OF_A_JOB), schemas=())) if config.schemas else None
+    namespaces = read_operators(job).namespaces if job is not None else ()
+    return namespaces, *modules_of(job, namespaces, namespaces)

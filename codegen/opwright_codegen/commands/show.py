@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.generate import read_job_derivatives, read_operators, render_namespace
 from opwright_codegen.commands.job import Job
-from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
+from opwright_codegen.commands.runtime_process import RuntimeProcessError, project_modules, run_in_runtime
 from opwright_codegen.commands.shown_rules import cost_shown, rule_shown
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.declared import text_about
@@ -79,12 +79,18 @@ def show_used(uses: Sequence[UsedPackage], name: str, out: TextIO) -> int:
 
 
 def table(name: str, modules: Sequence[str], out: TextIO) -> int:
-    """Print the dispatch table that the runtime computes, after importing `modules` there."""
+    """Print the dispatch table that the runtime computes, after importing `modules` there, and the project's package
+    where the operator is the project's."""
     qualified = name if "::" in name else f"aten::{name}"  # as in schema files
+    environment, hint = None, None
+    if qualified.partition("::")[0] != "aten":
+        namespaces, found, environment = project_modules()
+        modules = [*(found if qualified.partition("::")[0] in namespaces else ()), *modules]
+        hint = None if modules else "`--import PACKAGE` reads the package that defines it"
     try:
-        out.write(run_in_runtime(_DUMP, [qualified, *modules]))
+        out.write(run_in_runtime(_DUMP, [qualified, *modules], environment=environment))
     except RuntimeProcessError as error:
-        raise SchemaError("no-table", f"the runtime has no dispatch table of {qualified}: {error}") from None
+        raise SchemaError("no-table", f"the runtime has no dispatch table of {qualified}: {error}", hint=hint) from None
     return 0
 
 
