@@ -281,7 +281,6 @@ REPLACEMENTS = [
 ]
 REPLACEMENTS += [
     ("f(int x=Mean) -> ()", "f(int x=1) -> ()"),
-    ("f(int x=1) -> ()", "f(int x=Sum) -> ()"),
     ("f(int x=2) -> ()", "f(int x=Mean) -> ()"),
     ("f(bool x) -> ()", "f(Scalar x) -> ()"),
     ("f(bool? x=None) -> ()", "f(Scalar? x=None) -> ()"),

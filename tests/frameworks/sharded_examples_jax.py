@@ -75,12 +75,14 @@ CALLS: list[tuple[str, list[Any], dict[str, Any]]] = [
 ]
 # What has no rule of batches, or is made of a kernel that writes.
 LOOPED = ("fused.", "native_demo.moments", "native_demo.adamw", "native_demo.nll", "native_demo.scale")
-# What Python computes, and XLA gathers with Auto axes: kernels in Python, or made of one that writes.
+# What Python computes, and XLA gathers with Auto axes: kernels in Python, or made of one that writes, and derivatives
+# whose formulas call operators that XLA has no words for.
 BY_PYTHON = ("everywhere.sq", "everywhere.st", "everywhere.p", "everywhere.m", "native_demo.adamw", "native_demo.scale")
 OTHERS_BY_PYTHON = {
     "vmap": ("native_demo.running", "native_demo.centred"),
-    "grad": ("fused.cross_entropy_backward",),
-    "jvp": ("fused.cross_entropy", "fused.layer_norm_backward"),
+    "grad": ("fused.cross_entropy_backward", "native_demo.running", "native_demo.moments", "native_demo.nll"),
+    "jvp": ("fused.cross_entropy", "fused.layer_norm_backward", "native_demo.running", "native_demo.moments")
+    + ("native_demo.centred", "native_demo.nll"),
 }
 MODULES = {name: f"{name if name.endswith('_demo') else f'{name}_ops'}_jax" for name in
            ("everywhere", "native_demo", "fused", "expression_demo")}  # fmt: skip
