@@ -81,8 +81,10 @@ BY_PYTHON = ("everywhere.sq", "everywhere.st", "everywhere.p", "everywhere.m", "
 OTHERS_BY_PYTHON = {
     "vmap": ("native_demo.running", "native_demo.centred"),
     "grad": ("fused.cross_entropy_backward", "native_demo.running", "native_demo.moments", "native_demo.nll"),
-    "jvp": ("fused.cross_entropy", "fused.layer_norm_backward", "native_demo.running", "native_demo.moments")
-    + ("native_demo.centred", "native_demo.nll"),
+    "jvp": (
+        *("fused.cross_entropy", "fused.layer_norm_backward"),
+        *("native_demo.running", "native_demo.moments", "native_demo.centred", "native_demo.nll"),
+    ),
 }
 MODULES = {name: f"{name if name.endswith('_demo') else f'{name}_ops'}_jax" for name in
            ("everywhere", "native_demo", "fused", "expression_demo")}  # fmt: skip
