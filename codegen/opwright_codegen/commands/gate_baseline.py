@@ -8,8 +8,8 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
-from opwright_codegen.read.entries import entry_head
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.read.entries import entry_head, read_texts
 from opwright_codegen.read.files import read_source
 from opwright_codegen.read.values import matching, node_span, read_string, text_span, wrong_type
 from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, read_entries
@@ -46,26 +46,10 @@ def read_baseline(path: Path) -> tuple[Finding, ...]:
 
 
 def _read_entry(node: Node, source: Source, errors: Errors) -> Finding | None:
-    if not isinstance(node, MappingNode):
-        hint = "write '- operator: mine::f', and below it property, reason and date"
-        errors.add(wrong_type("a mapping", node, source, hint))
-        return None
-    entry: Finding = {}
-    count = len(errors)
-    for name, (key, value) in node.pairs.items():
-        try:
-            if name not in _KEYS:
-                near = nearest(name, _KEYS)
-                hint = f"did you mean {near!r}?" if near else f"known keys: {', '.join(_KEYS)}"
-                raise SchemaError("unknown-key", f"unknown key {shorten(name)!r}", node_span(key, source), hint)
-            entry[name] = _KEYS[name](value, source)
-        except SchemaError as error:
-            errors.add(error)
-    for name in _NEEDED:
-        if name not in node.pairs:
-            hint = "each entry says which operator and property, why the finding stays, and since when"
-            errors.add(SchemaError("missing-key", f"the entry has no {name!r}", _head(node, source), hint))
-    if len(errors) > count:
+    written = "write '- operator: mine::f', and below it property, reason and date"
+    why = "each entry says which operator and property, why the finding stays, and since when"
+    entry = read_texts(node, _KEYS, _NEEDED, source, errors, written=written, why_needed=why)
+    if entry is None or not isinstance(node, MappingNode):
         return None
     if entry.get("until", "9999") <= entry["date"]:
         message = f"'until' is {entry['until']}, and the entry is of {entry['date']}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
@@ -19,7 +19,7 @@ from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pai
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span, Text
 
-__all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags"]
+__all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags", "read_texts"]
 
 # How each key of an entry is read; `func` and `tags` need more than their node.
 KEYS: Mapping[str, values.Reader] = {
@@ -244,6 +244,36 @@ def entry_head(node: MappingNode, source: Source) -> Span:
     """Return the first key of an entry: its line is the entry's."""
     first = next(iter(node.pairs.values()), None)
     return values.node_span(first[0] if first else node, source)
+
+
+def read_texts(
+    node: Node,
+    readers: Mapping[str, Callable[[Node, Source], str]],
+    needed: Collection[str],
+    source: Source,
+    errors: Errors,
+    *,
+    written: str | None = None,
+    why_needed: str | None = None,
+) -> dict[str, str] | None:
+    """Return the texts of a mapping that is no operator's entry; None where something is wrong, which is noted, with
+    hints how one is written and why keys are needed."""
+    if not isinstance(node, MappingNode):
+        errors.add(values.wrong_type("a mapping", node, source, written))
+        return None
+    count, found = len(errors), {}
+    for name, (key, value) in node.pairs.items():
+        try:
+            if name not in readers:
+                raise _unknown_key(name, readers, values.node_span(key, source))
+            found[name] = readers[name](value, source)
+        except SchemaError as error:
+            errors.add(error)
+    for name in needed:
+        if name not in node.pairs:
+            message = f"the entry has no {name!r}"
+            errors.add(SchemaError("missing-key", message, entry_head(node, source), why_needed))
+    return found if len(errors) == count else None
 
 
 def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:

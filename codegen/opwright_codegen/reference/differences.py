@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
 
-from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
-from opwright_codegen.read.entries import entry_head
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.read.entries import read_texts
 from opwright_codegen.read.files import read_source
-from opwright_codegen.read.values import node_span, read_string, text_span, wrong_type
+from opwright_codegen.read.values import read_string, text_span, wrong_type
 from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.reference.markdown import cell, code_list, prose
 from opwright_codegen.source import Source
@@ -80,43 +80,20 @@ def read_differences(path: Path) -> tuple[Difference, ...]:
     source = read_source(path)
     found: list[Difference] = []
     for node in read_entries(source, errors):
-        group = _read(node, _GROUP, ("from", "of"), source, errors)
+        group = read_texts(node, _GROUP, ("from", "of"), source, errors)
         listed = node.pairs.get("differences") if isinstance(node, MappingNode) else None
         if group is None or listed is None or not isinstance(listed[1], SequenceNode):
             if group is not None:
                 errors.add(wrong_type("a list of differences", listed[1] if listed else node, source))
             continue
         for item in listed[1].items:
-            entry = _read(item, _ENTRY, ("operators", "why"), source, errors)
+            entry = read_texts(item, _ENTRY, ("operators", "why"), source, errors)
             if entry is not None:
                 pattern = re.compile(entry["operators"])
                 is_of_functions = group.get("names") == "functions"
                 found.append(Difference(group["from"], group["of"], pattern, entry["why"], is_of_functions))
     errors.raise_if_any()
     return tuple(found)
-
-
-def _read(
-    node: Node, known: dict[str, Callable[[Node, Source], str]], needed: Sequence[str], source: Source, errors: Errors
-) -> dict[str, str] | None:
-    """Return the texts of a mapping; None where something is wrong with it, which is noted."""
-    if not isinstance(node, MappingNode):
-        errors.add(wrong_type("a mapping", node, source))
-        return None
-    count, found = len(errors), {}
-    for name, (key, value) in node.pairs.items():
-        try:
-            if name not in known:
-                near = nearest(name, known)
-                hint = f"did you mean {near!r}?" if near else f"known keys: {', '.join(known)}"
-                raise SchemaError("unknown-key", f"unknown key {shorten(name)!r}", node_span(key, source), hint)
-            found[name] = known[name](value, source)
-        except SchemaError as error:
-            errors.add(error)
-    for name in needed:
-        if name not in node.pairs:
-            errors.add(SchemaError("missing-key", f"the entry has no {name!r}", entry_head(node, source), None))
-    return found if len(errors) == count else None
 
 
 def _read_pattern(node: Node, source: Source) -> str:
