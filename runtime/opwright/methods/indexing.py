@@ -59,6 +59,14 @@ def _kept(method: F) -> F:
     return served
 
 
+def _written(method: F) -> F:
+    """Return what serves in the place of `tensor[...] = value`: numbers and tensors are written from C."""
+    if fast is None:
+        return method
+    served: F = fast.IndexWriting(method, aten, ("fill_.Scalar", "copy_.default", "index_put_.default"))
+    return served
+
+
 @install_methods
 class Indexable:
     """The indexing of Tensor, installed on it."""
@@ -92,6 +100,7 @@ class Indexable:
         """Call `opwright.nonzero`."""
         return nonzero(self, as_tuple=as_tuple)
 
+    @_written
     def __setitem__(self, index: Any, value: Any) -> None:
         if index is False:  # PyTorch writes nothing then, and counts no write; a tensor of False counts one
             return

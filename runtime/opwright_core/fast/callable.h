@@ -74,6 +74,6 @@ PyTypeObject *make_operator_base(PyObject *module);
 /* The types, each in the file of its name. */
 extern CallableType stub_type, factory_type, selector_type, kernel_type, version_bump_type, user_kernel_type,
     user_recorder_type, planned_type, view_cache_type, recorder_type, view_recorder_type, tensor_property_type,
-    tensor_method_type, compiled_type, address_kernel_type, indexing_type, below_type, writing_type;
+    tensor_method_type, compiled_type, address_kernel_type, indexing_type, index_writing_type, below_type, writing_type;
 
 #endif

@@ -3,12 +3,11 @@
 
 #include "arrays.h"
 #include "callable.h"
-#include "interned.h"
+#include "indexing.h"
 #include "numpy_api.h"
 #include "tensor.h"
 
-/* The most indices, and items of a list that is made an array, that are looked at here. */
-#define MOST_INDICES 16
+/* The most items of a list that is made an array. */
 #define MOST_LISTED 64
 
 typedef struct {
@@ -18,25 +17,8 @@ typedef struct {
     PyObject *called; /* the operator, when it was first needed */
 } Indexing;
 
-/* An index of positions, or a mask. */
-typedef struct {
-    PyObject *given; /* borrowed */
-    int dim;         /* of the view: where it begins … */
-    int is_behind;   /* … before what the ellipsis takes is added */
-    int consumed;    /* how many dimensions it takes; 0: it is one of those that make the view */
-} Index;
-
-/* What is found out of several indices. */
-typedef struct {
-    Index items[MOST_INDICES];
-    Py_ssize_t count;
-    int left;     /* how many dimensions the ellipsis takes */
-    int consumed; /* by indices of positions */
-    int is_whole; /* whether the others take their dimensions whole */
-} Indices;
-
 /* Return the array of a Tensor in NumPy's memory, or that array itself, borrowed; NULL for anything else. */
-static PyArrayObject *array_in(PyObject *value) {
+PyArrayObject *array_in(PyObject *value) {
     PyObject *array = Py_TYPE(value) == core.tensor ? ((Tensor *)value)->array : value;
     return array != NULL && Py_TYPE(array) == core.array ? (PyArrayObject *)array : NULL;
 }
@@ -68,9 +50,8 @@ static int is_whole_slice(PyObject *value) {
     return slice->start == Py_None && slice->stop == Py_None && slice->step == Py_None;
 }
 
-/* Read a tuple of indices. Returns 0 unless some of them are of positions, or masks, and the others are ints, slices, None,
- * and one ellipsis. */
-static int read_indices(PyObject *items, int ndim, Indices *found) {
+/* Read a tuple of indices. Returns 0 unless they are ints, slices, None, at most one ellipsis, positions and masks. */
+int read_indices(PyObject *items, int ndim, Indices *found) {
     int dims = 0, named = 0, ellipses = 0; /* of the view so far; of the tensor */
     found->count = PyTuple_GET_SIZE(items);
     found->consumed = 0;
@@ -100,7 +81,7 @@ static int read_indices(PyObject *items, int ndim, Indices *found) {
         }
     }
     found->left = ndim - named;
-    return found->consumed > 0 && found->left >= 0 && ellipses <= 1;
+    return found->left >= 0 && ellipses <= 1;
 }
 
 /* Return a new tensor of the numbers of a list. */
@@ -126,7 +107,7 @@ static PyObject *as_tensor(PyObject *given) {
 }
 
 /* Return the list for `index`: None for each dimension before an index of positions, and this as a tensor. */
-static PyObject *list_of_indices(const Indices *found) {
+PyObject *list_of_indices(const Indices *found) {
     PyObject *made = PyList_New(0);
     int dim = 0, failed = made == NULL;
     for (Py_ssize_t i = 0; i < found->count && !failed; i++) {
@@ -150,7 +131,7 @@ static PyObject *list_of_indices(const Indices *found) {
 }
 
 /* Return the view that the other indices make: the tensor itself where these take their dimensions whole. */
-static PyObject *view_by_others(PyObject *tensor, const Indices *found) {
+PyObject *view_by_others(PyObject *tensor, const Indices *found) {
     if (found->is_whole) {
         return Py_NewRef(tensor);
     }
@@ -187,7 +168,7 @@ static PyObject *call_index(Indexing *indexing, PyObject *view, PyObject *list) 
 }
 
 /* Whether a tensor has data in NumPy's memory, and is none of a level: what stands beside it is wrapped as it is. */
-static int is_plain(PyObject *tensor) {
+int is_plain(PyObject *tensor) {
     PyObject *keys = ((Tensor *)tensor)->keys;
     int overflow;
     int64_t bits = keys == NULL || !PyLong_CheckExact(keys) ? 0 : PyLong_AsLongLongAndOverflow(keys, &overflow);
@@ -204,7 +185,7 @@ static PyObject *indexed(Indexing *indexing, PyObject *tensor, PyObject *index) 
     PyObject *items = PyTuple_CheckExact(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
     Indices found;
     PyObject *result = NULL, *view = NULL, *list = NULL;
-    if (items != NULL && PyTuple_GET_SIZE(items) <= MOST_INDICES && read_indices(items, PyArray_NDIM(array), &found)) {
+    if (items != NULL && PyTuple_GET_SIZE(items) <= MOST_INDICES && read_indices(items, PyArray_NDIM(array), &found) && found.consumed > 0) {
         list = list_of_indices(&found);
         view = list == NULL ? NULL : view_by_others(tensor, &found);
         if (view == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {

@@ -30,6 +30,8 @@ typedef PyObject *(*Handler)(const CompiledKernel *kernel, const KernelCall *cal
 /* … how many elements its result has is data, so that no plan is of use: where the handler takes the operands, its result
  * is row-major, as planned. */
 #define UNPLANNED 8
+/* … in place, where `out` is the first operand, the handler looks at all that the rule does, and so needs no plan. */
+#define WRITES 16
 
 struct CompiledKernel {
     const char *name; /* of the function */

@@ -23,7 +23,7 @@
 static CallableType *const callable_types[] = {
     &tensor_property_type, &tensor_method_type, &version_bump_type,     &user_recorder_type, &user_kernel_type,
     &selector_type,      &factory_type,     &address_kernel_type, &view_recorder_type, &compiled_type,      &view_cache_type,
-    &indexing_type,      &below_type,       &writing_type,
+    &indexing_type, &index_writing_type,      &below_type,       &writing_type,
     &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
 };
 

@@ -4,6 +4,7 @@
 #include "arrays.h"
 #include "callable.h"
 #include "casts.h"
+#include "float_errors.h"
 #include "interned.h"
 #include "kernel_sets.h"
 #include "numpy_api.h"
@@ -26,6 +27,7 @@ typedef struct {
     int written;                     /* the position of the tensor that is written, and returned; -1: a new one is made */
     int is_copy; /* whether the kernel is `numpy.ndarray.__copy__` */
     const CompiledKernel *unplanned; /* which takes calls that no plan can be made for before; or NULL */
+    const CompiledKernel *writing;   /* which takes calls that write in place, without a plan; or NULL */
     PlanTable table;
 } Planned;
 
@@ -259,17 +261,20 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
     return is_done ? Py_NewRef(tensor) : NULL;
 }
 
-/* Whether all that stands where tensors do is one, dense and in NumPy's memory; in a list, None also. */
-static int are_arrays(const Planned *planned, PyObject *const *args) {
+/* Whether all that stands where tensors do is one in NumPy's memory, dense if that `is_dense`; in a list, None also. */
+static int are_arrays(const Planned *planned, PyObject *const *args, int is_dense) {
     for (Py_ssize_t i = 0; i < planned->total; i++) {
         int is_list = planned->kinds[i] == 'Q';
+        if (strchr("VN.", planned->kinds[i]) != NULL) {
+            continue;
+        }
         if (is_list ? !PyList_CheckExact(args[i]) : strchr("Tt", planned->kinds[i]) == NULL) {
             return 0;
         }
         for (Py_ssize_t j = 0; j < (is_list ? PyList_GET_SIZE(args[i]) : 1); j++) {
             PyObject *each = is_list ? PyList_GET_ITEM(args[i], j) : args[i];
             PyObject *array = Py_TYPE(each) == core.tensor ? ((Tensor *)each)->array : NULL;
-            if (each != Py_None && (array == NULL || Py_TYPE(array) != core.array || !array_is_dense(array))) {
+            if (each != Py_None && (array == NULL || Py_TYPE(array) != core.array || (is_dense && !array_is_dense(array)))) {
                 return 0;
             }
         }
@@ -281,11 +286,14 @@ static int are_arrays(const Planned *planned, PyObject *const *args) {
  * has to handle the call. */
 static PyObject *call_unplanned(const Planned *planned, PyObject *const *args) {
     PyObject *values[MOST_PASSED], *result = NULL;
-    int count = are_arrays(planned, args) && planned->passed[0] < 0 ? pass(planned, NULL, args, values) : 0;
+    int count = are_arrays(planned, args, 1) && planned->passed[0] < 0 ? pass(planned, NULL, args, values) : 0;
     if (count > 0) {
         KernelCall call = {.args = values + 1, .count = count - 1, .out = NULL}; /* behind the array module */
+        forget_errors();
         PyObject *output = planned->unplanned->handler(planned->unplanned, &call);
-        result = output == NULL ? NULL : wrap(NULL, output);
+        const int is_told = (planned->unplanned->traits & QUIET) == 0 && fetestexcept(REPORTED_ERRORS) != 0;
+        forget_errors();
+        result = output == NULL || is_told ? NULL : wrap(NULL, output);
         Py_XDECREF(output);
     }
     for (int i = 0; i < count; i++) {
@@ -294,12 +302,35 @@ static PyObject *call_unplanned(const Planned *planned, PyObject *const *args) {
     return result;
 }
 
+/* Have the kernel write to the first tensor without a plan. Returns that tensor; NULL without an exception, and nothing
+ * written, if the call has to be planned. */
+static PyObject *call_unplanned_writing(const Planned *planned, PyObject *const *args) {
+    PyObject *values[MOST_PASSED];
+    int is_done = 0, count = are_arrays(planned, args, 0) ? pass(planned, NULL, args, values) : 0;
+    if (count > 1) {
+        KernelCall call = {.args = values + 1, .count = count - 1, .out = values[1]}; /* behind the array module */
+        PyObject *output = planned->writing->handler(planned->writing, &call);
+        is_done = output != NULL;
+        Py_XDECREF(output);
+    }
+    for (int i = 0; i < count; i++) {
+        Py_DECREF(values[i]);
+    }
+    return is_done ? Py_NewRef(args[0]) : NULL;
+}
+
 /* Call the kernel by the cached plan, or the general shim, and cache what that planned. Returns what the operator
  * returns. */
 static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     Planned *planned = (Planned *)self;
     PlanKey key;
     int is_handled = names == NULL && PyVectorcall_NARGS(flagged) == planned->total;
+    if (is_handled && planned->writing != NULL) {
+        PyObject *written = call_unplanned_writing(planned, args);
+        if (written != NULL || PyErr_Occurred()) {
+            return written;
+        }
+    }
     if (!is_handled || !plan_key_read(&key, planned->kinds, args)) {
         PyObject *result = is_handled && planned->unplanned != NULL ? call_unplanned(planned, args) : NULL;
         if (result != NULL || PyErr_Occurred()) {
@@ -360,13 +391,19 @@ static int planned_init(PyObject *self, PyObject *const *args) {
         PyErr_SetString(PyExc_ValueError, "the kernel has no such argument");
         return -1;
     }
-    planned->unplanned = kernel_with(planned->kernel, UNPLANNED);
+    const int is_write = planned->written >= 0, is_inplace = planned->written == 0;
+    planned->unplanned = is_write ? NULL : kernel_with(planned->kernel, UNPLANNED);
     planned->table.patience = PATIENCE;
     PyObject *copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__copy__");
     planned->is_copy = planned->kernel == copy && PyTuple_GET_SIZE(args[3]) == 1;
     Py_XDECREF(copy);
     PyErr_Clear();
-    return read_positions(planned, args[3]);
+    if (read_positions(planned, args[3]) < 0) {
+        return -1;
+    }
+    const int is_first = planned->passed_count > 1 && planned->passed[0] < 0 && planned->passed[1] == 0;
+    planned->writing = is_inplace && is_first ? kernel_with(planned->kernel, WRITES) : NULL;
+    return 0;
 }
 
 /* Empty the cache. Returns 0. */

@@ -29,6 +29,7 @@ def take_at(xp: ModuleType, self: Array, indices: Sequence[Array | None]) -> Arr
         raise _clearer(error, self, index) from None
 
 
+@compiled
 def put_at(
     xp: ModuleType,
     self: Array,
@@ -41,6 +42,9 @@ def put_at(
     getting both (`index_put`)."""
     index = tuple([slice(None) if each is None else each for each in positions_of(indices)])
     _check_inside(xp, self, index)
+    given = [each for each in index if not isinstance(each, slice)]
+    if values.ndim > self.ndim - len(given) + max(each.ndim for each in given):  # (NumPy takes ones in front)
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} has too many dimensions")
     target = own_copy(xp, self, out)
     try:
         if accumulate:

@@ -16,6 +16,7 @@ from opwright_kernels.moving.shapes import diagonal, take_slice
 Array = Any
 
 
+@compiled
 def flip(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
     """Return the elements in reverse order along some dimensions."""
     index = [slice(None)] * self.ndim
@@ -49,6 +50,7 @@ def rot90(xp: ModuleType, self: Array, k: int, dims: Sequence[int]) -> Array:
     return xp.rot90(self, k, tuple(dims))
 
 
+@compiled
 def repeat(xp: ModuleType, self: Array, repeats: Sequence[int]) -> Array:
     """Return the whole array so many times along each dimension."""
     new = len(repeats) - self.ndim

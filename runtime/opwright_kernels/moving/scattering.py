@@ -214,6 +214,7 @@ def put(xp: ModuleType, self: Array, index: Array, source: Array, accumulated: b
     return put_back(flat, target)
 
 
+@compiled
 def masked_scatter(xp: ModuleType, self: Array, mask: Array, source: Array, out: Array | None = None) -> Array:
     """Return `self` with the elements of `source`, in their order, where the mask is true."""
     shape = broadcast_shapes([self.shape, mask.shape])

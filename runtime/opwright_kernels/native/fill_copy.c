@@ -1,6 +1,6 @@
 /* Arrays of one number, and copies of arrays alike. NumPy fills by registers of 16 bytes. */
 
-#include "kernels.h"
+#include "writes.h"
 
 #include "fast/loops.h"
 
@@ -64,12 +64,33 @@ static Array *target_like(const Array *self, PyObject *out) {
     return is_writable && PyArray_DESCR(self) == PyArray_DESCR(target) ? target : NULL;
 }
 
+/* Fill an array of any strides that is written in place, `out`, with an element of its type, by the loops of blocks.
+ * Returns it; NULL without an exception if Python must do it. */
+static PyObject *filled_in_place(const KernelCall *call, Py_ssize_t count, const void *element) {
+    PutJob job;
+    Array *target = call->count == count ? written_in_place(call) : NULL;
+    if (target == NULL || !find_put(&job, target, OVERWRITE)) {
+        return NULL;
+    }
+    job.from = element;
+    static const npy_intp same[NPY_MAXDIMS] = {0};
+    if (!add_block(&job, target, same)) {
+        return NULL;
+    }
+    run_put(&job);
+    return Py_NewRef((PyObject *)target);
+}
+
 /* fill_with_zero(self, out=…). Returns `out`, a new reference; NULL without an exception unless both are dense and
  * alike. */
 static PyObject *handle_zero(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 1 ? plain_bytes(call->args[0]) : NULL;
     Array *target = self == NULL ? NULL : target_like(self, call->out);
+    if (target == NULL) {
+        static const char zero[16] = {0};
+        return filled_in_place(call, 1, zero);
+    }
     if (target != NULL) {
         FillJob job = {PyArray_BYTES(target), NULL, count_of(target), element_size(target)};
         do_ranges(work_zero, &job, job.count, job.count);
@@ -85,7 +106,8 @@ static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *cal
     Array *self = call->count == 2 ? plain_floats(call->args[0]) : NULL;
     Array *target = self == NULL ? NULL : target_like(self, call->out);
     if (target == NULL || !write_element(call->args[1], PyArray_TYPE(self), &element)) {
-        return NULL;
+        const int type = call->count == 2 && Py_TYPE(call->args[0]) == &PyArray_Type ? PyArray_TYPE((Array *)call->args[0]) : -1;
+        return type >= 0 && read_scalar(call->args[1], type, &element) ? filled_in_place(call, 2, &element) : NULL;
     }
     fill(target, &element);
     return Py_NewRef((PyObject *)target);
@@ -124,7 +146,9 @@ static PyObject *handle_copy(const CompiledKernel *kernel, const KernelCall *cal
     Array *source = self == NULL ? NULL : plain_bytes(call->args[1]);
     Array *target = source == NULL ? NULL : target_like(self, call->out);
     if (target == NULL || !is_like(self, source) || PyArray_DESCR(source) != PyArray_DESCR(target)) {
-        return NULL;
+        target = call->count == 3 && PyArray_Check(call->args[1]) ? written_in_place(call) : NULL;
+        const int is_put = target != NULL && put_broadcast(target, (Array *)call->args[1]);
+        return is_put ? Py_NewRef((PyObject *)target) : NULL;
     }
     if (count_of(self) > SMALL) {
         if (!arrays_are_apart((PyObject *)source, (PyObject *)target)) {
@@ -138,9 +162,9 @@ static PyObject *handle_copy(const CompiledKernel *kernel, const KernelCall *cal
 }
 
 const CompiledKernel fill_kernels[] = {
-    {"fill_with_zero", handle_zero, NULL, QUIET},
-    {"fill_with_number", handle_fill, NULL, QUIET},
+    {"fill_with_zero", handle_zero, NULL, QUIET | WRITES},
+    {"fill_with_number", handle_fill, NULL, QUIET | WRITES},
     {"filled", handle_filled, NULL, QUIET},
-    {"copy_from", handle_copy, NULL, QUIET},
+    {"copy_from", handle_copy, NULL, QUIET | WRITES},
     {NULL, NULL, NULL, 0},
 };

@@ -1,8 +1,17 @@
-/* Elements by their indices: gather, scatter_add, index_add. An index out of range is left to the Python. */
+/* Elements by their indices in dense arrays: gather, and the loops of scatter and index_add. An index out of range is left
+ * to the Python. */
 
-#include "kernels.h"
+#include "writes.h"
 
 #include <stdatomic.h>
+
+#include "fast/loops.h"
+
+/* Slices that are written at the positions of an index, in each of the outer dimensions. */
+typedef struct {
+    PutJob put; /* of the first outer one */
+    npy_intp outer, outer_to, outer_from;
+} SlicesJob;
 
 /* Arrays are (outer, size, inner), the index (outer, along, inner): its numbers are indices of the middle. */
 typedef struct {
@@ -13,20 +22,23 @@ typedef struct {
     atomic_int is_out_of_range;
 } IndexJob;
 
+/* How many indices are looked at before they are used. */
+#define LOOKED_AT 4096
+
 /* Whether all of `count` indices are from 0 up to but without `size`. */
 static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
-    uint64_t largest = 0;
+    uint64_t signs = 0;
     for (npy_intp i = 0; i < count; i++) {
-        const uint64_t position = (uint64_t)index[i]; /* negative ones are larger than all others */
-        largest = position > largest ? position : largest;
+        const uint64_t position = (uint64_t)index[i];
+        signs |= position | ((uint64_t)size - 1 - position); /* the first bit says that one is below 0 */
     }
-    return count == 0 || largest < (uint64_t)size;
+    return signs >> 63 == 0;
 }
 
 /* Define a loop over some rows of the index, those of a slice at a time, that copies the elements it names. It stops and
  * sets `is_out_of_range` at a bad index. Returns nothing. */
 #define GATHER_LOOP(NAME, TYPE)                                                                                        \
-    static void NAME(void *given, int64_t first, int64_t end) {                                                        \
+    CLONES static void NAME(void *given, int64_t first, int64_t end) {                                                 \
         IndexJob *job = given;                                                                                         \
         const npy_intp inner = job->inner;                                                                             \
         for (npy_intp row = first, rows; row < end; row += rows) {                                                     \
@@ -35,11 +47,12 @@ static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
             const TYPE *from = (const TYPE *)job->from + o * job->size * inner;                                        \
             TYPE *to = (TYPE *)job->to + row * inner;                                                                  \
             rows = left < end - row ? left : end - row;                                                                \
+            rows = rows * inner > LOOKED_AT ? (LOOKED_AT + inner - 1) / inner : rows; /* which the cache still has */  \
             if (!lie_within(index, rows * inner, job->size)) {                                                         \
                 job->is_out_of_range = 1;                                                                              \
                 return;                                                                                                \
             }                                                                                                          \
-            for (npy_intp i = 0; inner == 1 && i < rows; i++) {                                                        \
+            EACH_ALONE for (npy_intp i = 0; inner == 1 && i < rows; i++) {                                                        \
                 to[i] = from[index[i]];                                                                                \
             }                                                                                                          \
             for (npy_intp i = 0; inner > 1 && i < rows * inner; i += inner) {                                          \
@@ -52,34 +65,6 @@ static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
 
 GATHER_LOOP(gather_4, uint32_t)
 GATHER_LOOP(gather_8, uint64_t)
-
-/* Define a loop over some slices of the index, each of which stays in the cache, that adds elements where it says. It
- * stops and sets `is_out_of_range` at a bad index. Returns nothing. */
-#define SCATTER_LOOP(NAME, TYPE)                                                                                       \
-    static void NAME(void *given, int64_t first, int64_t end) {                                                        \
-        IndexJob *job = given;                                                                                         \
-        const npy_intp inner = job->inner, part = job->along * inner;                                                  \
-        for (npy_intp o = first; o < end; o++) {                                                                       \
-            const int64_t *index = job->index + o * part;                                                              \
-            const TYPE *from = (const TYPE *)job->from + o * part;                                                     \
-            TYPE *to = (TYPE *)job->to + o * job->size * inner;                                                        \
-            if (!lie_within(index, part, job->size)) {                                                                 \
-                job->is_out_of_range = 1;                                                                              \
-                return;                                                                                                \
-            }                                                                                                          \
-            for (npy_intp i = 0; inner == 1 && i < part; i++) {                                                        \
-                to[index[i]] += from[i];                                                                               \
-            }                                                                                                          \
-            for (npy_intp i = 0; inner > 1 && i < part; i += inner) {                                                  \
-                for (npy_intp k = 0; k < inner; k++) {                                                                 \
-                    to[(npy_intp)index[i + k] * inner + k] += from[i + k];                                             \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-
-SCATTER_LOOP(add_f32, float)
-SCATTER_LOOP(add_f64, double)
 
 /* Whether a dense index has self's shape but for the size along `dim`, both with elements: then their sizes are written
  * to the job. */
@@ -140,102 +125,112 @@ static PyObject *handle_gather(const CompiledKernel *kernel, const KernelCall *c
     return run_indexed(width_of(self) == 4 ? gather_4 : gather_8, &job, job.outer * job.along, result);
 }
 
-/* Return a copy of a C-contiguous array of elements of 4 or 8 bytes; NULL with an exception. */
-static Array *copy_of(Array *self) {
-    Array *copy = new_like(self);
-    if (copy != NULL) {
-        memcpy(PyArray_BYTES(copy), PyArray_BYTES(self), (size_t)(count_of(self) * width_of(self)));
-    }
-    return copy;
-}
-
-/* scatter_add(self, dim, index, src) of floats, where index and src have one shape. Returns a new array; NULL without
- * an exception unless all are dense and match, and all indices are in range. */
-static PyObject *handle_scatter_add(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    IndexJob job;
-    int is_of_four = call->count == 4 || (call->count == 5 && call->args[4] == Py_None);
-    Array *self = is_of_four && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
-    Array *source = index == NULL ? NULL : plain_array(call->args[3], PyArray_TYPE(self));
-    if (source == NULL) {
-        return NULL;
-    }
-    if (!read_index(self, call->args[1], index, &job) || PyArray_NDIM(source) != PyArray_NDIM(index) ||
-        memcmp(PyArray_DIMS(source), PyArray_DIMS(index), (size_t)PyArray_NDIM(index) * sizeof(npy_intp)) != 0) {
-        return scatter_add_part(call);
-    }
-    Array *result = copy_of(self);
-    if (result == NULL) {
-        return NULL;
-    }
-    job.from = PyArray_BYTES(source);
-    job.to = PyArray_BYTES(result);
-    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_f64 : add_f32, &job, job.outer, result);
-}
-
-/* Define the loop of `index_add` for one type: it adds slices of `from` to those of `to` that the index names, in some
- * of the outer dimensions. Nothing is added, and `is_out_of_range` set, if one is out of range. Returns nothing. */
-#define ADD_SLICES(NAME, TYPE)                                                                                         \
+/* Define a loop that runs STEP for the elements of some outer slices, or of some inner ones where there is one outer slice
+ * alone, so that no two threads write to one place. All indices are in range. Returns nothing. */
+#define SCATTER_LOOP(NAME, TYPE, STEP)                                                                                 \
     static void NAME(void *given, int64_t first, int64_t end) {                                                        \
-        IndexJob *job = given;                                                                                         \
-        const int is_within = lie_within(job->index, job->along, job->size);                                           \
-        for (npy_intp o = first; o < end && is_within; o++) {                                                          \
-            for (npy_intp i = 0; i < job->along; i++) {                                                                \
-                const TYPE *from = (const TYPE *)job->from + (o * job->along + i) * job->inner;                        \
-                TYPE *to = (TYPE *)job->to + (o * job->size + (npy_intp)job->index[i]) * job->inner;                   \
-                for (npy_intp k = 0; k < job->inner; k++) {                                                            \
-                    to[k] += from[k];                                                                                  \
+        const ScatterJob *job = given;                                                                                 \
+        const npy_intp inner = job->inner, step = job->from_step, along = job->along, from_end = job->from_end;        \
+        const int64_t *index = job->index;                                                                             \
+        const TYPE *from = (const TYPE *)job->from;                                                                    \
+        const npy_intp from_k = job->outer > 1 ? 0 : first, to_k = job->outer > 1 ? inner : end;                       \
+        for (npy_intp o = job->outer > 1 ? first : 0; o < (job->outer > 1 ? end : 1); o++) {                           \
+            const npy_intp start = o * job->along * inner;                                                             \
+            TYPE *slice = (TYPE *)job->to + o * job->size * inner;                                                     \
+            for (npy_intp i = 0; i < along && inner == 1; i++) {                                                       \
+                const npy_intp position = (npy_intp)index[start + i];                                                  \
+                TYPE *there = slice + position + (position < 0 ? from_end : 0);                                        \
+                const TYPE given_one = from[(start + i) * step];                                                       \
+                STEP;                                                                                                  \
+            }                                                                                                          \
+            for (npy_intp i = 0; i < along && inner > 1; i++) {                                                        \
+                for (npy_intp k = from_k, at = start + i * inner + from_k; k < to_k; k++, at++) {                      \
+                    const npy_intp position = (npy_intp)index[at];                                                     \
+                    TYPE *there = slice + (position + (position < 0 ? from_end : 0)) * inner + k;                      \
+                    const TYPE given_one = from[at * step];                                                            \
+                    STEP;                                                                                              \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
-        if (!is_within) {                                                                                              \
-            job->is_out_of_range = 1;                                                                                  \
-        }                                                                                                              \
     }
 
-ADD_SLICES(add_slices_f32, float)
-ADD_SLICES(add_slices_f64, double)
+SCATTER_LOOP(put_4, uint32_t, *there = given_one)
+SCATTER_LOOP(put_8, uint64_t, *there = given_one)
+SCATTER_LOOP(add_f32, float, *there += given_one)
+SCATTER_LOOP(add_f64, double, *there += given_one)
+SCATTER_LOOP(multiply_f32, float, *there *= given_one)
+SCATTER_LOOP(multiply_f64, double, *there *= given_one)
+SCATTER_LOOP(larger_f32, float, *there = *there >= given_one || *there != *there ? *there : given_one)
+SCATTER_LOOP(larger_f64, double, *there = *there >= given_one || *there != *there ? *there : given_one)
+SCATTER_LOOP(smaller_f32, float, *there = *there <= given_one || *there != *there ? *there : given_one)
+SCATTER_LOOP(smaller_f64, double, *there = *there <= given_one || *there != *there ? *there : given_one)
 
-/* index_add(self, dim, index, source, alpha) of floats, for an alpha of 1. Returns a new array; NULL without an
- * exception unless all are dense and match, and all indices are in range. */
-static PyObject *handle_index_add(const CompiledKernel *kernel, const KernelCall *call) {
-    (void)kernel;
-    IndexJob job = {.outer = 1, .inner = 1};
-    double dim;
-    int is_of_five = call->count == 5 || (call->count == 6 && call->args[5] == Py_None);
-    Array *self = is_of_five && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    Array *index = self == NULL ? NULL : plain_array(call->args[2], NPY_INT64);
-    Array *source = index == NULL ? NULL : plain_array(call->args[3], PyArray_TYPE(self));
-    if (source == NULL || PyArray_NDIM(index) != 1 || PyArray_NDIM(self) == 0 ||
-        PyArray_NDIM(source) != PyArray_NDIM(self) || count_of(source) == 0 || count_of(self) == 0 ||
-        !read_number(call->args[1], &dim) || !PyLong_CheckExact(call->args[4]) || PyLong_AsLong(call->args[4]) != 1) {
-        PyErr_Clear();
-        return NULL;
+/* Scatter elements of 4 or 8 bytes into a dense array, by indices that are all in range. */
+void scatter_dense(ScatterJob *job, Step step, npy_intp bytes) {
+    static const RangeWork works[][2] = {{put_4, put_8}, {add_f32, add_f64}, {multiply_f32, multiply_f64},
+                                         {larger_f32, larger_f64}, {smaller_f32, smaller_f64}};
+    do_ranges(works[step - PUT][bytes == 8], job, job->outer > 1 ? job->outer : job->inner, job->outer * job->along * job->inner);
+}
+
+/* Put slices at the positions of an index, in some of the outer dimensions, or in a part of each slice where there is one
+ * outer dimension alone. */
+static void put_slices(void *given, int64_t first, int64_t end) {
+    const SlicesJob *job = given;
+    PutJob part = job->put;
+    const npy_intp size = part.block_to[0];
+    if (job->outer == 1) {
+        part.to += first * size;
+        part.from += first * part.block_from[0];
+        part.block_shape[0] = end - first;
+        part.put(&part, 0, part.points);
+        return;
     }
-    int ndim = PyArray_NDIM(self), axis = (int)dim + (dim < 0 ? ndim : 0);
-    for (int i = 0; i < ndim; i++) {
-        if (PyArray_DIM(source, i) != (i == axis ? PyArray_DIM(index, 0) : PyArray_DIM(self, i))) {
-            return NULL;
-        }
-        job.outer *= i < axis ? PyArray_DIM(self, i) : 1;
-        job.inner *= i > axis ? PyArray_DIM(self, i) : 1;
+    for (npy_intp o = first; o < end; o++) {
+        part.to = job->put.to + o * job->outer_to;
+        part.from = job->put.from + o * job->outer_from;
+        part.put(&part, 0, part.points);
     }
-    Array *result = axis < 0 || axis >= ndim ? NULL : copy_of(self);
-    if (result == NULL) {
-        return NULL;
+}
+
+/* Write slices into a dense array at positions along a dimension: overwritten in their order, or added. `from_step` is 0
+ * where one element stands for all. Returns 0, with nothing written, if a position is out of range, memory runs out, or there
+ * is no loop. */
+int write_slices(Array *target, int axis, Array *index, const char *from, int from_step, Write write, int counts_back) {
+    SlicesJob job = {.outer = 1};
+    npy_intp inner = 1;
+    const npy_intp bytes = PyArray_ITEMSIZE(target), along = count_of(index), size = PyArray_DIM(target, axis);
+    for (int i = 0; i < PyArray_NDIM(target); i++) {
+        job.outer *= i < axis ? PyArray_DIM(target, i) : 1;
+        inner *= i > axis ? PyArray_DIM(target, i) : 1;
     }
-    job.size = PyArray_DIM(self, axis);
-    job.along = PyArray_DIM(index, 0);
-    job.index = (const int64_t *)PyArray_BYTES(index);
-    job.from = PyArray_BYTES(source);
-    job.to = PyArray_BYTES(result);
-    return run_indexed(PyArray_TYPE(self) == NPY_DOUBLE ? add_slices_f64 : add_slices_f32, &job, job.outer, result);
+    if (!find_put(&job.put, target, write)) {
+        return 0;
+    }
+    npy_intp *offsets = PyMem_RawMalloc((size_t)along * sizeof(npy_intp) + 1);
+    int is_inside = offsets != NULL;
+    for (npy_intp i = 0; i < along && is_inside; i++) {
+        const int64_t given = ((const int64_t *)PyArray_BYTES(index))[i], position = given + (given < 0 && counts_back ? size : 0);
+        is_inside = position >= 0 && position < size;
+        offsets[i] = (npy_intp)position * inner * bytes;
+    }
+    if (is_inside) {
+        job.put.from = from;
+        job.put.offsets = offsets;
+        job.put.points = job.put.points_shape[0] = along;
+        job.put.points_from[0] = from_step * inner * bytes;
+        job.put.block_ndim = inner > 1;
+        job.put.block_shape[0] = inner;
+        job.put.block_to[0] = bytes;
+        job.put.block_from[0] = from_step * bytes;
+        job.outer_to = size * inner * bytes;
+        job.outer_from = from_step * along * inner * bytes;
+        do_ranges(put_slices, &job, job.outer > 1 ? job.outer : inner, job.outer * along * inner);
+    }
+    PyMem_RawFree(offsets);
+    return is_inside;
 }
 
 const CompiledKernel gather_kernels[] = {
     {"gather", handle_gather, NULL, QUIET},
-    {"scatter_add", handle_scatter_add, NULL, 0},
-    {"index_add", handle_index_add, NULL, 0},
     {NULL, NULL, NULL, 0},
 };

@@ -13,7 +13,7 @@
     X(batch_norm_kernels) X(bins_kernels) X(like_kernels) X(vector_kernels) X(convolution_kernels) X(decomposition_kernels) X(fill_kernels) X(fractional_kernels)        \
     X(gather_kernels) X(grid_kernels) X(im2col_kernels) X(joining_kernels) X(loss_kernels) X(margin_kernels)           \
     X(matmul_gradient_kernels) X(matmul_kernels) X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels) X(ordered_kernels)        \
-    X(pad_kernels) X(pooling_kernels) X(reduction_kernels) X(scan_kernels) X(scatter_kernels) X(select_kernels)        \
+    X(pad_kernels) X(pooling_kernels) X(put_at_kernels) X(rearranging_kernels) X(reduction_kernels) X(scan_kernels) X(scatter_kernels) X(select_kernels)        \
     X(resizing_kernels) X(softmax_kernels) X(special_kernels) X(upsample_kernels) X(where_kernels)
 
 #define DECLARED(TABLE) extern const CompiledKernel TABLE[];
@@ -28,7 +28,6 @@ void copy_turned(const float *from, float *to, npy_intp rows, npy_intp columns);
 
 /* scatter.c */
 PyObject *gather_part(Array *self, PyObject *dim, Array *index);
-PyObject *scatter_add_part(const KernelCall *call);
 
 /* ordered.c */
 PyObject *first_in_order(Array *self, PyObject *dim, npy_intp wanted, int is_descending);

@@ -9,7 +9,8 @@
 typedef struct {
     npy_intp *maps[MOST_PADDED];
     npy_intp sizes[MOST_PADDED], counts[MOST_PADDED]; /* before and after */
-    npy_intp planes, element;
+    npy_intp planes, inside, first; /* `inside`: where the image begins in a line, and its first element there */
+    npy_intp length;
     int dims;
     const char *from;
     char *to;
@@ -33,6 +34,12 @@ static int read_padding(PadJob *job, PyObject *padding, int ndim, const npy_intp
         }
         total += job->counts[i];
     }
+    job->inside = pads[0] > 0 ? pads[0] : 0;
+    job->first = pads[0] < 0 ? -pads[0] : 0;
+    job->length = job->sizes[0] - job->first - (pads[1] < 0 ? -pads[1] : 0);
+    if (job->length < 0) {
+        job->inside = job->first = job->length = 0;
+    }
     job->planes = 1;
     for (int i = 0; i < ndim - job->dims; i++) {
         job->planes *= shape[i];
@@ -55,19 +62,23 @@ static int read_padding(PadJob *job, PyObject *padding, int ndim, const npy_intp
     return 1;
 }
 
-/* Define the copy of all planes for elements of one type. Returns nothing. */
+/* Define the copy of some lines of all planes for elements of one type. Returns nothing. */
 #define PADDED(NAME, TYPE)                                                                                             \
-    static void NAME(void *given) {                                                                                    \
+    static void NAME(void *given, int64_t first, int64_t end) {                                                        \
         const PadJob *job = given;                                                                                     \
         const npy_intp layers = job->dims > 2 ? job->counts[2] : 1, rows = job->dims > 1 ? job->counts[1] : 1;         \
         const npy_intp depth = job->dims > 2 ? job->sizes[2] : 1, height = job->dims > 1 ? job->sizes[1] : 1;          \
         const npy_intp width = job->sizes[0], columns = job->counts[0], *map = job->maps[0];                           \
-        TYPE *to = (TYPE *)job->to;                                                                                    \
-        for (npy_intp line = 0; line < job->planes * layers * rows; line++, to += columns) {                           \
+        TYPE *to = (TYPE *)job->to + first * columns;                                                                  \
+        for (npy_intp line = first; line < end; line++, to += columns) {                                               \
             const npy_intp row = line % rows, layer = line / rows % layers, plane = line / (rows * layers);            \
             const npy_intp z = job->dims > 2 ? job->maps[2][layer] : 0, y = job->dims > 1 ? job->maps[1][row] : 0;     \
             const TYPE *from = (const TYPE *)job->from + ((plane * depth + z) * height + y) * width;                   \
-            for (npy_intp i = 0; i < columns; i++) {                                                                   \
+            for (npy_intp i = 0; i < job->inside; i++) {                                                               \
+                to[i] = from[map[i]];                                                                                  \
+            }                                                                                                          \
+            memcpy(to + job->inside, from + job->first, (size_t)job->length * sizeof(TYPE));                           \
+            for (npy_intp i = job->inside + job->length; i < columns; i++) {                                           \
                 to[i] = from[map[i]];                                                                                  \
             }                                                                                                          \
         }                                                                                                              \
@@ -112,7 +123,7 @@ static PyObject *handle_pad(const CompiledKernel *kernel, const KernelCall *call
     if (result != NULL) {
         job.from = PyArray_BYTES(self);
         job.to = PyArray_BYTES(result);
-        do_work(element_size(self) == 8 ? padded_8 : padded_4, &job, count_of(result));
+        do_ranges(element_size(self) == 8 ? padded_8 : padded_4, &job, count_of(result) / job.counts[0], count_of(result));
     }
     PyMem_RawFree(job.maps[0]);
     return (PyObject *)result;

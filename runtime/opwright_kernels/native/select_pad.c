@@ -1,12 +1,9 @@
 /* Elements that are moved as they are: rows by their numbers, padding. */
 
-#include "kernels.h"
+#include "writes.h"
 
 #include <math.h>
 #include <stdatomic.h>
-
-/* Up to how many elements borders are first filled with everything else. */
-#define SMALL 4096
 
 typedef struct {
     const char *from;
@@ -192,25 +189,51 @@ static PyObject *handle_take_at(const CompiledKernel *kernel, const KernelCall *
     return taken(self, axis, index, dims, shape);
 }
 
-/* An array among the borders of another. */
+/* An array among the borders of another, which are of one element. */
 typedef struct {
-    const char *from;
+    const char *from, *element;
     char *to;
     int ndim;
-    npy_intp size, shape[NPY_MAXDIMS], before[NPY_MAXDIMS], steps[NPY_MAXDIMS]; /* of the result */
+    npy_intp size, columns, shape[NPY_MAXDIMS], before[NPY_MAXDIMS], padded[NPY_MAXDIMS];
 } PaddingJob;
 
-/* Copy dimension `dim` and those behind it of an array inside the borders of the result, whose slice begins at `to`;
- * `job->from` moves on. */
-static void put_inside(PaddingJob *job, int dim, char *to) {
-    to += job->before[dim] * job->steps[dim];
-    if (dim == job->ndim - 1) {
-        memcpy(to, job->from, (size_t)(job->shape[dim] * job->size));
-        job->from += job->shape[dim] * job->size;
+/* Write `count` elements of a border, of `size` bytes. */
+static void fill_border(char *to, const char *element, npy_intp size, npy_intp count) {
+    if (size == 4) {
+        uint32_t number;
+        memcpy(&number, element, sizeof number);
+        for (npy_intp i = 0; i < count; i++) {
+            ((uint32_t *)to)[i] = number;
+        }
         return;
     }
-    for (npy_intp i = 0; i < job->shape[dim]; i++) {
-        put_inside(job, dim + 1, to + i * job->steps[dim]);
+    for (npy_intp i = 0; i < count; i++, to += size) {
+        memcpy(to, element, (size_t)size);
+    }
+}
+
+/* Write some rows of the padded array, those of its last dimension. */
+static void pad_rows(void *given, int64_t first, int64_t end) {
+    const PaddingJob *job = given;
+    const int last = job->ndim - 1;
+    const npy_intp inside = job->shape[last], before = job->before[last], bytes = job->columns * job->size;
+    for (npy_intp row = first; row < end; row++) {
+        npy_intp rest = row, source = 0, rows = 1;
+        int is_border = 0;
+        for (int i = last - 1; i >= 0; rest /= job->padded[i--]) {
+            const npy_intp at = rest % job->padded[i] - job->before[i];
+            is_border |= at < 0 || at >= job->shape[i];
+            source += at * rows;
+            rows *= job->shape[i];
+        }
+        char *to = job->to + row * bytes;
+        if (is_border) {
+            fill_border(to, job->element, job->size, job->columns);
+            continue;
+        }
+        fill_border(to, job->element, job->size, before);
+        memcpy(to + before * job->size, job->from + source * inside * job->size, (size_t)(inside * job->size));
+        fill_border(to + (before + inside) * job->size, job->element, job->size, job->columns - before - inside);
     }
 }
 
@@ -237,31 +260,38 @@ static int read_borders(PyObject *pad, const Array *self, PaddingJob *job, npy_i
     return grown > 0;
 }
 
-/* constant_pad(self, pad, value) with zeros, for results of at most SMALL elements. Returns a new array; NULL without
- * an exception for another value (-0.0 too), a negative border, and unless self is dense with elements. */
+/* constant_pad(self, pad, value). Returns a new array; NULL without an exception for a value of another type, a negative
+ * border, and unless self is dense with elements. */
 static PyObject *handle_constant_pad(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
+    char element[16] = {0};
     double value;
-    npy_intp shape[NPY_MAXDIMS];
-    PaddingJob job = {0};
+    npy_intp *padded, rows = 1;
+    PaddingJob job = {.element = element};
     Array *self = call->count == 3 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
-    if (self == NULL || PyArray_NDIM(self) == 0 || count_of(self) == 0 || !read_number(call->args[2], &value) ||
-        value != 0 || signbit(value) || !read_borders(call->args[1], self, &job, shape)) {
+    if (self == NULL || PyArray_NDIM(self) == 0 || count_of(self) == 0 || element_size(self) > 16) {
         return NULL;
     }
-    npy_intp count = 1;
-    for (int i = 0; i < job.ndim; i++) {
-        if (shape[i] > SMALL || (count *= shape[i]) > SMALL) {
+    const int is_zero = read_number(call->args[2], &value) && value == 0 && !signbit(value);
+    if (!is_zero && !read_scalar(call->args[2], PyArray_TYPE(self), element)) {
+        return NULL;
+    }
+    padded = job.padded;
+    if (!read_borders(call->args[1], self, &job, padded)) {
+        return NULL;
+    }
+    job.columns = padded[job.ndim - 1];
+    for (int i = 0; i < job.ndim - 1; i++) {
+        if (padded[i] > INT32_MAX || (rows *= padded[i]) > INT32_MAX) {
             return NULL;
         }
     }
-    Array *result = new_of(PyArray_DESCR(self), job.ndim, shape);
+    Array *result = job.columns > INT32_MAX ? NULL : new_of(PyArray_DESCR(self), job.ndim, padded);
     if (result != NULL) {
         job.size = element_size(self);
         job.from = PyArray_BYTES(self);
-        memcpy(job.steps, PyArray_STRIDES(result), (size_t)job.ndim * sizeof(npy_intp));
-        memset(PyArray_BYTES(result), 0, (size_t)(count * job.size));
-        put_inside(&job, 0, PyArray_BYTES(result));
+        job.to = PyArray_BYTES(result);
+        do_ranges(pad_rows, &job, rows, rows * job.columns);
     }
     return (PyObject *)result;
 }

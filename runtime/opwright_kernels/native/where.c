@@ -1,6 +1,6 @@
 /* Elements chosen by a condition: `where`, `masked_fill`. */
 
-#include "kernels.h"
+#include "writes.h"
 
 #include <math.h>
 
@@ -111,13 +111,50 @@ static int write_element(PyObject *value, int type, double *element) {
     return 1;
 }
 
+/* Fill a dense array with an element where a dense mask of its shape is True. Returns 0 for anything else. */
+int fill_masked(Array *mask, Array *target, const void *element) {
+    RangeWork loop = loop_of(element_size(target));
+    ChoiceJob job = {.mask = (const npy_bool *)PyArray_BYTES(mask), .first = element, .second_step = 1};
+    if (loop == NULL || !has_shape_of(mask, target) || !PyArray_IS_C_CONTIGUOUS(target)) {
+        return 0;
+    }
+    job.second = job.to = PyArray_BYTES(target);
+    job.count = count_of(target);
+    if (job.count > 0) {
+        do_ranges(loop, &job, (job.count + BLOCK - 1) / BLOCK, job.count);
+    }
+    return 1;
+}
+
+/* fill_where(self, mask, value, out=self) of dense arrays. Returns `out`; NULL without an exception if Python must do
+ * it. */
+static PyObject *filled_in_place(const KernelCall *call) {
+    char element[16];
+    Array *target = call->count == 3 ? written_in_place(call) : NULL;
+    Array *mask = target == NULL ? NULL : plain_array(call->args[1], NPY_BOOL);
+    if (mask == NULL || !source_is_apart((PyObject *)mask, target)) {
+        return NULL;
+    }
+    Array *value = PyArray_Check(call->args[2]) ? any_plain_array(call->args[2]) : NULL;
+    if (value != NULL && PyArray_NDIM(value) == 0 && PyArray_DESCR(value) == PyArray_DESCR(target) &&
+        PyArray_ITEMSIZE(value) <= 16 && source_is_apart((PyObject *)value, target)) {
+        memcpy(element, PyArray_BYTES(value), (size_t)PyArray_ITEMSIZE(value));
+    } else if (!read_scalar(call->args[2], PyArray_TYPE(target), element)) {
+        return NULL;
+    }
+    return fill_masked(mask, target, element) ? Py_NewRef((PyObject *)target) : NULL;
+}
+
 /* fill_where(self, mask, value) for a dense float array and a boolean mask of its shape. Returns a new array; NULL
  * without an exception for anything else. */
 static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double element;
     ChoiceJob job = {.first = (const char *)&element, .second_step = 1};
-    Array *self = call->count == 3 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
+    if (call->out != NULL) {
+        return filled_in_place(call);
+    }
+    Array *self = call->count == 3 ? plain_floats(call->args[0]) : NULL;
     Array *mask = self == NULL ? NULL : plain_array(call->args[1], NPY_BOOL);
     int step;
     if (mask == NULL || count_of(mask) == 0 || operand_of(call->args[0], mask, &step) == NULL || !step ||
@@ -130,6 +167,6 @@ static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *cal
 
 const CompiledKernel where_kernels[] = {
     {"choose", handle_choose, NULL, QUIET},
-    {"fill_where", handle_fill, NULL, QUIET},
+    {"fill_where", handle_fill, NULL, QUIET | WRITES},
     {NULL, NULL, NULL, 0},
 };

@@ -102,6 +102,11 @@ def _tensor(*shape: int) -> opwright.Tensor:
     return opwright.from_numpy(drawn(np.float32, *shape))
 
 
+def written(x: opwright.Tensor, index: Any, value: Any) -> opwright.Tensor:
+    x[index] = value
+    return x
+
+
 def other_calls() -> dict[str, Call]:
     """Return calls of all other loops by their names: rows, planes, channels, copies, and reductions of long rows."""
     x, m, p = _tensor(), _tensor(300, 700), _tensor(4, 16, 60, 50)
@@ -137,6 +142,19 @@ def other_calls() -> dict[str, Call]:
         "gather": lambda: opwright.gather(m, 0, index[:, None].expand(300, 700).contiguous()),
         "gather in rows": lambda: opwright.gather(m, 1, (m > 0).to(opwright.int64)),
         "scatter_add": lambda: opwright.scatter_add(m, 1, (m > 0).to(opwright.int64), other),
+        "scatter": lambda: opwright.scatter(m, 1, (m > 0).to(opwright.int64), other),
+        "scatter along the first": lambda: opwright.scatter(m, 0, (m > 0).to(opwright.int64), 2.0),
+        "index_copy": lambda: opwright.index_copy(m, 0, index, other),
+        "index_add": lambda: opwright.index_add(p, 1, index[-16:], p),
+        "amax at positions": lambda: opwright.scatter_reduce(m, 1, (m > 0).to(opwright.int64), other, "amax"),
+        "flip": lambda: opwright.flip(m, [0, 1]),
+        "repeat": lambda: m.repeat([2, 3]),
+        "pad": lambda: functional.pad(p, (1, 2, 3, 0), value=1.5),
+        "pad by reflection": lambda: functional.pad(p, (1, 2, 3, 0), mode="reflect"),
+        "pad by the border": lambda: functional.pad(p, (1, -2, 3, 0), mode="replicate"),
+        "fill of columns": lambda: written(m.clone(), (slice(None), slice(None, None, 2)), 1.0),
+        "copy of columns": lambda: written(m.clone(), (slice(None), slice(350)), other[:, 350:]),
+        "fill by a mask": lambda: written(m.clone(), mask, 2.0),
         "interpolate": lambda: functional.interpolate(p, (80, 70), mode="bilinear"),
         "max_pool2d": lambda: functional.max_pool2d(p, 3, 2),
         "avg_pool2d": lambda: functional.avg_pool2d(p, 2),

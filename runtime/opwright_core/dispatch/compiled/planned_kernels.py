@@ -45,11 +45,11 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     if row.is_native:
         return import_late("opwright.user_kernels.native_rows").native_shims(row)  # type: ignore[no-any-return]
     general = general_shim(row)
-    if fast is not None and is_trusted and row.kinds == "TQ" and row.key == "CPU":
-        call = RowCall(row)  # (planned by positions alone: what masks stand for is data)
+    if fast is not None and is_trusted and "Q" in row.kinds and row.key == "CPU" and row.writes in ((), (0,)):
+        call, written = RowCall(row), 0 if row.writes else -1  # (planned by positions alone: what masks say is data)
         shim = fast.Planned(
             general, row.kinds, row.function, row.positions, np,
-            lambda args: ((call.plan(call.values(args)).spec,), None), planned_result, -1, None,
+            lambda a: ((call.plan(call.values(a)).spec,), None) if written else None, planned_result, written, None,
         )  # fmt: skip
     elif fast is None:
         shim = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
