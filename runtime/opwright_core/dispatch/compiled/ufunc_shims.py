@@ -42,7 +42,7 @@ def ufunc_shim(general: Function, ufunc: Function, letters: str, kinds: str, key
 
 def inplace_shim(general: Function, ufunc: np.ufunc, letters: str, kinds: str) -> Function:
     """Return the shim for dense tensors of what writes to the first."""
-    made: Function = _INPLACE[letters[:2]](general, ufunc, _kept(ufunc, kinds))
+    made: Function = _INPLACE[letters[:2]](_with_alpha(general, letters), ufunc, _kept(ufunc, kinds))
     return made
 
 
@@ -59,8 +59,13 @@ def _kept(ufunc: np.ufunc, kinds: str) -> _Dtypes:
 def _dense(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes, keys: int) -> Function:
     # (to look whether a dtype is one of all takes 4 % of a small call)
     of_any = dtypes == _ALL and "N" not in letters
-    dense: Function = _DENSE[letters](general, ufunc, keys, None if of_any else dtypes)
+    dense: Function = _DENSE[letters[:2]](_with_alpha(general, letters), ufunc, keys, None if of_any else dtypes)
     return dense
+
+
+def _with_alpha(general: Function, letters: str) -> Function:
+    """Return a function that takes a third argument, which the general one gets where it has one."""
+    return general if len(letters) != 2 else lambda self, other, alpha: general(self, other)
 
 
 def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
@@ -83,26 +88,7 @@ def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None
 
 
 def _binary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
-    def dense(self: Tensor, other: Tensor) -> Any:
-        first, second = self.array, other.array
-        if second.dtype is not first.dtype or (dtypes is not None and first.dtype not in dtypes):
-            return general(self, other)
-        try:
-            made = new_tensor()
-            made.array = ufunc(first, second)
-            made.keys = keys
-            made.edge = None
-            made.extra = None
-            return made
-        except _REFUSED:
-            pass
-        return general(self, other)
-
-    return dense
-
-
-def _binary_if_one(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
-    def dense(self: Tensor, other: Tensor, alpha: Any) -> Any:
+    def dense(self: Tensor, other: Tensor, alpha: Any = 1) -> Any:
         first, second = self.array, other.array
         if (
             alpha != 1
@@ -148,11 +134,11 @@ class _Numbers(dict[tuple[DType, Any], Any]):
 def _number(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Function:
     numbers = _Numbers(ufunc, dtypes)
 
-    def dense(self: Tensor, other: Any, *alpha: Any) -> Any:
+    def dense(self: Tensor, other: Any, alpha: Any = 1) -> Any:
         array = self.array
         is_number = type(other) is float or type(other) is int
-        if not is_number or (alpha and (alpha[0] != 1 or alpha[0] is True)):
-            return general(self, other, *alpha)
+        if not is_number or alpha != 1 or alpha is True:
+            return general(self, other, alpha)
         try:
             if (number := numbers[array.dtype, other]) is not None:
                 made = new_tensor()
@@ -163,7 +149,7 @@ def _number(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> F
                 return made
         except _REFUSED:
             pass
-        return general(self, other, *alpha)
+        return general(self, other, alpha)
 
     return dense
 
@@ -183,19 +169,19 @@ def _unary_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Funct
 
 
 def _binary_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
-    def dense(self: Tensor, other: Tensor, *alpha: Any) -> Any:
+    def dense(self: Tensor, other: Tensor, alpha: Any = 1) -> Any:
         first, second = self.array, other.array
         dtype = first.dtype
         # (arrays that share memory have one owner, or one owns the other's)
         is_apart = first.base is None and second.base is None and first is not second
-        is_plain = second.dtype is dtype and not (alpha and (alpha[0] != 1 or alpha[0] is True))
+        is_plain = second.dtype is dtype and alpha == 1 and alpha is not True
         if is_apart and is_plain and dtype in dtypes:
             try:
                 ufunc(first, second, first)
                 return self
             except _REFUSED:
                 pass
-        return general(self, other, *alpha)
+        return general(self, other, alpha)
 
     return dense
 
@@ -203,17 +189,17 @@ def _binary_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Func
 def _number_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     numbers = _Numbers(ufunc, dtypes)
 
-    def dense(self: Tensor, other: Any, *alpha: Any) -> Any:
+    def dense(self: Tensor, other: Any, alpha: Any = 1) -> Any:
         array = self.array
         is_number = type(other) is float or type(other) is int
-        if is_number and not (alpha and (alpha[0] != 1 or alpha[0] is True)):
+        if is_number and alpha == 1 and alpha is not True:
             try:
                 if (number := numbers[array.dtype, other]) is not None:
                     ufunc(array, number, array)
                     return self
             except _REFUSED:
                 pass
-        return general(self, other, *alpha)
+        return general(self, other, alpha)
 
     return dense
 
@@ -223,10 +209,10 @@ def _arrays(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes) -
 
     def otherwise(*args: Any) -> Any:
         return general(
-            *[wrap(each) if letter == "T" else each for each, letter in zip(args, letters, strict=True)]
+            *[wrap(each) if letter == "T" else each for each, letter in zip(args, letters, strict=False)]
         ).array
 
-    made: Function = _ARRAYS[letters](otherwise, ufunc, dtypes)
+    made: Function = _ARRAYS[letters[:2]](otherwise, ufunc, dtypes)
     return made
 
 
@@ -245,22 +231,7 @@ def _unary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> F
 
 
 def _binary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
-    def arrays(self: Any, other: Any) -> Any:
-        dtype = self.dtype
-        if other.dtype is not dtype or dtype not in dtypes:
-            return otherwise(self, other)
-        try:
-            result = ufunc(self, other)
-            return result if type(result) is ndarray else np.asarray(result)
-        except _REFUSED:
-            pass
-        return otherwise(self, other)
-
-    return arrays
-
-
-def _binary_of_arrays_if_one(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
-    def arrays(self: Any, other: Any, alpha: Any) -> Any:
+    def arrays(self: Any, other: Any, alpha: Any = 1) -> Any:
         dtype = self.dtype
         if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in dtypes:
             return otherwise(self, other, alpha)
@@ -277,33 +248,22 @@ def _binary_of_arrays_if_one(otherwise: Function, ufunc: Function, dtypes: _Dtyp
 def _number_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     numbers = _Numbers(ufunc, dtypes)
 
-    def arrays(self: Any, other: Any, *alpha: Any) -> Any:
+    def arrays(self: Any, other: Any, alpha: Any = 1) -> Any:
         is_number = type(other) is float or type(other) is int
-        if not is_number or (alpha and (alpha[0] != 1 or alpha[0] is True)):
-            return otherwise(self, other, *alpha)
+        if not is_number or alpha != 1 or alpha is True:
+            return otherwise(self, other, alpha)
         try:
             if (number := numbers[self.dtype, other]) is not None:
                 result = ufunc(self, number)
                 return result if type(result) is ndarray else np.asarray(result)
         except _REFUSED:
             pass
-        return otherwise(self, other, *alpha)
+        return otherwise(self, other, alpha)
 
     return arrays
 
 
-_DENSE: Final[dict[str, Function]] = {
-    "T": _unary,
-    "TT": _binary,
-    "TT1": _binary_if_one,
-    "TN": _number,
-    "TN1": _number,
-}
-_ARRAYS: Final[dict[str, Function]] = {
-    "T": _unary_of_arrays,
-    "TT": _binary_of_arrays,
-    "TT1": _binary_of_arrays_if_one,
-    "TN": _number_of_arrays,
-    "TN1": _number_of_arrays,
-}
+# By the first two letters: a third argument must be 1.
+_DENSE: Final[dict[str, Function]] = {"T": _unary, "TT": _binary, "TN": _number}
 _INPLACE: Final[dict[str, Function]] = {"T": _unary_inplace, "TT": _binary_inplace, "TN": _number_inplace}
+_ARRAYS: Final[dict[str, Function]] = {"T": _unary_of_arrays, "TT": _binary_of_arrays, "TN": _number_of_arrays}

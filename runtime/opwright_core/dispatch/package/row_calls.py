@@ -138,18 +138,18 @@ def _two(row: Row, general: Function, parts: Parts) -> Function:
     return shim
 
 
-def _two_and_more(row: Row, general: Function, parts: Parts) -> Function:
+def _two_and_one(row: Row, general: Function, parts: Parts) -> Function:
     find, kernel, cast, rest_of = parts
 
-    def shim(self: Tensor, other: Tensor, *rest: Any) -> Any:
+    def shim(self: Tensor, other: Tensor, a: Any) -> Any:
         x, y = self.array, other.array
-        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, rest_of(*rest)))
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, rest_of(a)))
         if spec is None:
-            return general(self, other, *rest)
+            return general(self, other, a)
         try:
             if spec.casts:
-                x, y, *rest = cast(spec, x, y, *rest)
-            return planned_result(spec, kernel(x, y, *rest), x, y)
+                x, y, a = cast(spec, x, y, a)
+            return planned_result(spec, kernel(x, y, a), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -198,6 +198,7 @@ _MAKERS: Final[dict[tuple[int, int], Callable[[Row, Function, Parts], Function]]
     (1, 0): _one,
     (1, 1): _one_and_one,
     (2, 0): _two,
+    (2, 1): _two_and_one,
 }
 # For other numbers of arguments, by how many tensors there are.
-_MORE: Final = {0: _of_no_tensor, 1: _one_and_more, 2: _two_and_more, 3: _three}
+_MORE: Final = {0: _of_no_tensor, 1: _one_and_more, 3: _three}

@@ -22,34 +22,51 @@ Function = Callable[..., Any]
 def written_call(row: Row, general: Function) -> Function:
     """Return the shim of a row that writes in place: `general` itself where there is no faster one."""
     count = leading_tensors(row.kinds)
+    others = len(row.kinds) - count
     is_straight = row.takes_out and row.is_inplace and row.writes == (0,)
-    if not is_straight or row.passed_positions() != tuple(range(len(row.kinds))) or count > 2:
+    if not is_straight or row.passed_positions() != tuple(range(len(row.kinds))) or count > 2 or others > 1:
         return general
-    operands = row.operand_positions()
-    if operands != tuple(range(len(operands))) or len(row.kinds) - count > 2:
-        return general
-    return (_one if count == 1 else _two)(row, general)
+    makers = {(1, 0): _one, (1, 1): _one_and_one, (2, 0): _two, (2, 1): _two_and_one}
+    return makers[count, others](row, general)
 
 
 def _parts(row: Row) -> tuple[Function, Function, Function]:
-    """Return three functions: look-up of a spec by which the kernel may write, kernel, key of the last arguments."""
+    """Return three functions: look-up of a spec by which the kernel may write, kernel, key of the last argument."""
     assert row.cache is not None
     return row.cache.straight.get, bound_kernel(row), rest_key(row.kinds[leading_tensors(row.kinds) :])
 
 
 def _one(row: Row, general: Function) -> Function:
+    find, kernel, _ = _parts(row)
+
+    def shim(self: Tensor) -> Any:
+        x = self.array
+        spec = find((x.shape, x.strides, x.dtype))
+        if spec is None or not (spec.is_laid_out or spec.is_that_of(x)):
+            return general(self)
+        try:
+            if (returned := kernel(x, out=x)) is not x:
+                Plan(spec).store(returned, x)
+            return self
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _one_and_one(row: Row, general: Function) -> Function:
     find, kernel, rest_of = _parts(row)
 
-    def shim(self: Tensor, *rest: Any) -> Any:
+    def shim(self: Tensor, a: Any) -> Any:
         x = self.array
-        seen = x.shape, x.strides, x.dtype
-        spec = find((*seen, rest_of(*rest)) if rest else seen)
+        spec = find((x.shape, x.strides, x.dtype, rest_of(a)))
         if spec is None or not (spec.is_laid_out or spec.is_that_of(x)):
-            return general(self, *rest)
+            return general(self, a)
         try:
             if spec.numbers is not None:
-                rest = (*spec.numbers, *rest[len(spec.numbers) :])
-            if (returned := kernel(x, *rest, out=x)) is not x:
+                (a,) = spec.numbers
+            if (returned := kernel(x, a, out=x)) is not x:
                 Plan(spec).store(returned, x)
             return self
         except Exception as error:
@@ -60,18 +77,37 @@ def _one(row: Row, general: Function) -> Function:
 
 
 def _two(row: Row, general: Function) -> Function:
-    find, kernel, rest_of = _parts(row)
+    find, kernel, _ = _parts(row)
 
-    def shim(self: Tensor, other: Tensor, *rest: Any) -> Any:
+    def shim(self: Tensor, other: Tensor) -> Any:
         x, y = self.array, other.array
-        seen = x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype
-        spec = find((*seen, rest_of(*rest)) if rest else seen)
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype))
         # (arrays that share memory have one owner, or one owns the other's)
         is_apart = x.base is None and y.base is None and y is not x
         if spec is None or not is_apart or not (spec.is_laid_out or spec.is_that_of(x)):
-            return general(self, other, *rest)
+            return general(self, other)
         try:
-            if (returned := kernel(x, y, *rest, out=x)) is not x:
+            if (returned := kernel(x, y, out=x)) is not x:
+                Plan(spec).store(returned, x)
+            return self
+        except Exception as error:
+            name_error(error, row)
+            raise
+
+    return shim
+
+
+def _two_and_one(row: Row, general: Function) -> Function:
+    find, kernel, rest_of = _parts(row)
+
+    def shim(self: Tensor, other: Tensor, a: Any) -> Any:
+        x, y = self.array, other.array
+        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, rest_of(a)))
+        is_apart = x.base is None and y.base is None and y is not x
+        if spec is None or not is_apart or not (spec.is_laid_out or spec.is_that_of(x)):
+            return general(self, other, a)
+        try:
+            if (returned := kernel(x, y, a, out=x)) is not x:
                 Plan(spec).store(returned, x)
             return self
         except Exception as error:
