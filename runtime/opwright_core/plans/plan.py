@@ -189,7 +189,9 @@ class Plan:
         array = out.array
         if not castable(spec.dtype, as_dtype(array.dtype)):
             raise RuntimeError(_cannot_cast(spec.dtype, array))
-        if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
+        is_in_numpy = self._device is None and type(array) is type(self._like()) is np.ndarray
+        has_device = not is_in_numpy and (self._given or self._device is not None)
+        if has_device and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
         if not layouts.same_shape(array.shape, spec.shape):
             if spec.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes

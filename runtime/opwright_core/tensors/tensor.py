@@ -125,7 +125,7 @@ class Tensor(TensorMethods):
 expect_methods(Tensor)
 CPU_DEVICE: Device = Device("cpu")
 KEYS_OF_VIEWS: int = ~(NONDENSE | GRAD | PYTHON | TANGENT | PRE_DISPATCH)  # a view is a plain Tensor
-_bare_extra = Extra.__new__
+_new_extra = partial(Extra.__new__, Extra)
 # Without the `__new__` that `opwright.methods.typed` has for arguments: it takes 0.1 µs where Python runs.
 new_tensor: Callable[[], Tensor] = Tensor if fast is not None else partial(object.__new__, Tensor)
 # What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
@@ -193,7 +193,7 @@ def wrap_view(base: Tensor, array: Array, nondense: int | None = None) -> Tensor
     out = new_tensor()
     out.array = array
     out.edge = None
-    own = out.extra = _bare_extra(Extra)
+    own = out.extra = _new_extra()
     own.storage = storage
     own.seen = storage.version
     is_tracked = base.keys & TRACKED

@@ -51,9 +51,12 @@ def _of_all(row: Row) -> Function:
 
 def _caster(operands: tuple[int, ...]) -> Function:
     """Return a function that casts the operands among the arguments, as a spec says."""
-    pick = picker(operands)
+    pick, count = picker(operands), len(operands)
+    are_first = operands == tuple(range(count))
 
     def cast(spec: Any, *values: Any) -> Sequence[Any]:
+        if are_first and spec.numbers is not None:
+            return values[0], *spec.numbers, *values[count:]
         found = list(values)
         for position, value in zip(operands, cast_operands(spec, pick(values)), strict=True):
             found[position] = value
