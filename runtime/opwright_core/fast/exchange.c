@@ -99,6 +99,16 @@ static PyObject *shell_on(Exchange *exchange, const DLTensor *tensor, PyObject *
     return (PyObject *)array;
 }
 
+/* Return the array that PyTorch makes of a tensor; NULL without an exception where it refuses, and for one without elements. */
+static PyObject *taken_by_numpy(const Exchange *exchange, PyObject *value) {
+    PyObject *array = PyObject_CallOneArg(exchange->numpy, value);
+    if (array != NULL && (!PyArray_CheckExact(array) || !PyArray_ISBEHAVED((PyArrayObject *)array) || PyArray_SIZE((PyArrayObject *)array) == 0)) {
+        Py_CLEAR(array);
+    }
+    PyErr_Clear();
+    return array;
+}
+
 /* Return an array on the memory of a value, which it keeps, a new reference; NULL without an exception where Python has to
  * take it: it is recorded, on another device, or of a dtype that NumPy has not. */
 PyObject *exchange_take(Exchange *exchange, PyObject *value) {
@@ -106,6 +116,9 @@ PyObject *exchange_take(Exchange *exchange, PyObject *value) {
     int has_plain_keys;
     if (exchange_is_uncommon(exchange, value, &has_plain_keys)) {
         return NULL;
+    }
+    if (exchange->numpy != NULL) {
+        return taken_by_numpy(exchange, value);
     }
     if (exchange->api->tensor_of(value, &tensor) != 0) {
         PyErr_Clear(); /* Python words it */
@@ -123,7 +136,7 @@ PyObject *exchange_take(Exchange *exchange, PyObject *value) {
  * longer to make and free one. Takes the reference. */
 void exchange_drop(Exchange *exchange, PyObject *object) {
     PyArrayObject_fields *array = (PyArrayObject_fields *)object;
-    if (Py_REFCNT(object) == 1 && PyArray_CheckExact(object) && array->weakreflist == NULL && array->base != NULL &&
+    if (Py_REFCNT(object) == 1 && exchange->numpy == NULL && PyArray_CheckExact(object) && array->weakreflist == NULL && array->base != NULL &&
         array->nd > 0 && exchange->shells_count < MOST_SHELLS &&
         (array->flags & ~(NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) == SHELL_FLAGS) {
         array->data = NULL;
@@ -216,6 +229,17 @@ static PyObject *given_by_python(PyObject *like, PyObject *result) {
     return given;
 }
 
+/* Return a result as PyTorch makes a tensor of an array. Takes the reference. */
+static PyObject *given_by_numpy(const Exchange *exchange, PyObject *like, PyObject *result) {
+    PyObject *given = PyArray_ISBEHAVED((PyArrayObject *)result) ? PyObject_CallOneArg(exchange->from_numpy, result) : NULL;
+    if (given == NULL) { /* it has no such dtype, or strides below 0 */
+        PyErr_Clear();
+        return given_by_python(like, result);
+    }
+    Py_DECREF(result);
+    return given;
+}
+
 /* Return a result for the caller, whose arrays are like `like`: an array of the library for an array. Takes the reference
  * to the result; NULL is the failure of who made it. */
 PyObject *exchange_give(const Exchange *exchange, PyObject *like, PyObject *result) {
@@ -224,6 +248,9 @@ PyObject *exchange_give(const Exchange *exchange, PyObject *like, PyObject *resu
     }
     if (result == NULL || !PyArray_CheckExact(result)) {
         return result;
+    }
+    if (exchange->from_numpy != NULL) {
+        return given_by_numpy(exchange, like, result);
     }
     ManagedTensor *managed = copied_tensor((PyArrayObject *)result);
     if (managed != NULL) {

@@ -57,6 +57,7 @@ typedef struct {
 /* How the arrays of a class are exchanged: its API, and what is asked of a value before. */
 typedef struct {
     const ExchangeAPI *api;    /* borrowed for ever; NULL: the class is not known */
+    PyObject *numpy, *from_numpy; /* of a PyTorch without such an API; else NULL */
     Layout layout;             /* of PyTorch's tensors */
     const PyGetSetDef *requires_grad;
     PyCFunction is_neg;

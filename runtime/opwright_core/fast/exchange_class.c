@@ -68,22 +68,43 @@ static int find_questions(Exchange *exchange, PyTypeObject *type) {
     return 1;
 }
 
+/* What stands for the API of a PyTorch that has none: its arrays go by NumPy's. */
+static const ExchangeAPI by_numpy = {{0, 0}, NULL, NULL, NULL, NULL, NULL, NULL};
+
 /* Fill in how the arrays of a class are exchanged, by the API that it offers. Returns 0 where it has none that is known
  * here. */
 int exchange_open(Exchange *exchange, PyObject *type) {
     const ExchangeAPI *api = exchange_api_of(type);
     int is_known = api != NULL && find_questions(exchange, (PyTypeObject *)type);
+    if (is_known && api == &by_numpy) {
+        exchange->numpy = PyObject_GetAttrString(type, "numpy");
+        exchange->from_numpy = attribute_of("torch", "from_numpy");
+        is_known = exchange->numpy != NULL && exchange->from_numpy != NULL;
+    }
     PyErr_Clear();
     exchange->api = is_known ? api : NULL;
     return is_known;
 }
 
-/* Return the API that a class offers, NULL without an exception where it has none that is known here. */
+/* Whether a class is PyTorch's Tensor or one derived from it. */
+static int is_of_pytorch(PyObject *type) {
+    PyObject *tensor = attribute_of("torch", "Tensor");
+    int is_one = tensor != NULL && PyType_Check(tensor) && PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)tensor);
+    Py_XDECREF(tensor);
+    PyErr_Clear();
+    return is_one;
+}
+
+/* Return the API that a class offers, or what stands for that of an older PyTorch; NULL without an exception where there is
+ * none that is known here. */
 const ExchangeAPI *exchange_api_of(PyObject *type) {
     PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
     const ExchangeAPI *api = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     Py_XDECREF(capsule);
     PyErr_Clear();
+    if (api == NULL && is_of_pytorch(type)) {
+        return &by_numpy;
+    }
     int is_known = api != NULL && api->version.major == 1 && api->tensor_of != NULL && api->object_of != NULL;
     return is_known ? api : NULL;
 }
@@ -93,6 +114,8 @@ void exchange_close(Exchange *exchange) {
     Py_CLEAR(exchange->levels);
     Py_CLEAR(exchange->is_grad_enabled);
     Py_CLEAR(exchange->bump_versions);
+    Py_CLEAR(exchange->numpy);
+    Py_CLEAR(exchange->from_numpy);
     while (exchange->shells_count > 0) {
         Py_DECREF(exchange->shells[--exchange->shells_count]);
     }

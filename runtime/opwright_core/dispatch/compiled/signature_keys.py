@@ -190,9 +190,9 @@ def _are_together(operator: Operator, kinds: list[int | None]) -> bool:
 
 
 def _is_exchanged(kind: type) -> bool:
-    """Whether a class itself offers DLPack's C exchange API: those derived from it may have no data, but parameters."""
-    own = kind.__mro__[1] if kind.__module__ == "torch.nn.parameter" and kind.__name__ == "Parameter" else kind
-    return "__dlpack_c_exchange_api__" in vars(own) and own is not Tensor
+    """Whether a class itself offers DLPack's C exchange API, or is PyTorch's: those derived from it may have no data."""
+    is_pytorchs = (kind.__module__, kind.__name__) in (("torch", "Tensor"), ("torch.nn.parameter", "Parameter"))
+    return is_pytorchs or ("__dlpack_c_exchange_api__" in vars(kind) and kind is not Tensor)
 
 
 def _is_passed_on(value: Any, bound: Any) -> bool:
