@@ -37,8 +37,13 @@ CLONES static void OF(weigh)(const AttentionJob *job, const Matrix *bias, npy_in
         }
         const REAL total = (REAL)OF(sum_row)(x, count);
         memset(x + count, 0, (size_t)(columns - count) * sizeof(REAL));
-        shares[row] = is_nothing ? 0 : 1 / total;
-        logs[row] = is_nothing ? (REAL)INFINITY : most + OF(log)(total);
+        shares[row] = total; /* 0 of nothing: else the largest element is 1 in it */
+        logs[row] = most;
+    }
+    EACH_ALONE for (npy_intp row = 0; row < rows; row++) {
+        const REAL total = shares[row];
+        shares[row] = total == 0 ? 0 : 1 / total;
+        logs[row] = total == 0 ? (REAL)INFINITY : logs[row] + OF(log)(total);
     }
 }
 
