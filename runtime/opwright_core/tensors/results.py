@@ -69,9 +69,8 @@ def planned_result(
 
 def _is_apart(owner: Any, *operands: Any) -> bool:
     """Whether the owner of an array's memory is none of the operands, which own theirs."""
-    if type(owner) is not ndarray or owner.base is not None:
-        return False
-    return all(each is None or (each.base is None and each is not owner) for each in operands)
+    is_owner = type(owner) is ndarray and owner.base is None
+    return is_owner and all(each is None or (each.base is None and each is not owner) for each in operands)
 
 
 def _is_one_of(returned: Any, operands: Sequence[Any]) -> bool:

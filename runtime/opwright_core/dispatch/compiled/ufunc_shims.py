@@ -23,7 +23,6 @@ Function = Callable[..., Any]
 _Dtypes = frozenset[DType]
 _ALL: Final = plain_dtypes("biufc")
 _REFUSED: Final = (TypeError, ValueError, OverflowError)
-_MOST_NUMBERS: Final = 256
 
 
 def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) -> tuple[Function, Function]:
@@ -125,7 +124,7 @@ class _Numbers(dict[tuple[DType, Any], Any]):
             return number if dtype in self._dtypes else None
         made = np.asarray(number, dtype)
         if number and np.isfinite(made):  # (of one too great NumPy warns each time)
-            if len(self) > _MOST_NUMBERS:
+            if len(self) > 256:
                 self.clear()
             self[key] = made
         return made
