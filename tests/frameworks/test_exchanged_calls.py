@@ -1,4 +1,4 @@
-"""Calls with PyTorch's tensors that the compiled core takes by DLPack's C exchange API: what is used again, told and written."""
+"""Calls with PyTorch's tensors in the compiled core, by DLPack's C exchange API: what is used again, told, written."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def test_every_layout_gives_what_pytorch_gives_again_and_again() -> None:
                 args = {"add": (x, x), "unsqueeze": (x, 0)}.get(name, (x,))
                 found, wanted = getattr(opwright, name)(*args), getattr(torch, name)(*args)
                 assert type(found) is torch.Tensor
-                assert found.dtype == wanted.dtype and torch.allclose(found, wanted.resolve_conj().resolve_neg()), (name, x)
+                assert found.dtype == wanted.dtype and torch.allclose(found, wanted.resolve_conj().resolve_neg()), (
+                    name,
+                    x,
+                )
 
 
 def test_arrays_that_kernels_kept_or_changed_are_not_used_again() -> None:

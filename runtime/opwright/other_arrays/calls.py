@@ -137,7 +137,8 @@ class OtherArrays:
         return result
 
     def _written(self, operator: Operator, position: int, value: Any) -> list[tuple[Any, Any]]:
-        """Return the arrays that stand for those of the library in a written argument, with these. Raises ArgumentError for a read-only one."""
+        """Return the arrays that stand for those of the library in a written argument, with these. Raises ArgumentError
+        for a read-only one."""
         found = []
         for each in value if isinstance(value, list) else (value,):
             if id(each) in self.originals:

@@ -1,9 +1,9 @@
-"""Where tensors of PyTorch keep what tells plain memory, found by looking at some of them.
+"""The words of a tensor of PyTorch that tell plain memory, found by looking at some tensors.
 
 A tensor is plain memory if it has the dispatch keys of one and nothing of autograd. PyTorch's own questions for that
 (`requires_grad`, `is_neg`) take longer than a kernel on a few elements. So the compiled core reads the two words, where
-they could be found: tensors of which each kind is known have to agree on one place. With a PyTorch that lays its tensors
-out otherwise there is none, and its questions are asked.
+they could be found: tensors of which each kind is known have to agree on one place. With a PyTorch that lays its
+tensors out otherwise there is none, and its questions are asked.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _OBJECT_WORDS, _IMPLEMENTATION_WORDS = 6, 23  # that are read: no more than a te
 
 @functools.cache
 def layout_of_pytorch() -> tuple[int, int, int, int] | None:
-    """Return where an object points to its implementation, where that has its keys and what autograd adds, in bytes; and
-    the keys of plain memory. None where they are not found, each at one place."""
+    """Return where an object points to its implementation, where that has its keys and what autograd adds, in bytes;
+    and the keys of plain memory. None where they are not found, each at one place."""
     torch = sys.modules["torch"]
     if sys.byteorder != "little" or ctypes.sizeof(ctypes.c_void_p) != _WORD:
         return None
-    with torch.inference_mode(False), torch.no_grad():
+    with torch.device("cpu"), torch.inference_mode(False), torch.no_grad():
         plain, others, recorded = _plain(torch), _others(torch), _recorded(torch)
     every = [*plain, *others, *recorded]
     inside = {id(tensor): _words(tensor._cdata, _IMPLEMENTATION_WORDS) for tensor in every}
@@ -38,7 +38,9 @@ def layout_of_pytorch() -> tuple[int, int, int, int] | None:
     of_object = _places(
         _OBJECT_WORDS, lambda at: all(_words(id(tensor), _OBJECT_WORDS)[at] == tensor._cdata for tensor in every)
     )
-    of_keys = _places(_IMPLEMENTATION_WORDS, lambda at: all(words[at] == keys[at_id] for at_id, words in inside.items()))
+    of_keys = _places(
+        _IMPLEMENTATION_WORDS, lambda at: all(words[at] == keys[at_id] for at_id, words in inside.items())
+    )
     of_autograd = _places(
         _IMPLEMENTATION_WORDS,
         lambda at: (
@@ -63,7 +65,13 @@ def _places(count: int, is_there: Any) -> list[int]:
 def _plain(torch: Any) -> list[Any]:
     """Return tensors that are plain memory, of several dtypes, shapes and origins."""
     first, kinds = torch.ones(3), (torch.int64, torch.bool, torch.bfloat16, torch.complex64)
-    return [first, *(torch.zeros(2, 3, dtype=kind) for kind in kinds), torch.from_numpy(first.numpy()), first + 1, torch.ones(())]
+    return [
+        first,
+        *(torch.zeros(2, 3, dtype=kind) for kind in kinds),
+        torch.from_numpy(first.numpy()),
+        first + 1,
+        torch.ones(()),
+    ]
 
 
 def _others(torch: Any) -> Iterable[Any]:

@@ -81,7 +81,8 @@ static PyObject *shell_on(Exchange *exchange, const DLTensor *tensor, PyObject *
     PyArrayObject_fields *array = (PyArrayObject_fields *)exchange->shells[--exchange->shells_count];
     const int at = dtype_of(tensor);
     if (at < 0 || array->descr->type_num != dtypes[at].type || array->nd != tensor->ndim ||
-        tensor->device_type != DLPACK_CPU || (uintptr_t)data % (uintptr_t)size != 0 || !PyArray_ISNBO(array->descr->byteorder)) {
+        tensor->device_type != DLPACK_CPU || (uintptr_t)data % (uintptr_t)size != 0 ||
+        !PyArray_ISNBO(array->descr->byteorder)) {
         Py_DECREF((PyObject *)array); /* calls ask for others now */
         return NULL;
     }
@@ -102,7 +103,8 @@ static PyObject *shell_on(Exchange *exchange, const DLTensor *tensor, PyObject *
 /* Return the array that PyTorch makes of a tensor; NULL without an exception where it refuses, and for one without elements. */
 static PyObject *taken_by_numpy(const Exchange *exchange, PyObject *value) {
     PyObject *array = PyObject_CallOneArg(exchange->numpy, value);
-    if (array != NULL && (!PyArray_CheckExact(array) || !PyArray_ISBEHAVED((PyArrayObject *)array) || PyArray_SIZE((PyArrayObject *)array) == 0)) {
+    if (array != NULL && (!PyArray_CheckExact(array) || !PyArray_ISBEHAVED((PyArrayObject *)array) ||
+                          PyArray_SIZE((PyArrayObject *)array) == 0)) {
         Py_CLEAR(array);
     }
     PyErr_Clear();

@@ -145,7 +145,8 @@ static const char *plain_words(const Exchange *exchange, PyObject *value) {
 /* Whether PyTorch records what is called with a value. There may be an exception. */
 static int is_recorded(const Exchange *exchange, PyObject *value) {
     const PyGetSetDef *grad = exchange->requires_grad;
-    return grad != NULL && is_not_false(grad->get(value, grad->closure)) && is_not_false(PyObject_CallNoArgs(exchange->is_grad_enabled));
+    return grad != NULL && is_not_false(grad->get(value, grad->closure)) &&
+           is_not_false(PyObject_CallNoArgs(exchange->is_grad_enabled));
 }
 
 /* Whether Python has to take a value: it is recorded, has perhaps a tangent, or is negated without having been written so.

@@ -52,8 +52,7 @@ def stub(function: Function, callee: Operator | Overloaded, *, gives_tuples: boo
     `gives_tuples` does so where the operator returns a list."""
     if fast is None:
         return function
-    made: Function = fast.Stub(function, functools.partial(_plan_of_tuples if gives_tuples else plan, callee))
-    return made
+    return fast.Stub(function, functools.partial(_plan_of_tuples if gives_tuples else plan, callee))  # type: ignore[no-any-return]
 
 
 def packet_stub(packet: Packet) -> Function | None:
@@ -120,9 +119,7 @@ def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str
     if any(position < 0 for position, _ in named) or not _is_rest_of(operator, rest, args):
         return None
     found = [_kind(operator, position, value) for position, value in alone]
-    if None in found or not _are_together(operator, found):
-        return None
-    if any(not _is_passed_on(value, values[position]) for position, value in alone):
+    if None in found or not _are_together(operator, found) or any(not _is_passed_on(v, values[at]) for at, v in alone):
         return None
     gathered_at = [(rest, value) for value in args[rest:]]
     kinds = [*found[:rest], *[_REST for _ in gathered_at], *found[rest:]]
@@ -130,7 +127,7 @@ def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str
     positions = tuple([position for position, _ in given])
     blank = tuple([None if position in positions else value for position, value in enumerate(values)])
     own = tuple([kind for kind in kinds if kind is not None])
-    same = tuple([value if k == _SAME else type(value) if k in _GUESTS else None for k, (_, value) in zip(own, given, strict=True)])
+    same = tuple([v if k == _SAME else type(v) if k in _GUESTS else None for k, (_, v) in zip(own, given, strict=True)])
     return operator.table, blank, own, positions, same, operator.result
 
 
@@ -183,14 +180,13 @@ def _kind(operator: Operator, position: int, value: Any) -> int | None:
 def _are_together(operator: Operator, kinds: list[int | None]) -> bool:
     """Whether the core takes these kinds in one call: Tensors or arrays alone, or both where nothing is written, which
     the core makes Tensors of; no lists then, and no arrays of other libraries."""
-    if not {_ARRAY, _ARRAYS, *_GUESTS}.intersection(kinds):
-        return True
+    tensors, arrays = {_TENSOR, _TENSORS, _PLACES}.intersection(kinds), {_ARRAY, _ARRAYS, *_GUESTS}.intersection(kinds)
     lists = {_TENSORS, _PLACES, _ARRAYS, *_GUESTS}.intersection(kinds)
-    return not {_TENSOR, _TENSORS, _PLACES}.intersection(kinds) or not (operator.signature.written or lists)
+    return not (tensors and arrays and (operator.signature.written or lists))
 
 
 def _is_exchanged(kind: type) -> bool:
-    """Whether a class itself offers DLPack's C exchange API, or is PyTorch's: those derived from it may have no data."""
+    """Whether a class itself offers DLPack's C exchange API, or is PyTorch's; those derived from it may lack data."""
     is_pytorchs = (kind.__module__, kind.__name__) in (("torch", "Tensor"), ("torch.nn.parameter", "Parameter"))
     return is_pytorchs or ("__dlpack_c_exchange_api__" in vars(kind) and kind is not Tensor)
 
