@@ -7,18 +7,26 @@ most of that is imports. A test whose subject is what a process loads starts one
 from __future__ import annotations
 
 import atexit
+import contextlib
+import io
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 __all__ = ["run_python"]
 
+_OPERATOR = """
+- func: copies::f(Tensor x) -> Tensor
+  meta: pointwise(x)
+  dispatch:
+    CPU, CUDA: xp.sin(x)
+"""
 _AT_FIRST = dict(os.environ)  # before any test changes it
 
 
@@ -78,9 +86,10 @@ def _serve() -> None:
 
     import opwright
     import opwright_codegen.cli
-    import opwright_codegen.commands.generate  # noqa: F401
+    import opwright_codegen.commands.generate
 
     opwright.ones(2) + 1
+    _generate_once(opwright_codegen.cli.main)
     gc.freeze()
     own = [os.path.dirname(os.path.abspath(__file__)), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     sys.path[:] = [each for each in sys.path if each not in own]
@@ -101,9 +110,45 @@ def _serve() -> None:
             os.chdir(folder)
             os.environ.clear()
             os.environ.update(environment)
-            _run(words)
-            return  # and Python ends as it does after any program
+            _end_as_python(words)
         _send(answers, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+def _generate_once(command: Callable[[list[str]], int]) -> None:
+    """Load what the first run of the generator loads: grammars, templates, rules."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        os.chdir(folder)
+        Path("ops.yaml").write_text(_OPERATOR)
+        assert command(["generate", "ops.yaml", "-o", "out"]) == 0
+        os.chdir(before)
+
+
+def _end_as_python(words: list[str]) -> NoReturn:
+    """Run a program and end as after any program, but for the modules: to free them takes longer than many programs."""
+    import atexit  # here, since a program of `-c` takes the names of this module away
+    import os
+    import sys
+    import threading
+
+    status = 0
+    try:
+        _run(words)
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
+    except Exception:
+        status = 1
+        sys.excepthook(*sys.exc_info())
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            status = 120
+    os._exit(status)
 
 
 def _run(words: list[str]) -> None:

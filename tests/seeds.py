@@ -86,6 +86,7 @@ def configure(config: pytest.Config) -> None:
         "run",
         deadline=None,
         derandomize=of_the_run is None,
+        max_examples=50 if of_the_run is None and not config.getoption("--slow", False) else 100,
         database=None,
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )

@@ -92,9 +92,8 @@ def _try_all(test: Callable[..., None], part: list[tuple[object, ...]], fixtures
         try:
             test(*case, **fixtures)
         except (Exception, pytest.fail.Exception) as error:
-            if getattr(error, "pytrace", True):
-                error.add_note(f"in the case {_text(case)}")
-            else:  # of which pytest shows the message alone
+            error.add_note(f"in the case {_text(case)}")
+            if isinstance(error, pytest.fail.Exception):  # of which pytest may show the message alone
                 error.msg = f"{_text(case)}: {error.msg}"
             failures.append(error)
     if failures:

@@ -204,15 +204,17 @@ def test_one_list_among_results(tmp_path: Path) -> None:
         assert x.grad.tolist() == [3.0, 3.0]
 
 
+_LAMBDA = "lambda(Tensor from, Tensor? print=None, *, float type=1.0) -> (Tensor return, Tensor yield)"
+NAMES_OF_PYTHON = f"""
+    {_LAMBDA} ; keywords ; from: keywords_backward(grad_return, grad_yield, type) ; print: grad_yield
+    any(Tensor[] len, Tensor[] any) -> Tensor ; lists ; len: spread(grad, len) ; any: spread(grad, any)
+    save(Tensor node, Tensor edges) -> Tensor ; product ; node: grad * edges ; edges: grad * node
+    record(Tensor grad, Tensor record) -> Tensor ; product ; grad: grads[0] * record ; record: not_implemented("no")
+"""
+
+
 def test_names_that_python_and_the_module_need(tmp_path: Path) -> None:
-    text = """
-        {} ; keywords ; from: keywords_backward(grad_return, grad_yield, type) ; print: grad_yield
-        any(Tensor[] len, Tensor[] any) -> Tensor ; lists ; len: spread(grad, len) ; any: spread(grad, any)
-        save(Tensor node, Tensor edges) -> Tensor ; product ; node: grad * edges ; edges: grad * node
-        record(Tensor grad, Tensor record) -> Tensor ; product ; grad: grads[0] * record ; record: not_implemented("no")
-    """
-    schema = "lambda(Tensor from, Tensor? print=None, *, float type=1.0) -> (Tensor return, Tensor yield)"
-    with project(tmp_path, text.format(schema)) as package:
+    with project(tmp_path, NAMES_OF_PYTHON) as package:
         ops = package.ops
         x, y = leaf(2), leaf(2)
         assert gradcheck(lambda x, y: tuple(ops.lambda_(x, y, type=2.0)), (x, y))
@@ -220,6 +222,11 @@ def test_names_that_python_and_the_module_need(tmp_path: Path) -> None:
         assert gradcheck(lambda x, y: ops.any([x, x], [y]), (x, y))
         assert gradcheck(ops.save, (x, y))
         assert gradcheck(lambda x: ops.record(x, y.detach()), (x,))
+
+
+@pytest.mark.once  # mypy and ruff read what was generated
+def test_code_with_names_that_python_needs_is_clean(tmp_path: Path) -> None:
+    with project(tmp_path, NAMES_OF_PYTHON) as package:
         folder = Path(package.__file__ or "").parent
         options = ["--config-file", "pyproject.toml", "--follow-imports=silent"]  # as test_render: what is kept serves
         command = [sys.executable, "-m", "mypy", *options, "-p", folder.name]

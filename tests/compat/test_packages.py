@@ -25,34 +25,35 @@ IS_BUILT_FOR = (
 )
 
 
-def use(program: str, package: str, pure: str) -> list[str]:
-    """Return what a program over a package printed, in a process of its own."""
+_EACH = """
+import runpy, sys
+program, *packages = sys.argv[1:]
+for package in packages:
+    print(package)
+    sys.argv[1:] = [package]
+    runpy.run_path(program, run_name="__main__")
+"""
+
+
+def use(program: str, packages: list[str], pure: str) -> list[str]:
+    """Return what a program over each of the packages printed, in a process for all."""
+    warnings = ["error::DeprecationWarning", *(f"ignore:{package}_ops uses" for package in packages)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "error::DeprecationWarning",
-            "-W",
-            f"ignore:{package}_ops uses",
-            str(HERE / program),
-            package,
-        ],
+        [sys.executable, *(f"-W{each}" for each in warnings), "-c", _EACH, HERE / program, *packages],
         env=os.environ | {"OPWRIGHT_PURE": pure},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("pure", ["0", "1"])
-def test_a_package_of_before_works(pure: str, version: str) -> None:
-    assert use("use.py", f"version{version}", pure)[-1] == "modules_import"
+def test_packages_of_before_work(pure: str) -> None:
+    assert use("use.py", [f"version{each}" for each in VERSIONS], pure).count("modules_import") == len(VERSIONS)
 
 
 @pytest.mark.skipif(not IS_BUILT_FOR, reason="the libraries are for Linux on x86-64, and Pythons with the GIL")
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("pure", ["0", "1"])
-def test_a_library_of_before_serves(pure: str, version: str) -> None:
-    assert use("use_native.py", f"native{version}", pure)[-1] == "gradients_flow"
+def test_libraries_of_before_serve(pure: str) -> None:
+    assert use("use_native.py", [f"native{each}" for each in VERSIONS], pure).count("gradients_flow") == len(VERSIONS)
