@@ -213,18 +213,19 @@ CLONES static void OF(sum_weights)(const ConvolutionJob *job, REAL *out, int is_
 /* Add what the strip gives to the gradients of the weights of a tile of the group's channels. */
 static void OF(weigh_strip)(const ConvolutionJob *job, npy_intp group, npy_intp tile, const REAL *grad, npy_intp top,
                             npy_intp count) {
-    const npy_intp kept = job->kept / job->groups, whole = kept / TILE_KEPT, kernel = job->rows.kernel * job->columns.kernel;
+    const npy_intp kept = job->kept / job->groups, whole = kept / TILE_KEPT;
+    const npy_intp kernel = job->each * job->rows.kernel * job->columns.kernel;
     const npy_intp channel = group * kept + (tile < whole ? tile * TILE_KEPT : whole * (TILE_KEPT - 1) + tile);
     const npy_intp plane = job->rows.count * job->columns.count;
     for (npy_intp k = 0; k < (tile < whole ? TILE_KEPT : 1); k++) {
         const REAL *from = grad + (channel + k) * plane + top * job->columns.count;
         OF(fill_made)(job, from, (REAL *)job->made + k * job->made_plane, count);
     }
-    OF(sum_weights)(job, (REAL *)job->to + channel * job->each * kernel, tile >= whole);
+    OF(sum_weights)(job, (REAL *)job->to + channel * kernel, tile >= whole);
 }
 
-/* Add the gradient of the weight to zeros, strip by strip, for some tiles of channels, which are counted over all groups.
- * Needs no GIL. */
+/* Add the gradient of the weight to zeros, strip by strip, for some tiles of channels, which are counted over all
+ * groups. Needs no GIL. */
 static void OF(weigh_strips)(void *given, int64_t from, int64_t to) {
     ConvolutionJob own;
     REAL *room;
