@@ -109,5 +109,5 @@ const CompiledKernel *kernel_with(PyObject *function, int trait) {
         return NULL;
     }
     const CompiledKernel *kernel = ((Compiled *)function)->kernel;
-    return kernel != NULL && (kernel->traits & trait) != 0 ? kernel : NULL;
+    return kernel != NULL && (kernel->traits & trait) == trait ? kernel : NULL;
 }
