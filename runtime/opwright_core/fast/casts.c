@@ -136,17 +136,12 @@ static DenseLoop half_cast(int is_widened) {
 
 enum { OTHER, SINGLE, HALF, BRAIN };
 
-/* Return which of float32 (SINGLE), half and bfloat16 a dtype is; OTHER for any other one. bfloat16 is known by its
- * name, since it is a dtype of another package. */
+/* Return which of float32 (SINGLE), half and bfloat16 a dtype is; OTHER for any other one. */
 static int kind_of(const PyArray_Descr *dtype) {
     if (dtype->type_num == NPY_FLOAT || dtype->type_num == NPY_HALF) {
         return dtype->type_num == NPY_HALF ? HALF : SINGLE;
     }
-    if (dtype->type_num < NPY_USERDEF) {
-        return OTHER;
-    }
-    const char *name = dtype->typeobj->tp_name, *last = strrchr(name, '.');
-    return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0 ? BRAIN : OTHER;
+    return is_bfloat16(dtype) ? BRAIN : OTHER;
 }
 
 /* Return the loop from one kind of dtype to another, of which one is SINGLE and the other HALF or BRAIN; NULL for other

@@ -103,11 +103,11 @@ int compiled_ready(void) {
     return numpy == NULL ? -1 : 0;
 }
 
-/* Return the kernel of a function, if it has a trait: borrowed, else NULL. */
+/* Return the kernel of a function, if it has a trait (0: any kernel): borrowed, else NULL. */
 const CompiledKernel *kernel_with(PyObject *function, int trait) {
     if (!Py_IS_TYPE(function, compiled_type.type)) {
         return NULL;
     }
     const CompiledKernel *kernel = ((Compiled *)function)->kernel;
-    return kernel != NULL && (kernel->traits & trait) != 0 ? kernel : NULL;
+    return kernel != NULL && (kernel->traits & trait) == trait ? kernel : NULL;
 }

@@ -1,7 +1,37 @@
-/* Sums, differences and products of half, widened, computed and narrowed in registers: the same to the bit as a float32
- * loop between two casts. */
+/* Loops of half that are the same to the bit as a float32 loop between two casts: sums, differences and products, widened,
+ * computed and narrowed in registers; and what changes signs alone, which is so of bfloat16, too. */
 
 #include "half_loops.h"
+
+#include "loops.h"
+
+#include <string.h>
+
+/* Define a loop that returns nothing and writes BITS of the bits `x`, and `y` of the second operand if there is one. */
+#define LOOP_OF_BITS(NAME, OPERANDS, BITS)                                                                             \
+    CLONES static void NAME(char *const *data, npy_intp count, const float *const *numbers) {                          \
+        const uint16_t *xs = (const uint16_t *)data[0], *ys = (const uint16_t *)data[OPERANDS - 1];                    \
+        uint16_t *out = (uint16_t *)data[OPERANDS];                                                                    \
+        (void)numbers;                                                                                                 \
+        EACH_ALONE for (npy_intp i = 0; i < count; i++) {                                                              \
+            const uint16_t x = xs[i], y = ys[i];                                                                       \
+            (void)y;                                                                                                   \
+            out[i] = (uint16_t)(BITS);                                                                                 \
+        }                                                                                                              \
+    }
+
+LOOP_OF_BITS(negate_bits, 1, x ^ 0x8000)
+LOOP_OF_BITS(absolute_bits, 1, x & 0x7fff)
+LOOP_OF_BITS(copy_sign_bits, 2, (x & 0x7fff) | (y & 0x8000))
+
+/* Return our loop for bits of half and bfloat16, all arrays, of a ufunc's name, borrowed; NULL without an exception if there
+ * is none. */
+HalfLoop bits_loop(const char *ufunc) {
+    return strcmp(ufunc, "negative") == 0                                    ? negate_bits
+           : strcmp(ufunc, "absolute") == 0 || strcmp(ufunc, "fabs") == 0    ? absolute_bits
+           : strcmp(ufunc, "copysign") == 0                                  ? copy_sign_bits
+                                                                             : NULL;
+}
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>

@@ -3,6 +3,15 @@
 #include "plain_arrays.h"
 #include "array_pool.h"
 
+/* Whether a dtype is bfloat16: it is known by its name, since it is one of another package. */
+int is_bfloat16(const PyArray_Descr *dtype) {
+    if (dtype->type_num < NPY_USERDEF) {
+        return 0;
+    }
+    const char *name = dtype->typeobj->tp_name, *last = strrchr(name, '.');
+    return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0;
+}
+
 /* Whether an object is exactly an ndarray of that type number, whatever its strides and byte order. */
 int is_array_of(PyObject *object, int type) {
     return Py_TYPE(object) == &PyArray_Type && PyArray_TYPE((Array *)object) == type;

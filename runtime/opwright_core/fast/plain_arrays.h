@@ -31,6 +31,7 @@ PyObject *cast_silently(Array *array, PyArray_Descr *dtype);
 Array *new_by_columns(npy_intp rows, npy_intp columns, int type);
 int width_of(const Array *array);
 int is_array_of(PyObject *object, int type);
+int is_bfloat16(const PyArray_Descr *dtype);
 int read_number(PyObject *object, double *number);
 int read_element(PyObject *object, int type, double *number);
 Array *array_of_scalar(PyObject *object, int type);

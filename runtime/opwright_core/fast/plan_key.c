@@ -302,6 +302,19 @@ PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
     return entry;
 }
 
+/* Whether a spec is of a pointwise kernel that computes in another dtype than operands are promoted to. Returns -1 with an
+ * exception. */
+static int is_reduced_spec(PyObject *spec) {
+    PyObject *pointwise = PyObject_GetAttrString(spec, "pointwise");
+    PyObject *common = pointwise == NULL ? NULL : PyObject_GetAttrString(spec, "common");
+    PyObject *compute = common == NULL ? NULL : PyObject_GetAttrString(spec, "compute");
+    const int is_reduced = compute == NULL ? -1 : pointwise == Py_True && common != compute;
+    Py_XDECREF(pointwise);
+    Py_XDECREF(common);
+    Py_XDECREF(compute);
+    return is_reduced;
+}
+
 /* Read `(tensor specs, cast)`, or None. Returns -1 with an exception. */
 int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
     PyObject *specs, *cast;
@@ -323,7 +336,10 @@ int plan_entry_read(PlanEntry *entry, PyObject *found, Py_ssize_t total) {
             return -1;
         }
     }
-    return 0;
+    if (entry->cast != NULL && entry->results_count == 1 && result_is_row_major(&entry->results[0])) {
+        entry->is_reduced = is_reduced_spec(entry->results[0].spec);
+    }
+    return entry->is_reduced < 0 ? -1 : 0;
 }
 
 /* Drop the results of a new entry: Python handles calls of its key. */

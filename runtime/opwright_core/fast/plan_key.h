@@ -38,6 +38,7 @@ typedef struct {
     int64_t *words;
     PyObject *held; /* a tuple */
     PyObject *cast; /* a tuple: the number for each argument, or the dtype it is cast to; None: as it is; or NULL */
+    int is_reduced; /* whether the kernel is a pointwise one that computes half or bfloat16 in float32 */
     int results_count;
     PlannedResult results[MOST_RESULTS];
 } PlanEntry;
@@ -60,6 +61,7 @@ void plan_table_add(PlanTable *table, PlanEntry *entry);
 void plan_table_clear(PlanTable *table);
 
 /* plan_results.c */
+int result_is_row_major(const PlannedResult *result);
 int output_is_new(const PlannedResult *result, PyObject *output, PyObject *const *values, int count);
 PyObject *output_copied(const PlannedResult *result, PyObject *output);
 int may_write(const PlannedResult *result, const char *kinds, PyObject *const *args, int position);

@@ -92,7 +92,7 @@ static PyObject *strided_array(const PlannedResult *result) {
 }
 
 /* Whether the strides are those of rows one behind the other. */
-static int is_row_major(const PlannedResult *result) {
+int result_is_row_major(const PlannedResult *result) {
     npy_intp size = PyDataType_ELSIZE((PyArray_Descr *)result->dtype);
     for (int i = result->ndim - 1; i >= 0; size *= result->dims[i--]) {
         if (result->steps[i] != size) {
@@ -107,10 +107,10 @@ static int is_row_major(const PlannedResult *result) {
 PyObject *output_copied(const PlannedResult *result, PyObject *output) {
     PyObject *made = NULL;
     const int is_long = is_alike(result, output) && PyArray_SIZE((PyArrayObject *)output) > MOST_COPIED;
-    if (!is_alike(result, output) || (is_long && (!is_row_major(result) || plain_bytes(output) == NULL))) {
+    if (!is_alike(result, output) || (is_long && (!result_is_row_major(result) || plain_bytes(output) == NULL))) {
         return NULL;
     }
-    if (PyArray_SIZE((PyArrayObject *)output) > 0 && is_row_major(result)) {
+    if (PyArray_SIZE((PyArrayObject *)output) > 0 && result_is_row_major(result)) {
         PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(result->dtype); /* which the next call takes */
         made = array_new(dtype, result->ndim, result->dims);
         if (made != NULL && is_long) {

@@ -9,9 +9,8 @@
 #include "kernel_sets.h"
 #include "numpy_api.h"
 #include "plan_key.h"
+#include "reduced_blocks.h"
 #include "tensor.h"
-
-#define MOST_PASSED (MOST_ARGUMENTS + 1)
 
 typedef struct {
     Callable base;
@@ -88,15 +87,23 @@ static PyObject *cast_value(PyObject *cast, PyObject *value) {
     return ((Tensor *)value)->array == NULL ? NULL : cast_array(((Tensor *)value)->array, (PyArray_Descr *)cast);
 }
 
-/* Take references to what the kernel gets: arrays and options, as the plan, if there is one, casts them. Returns how many, or -1. */
-static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values) {
+/* Return what the plan, if there is one, casts what the kernel gets at a place to, borrowed; or None. */
+static PyObject *cast_at(const Planned *planned, const PlanEntry *entry, int place) {
+    const int position = planned->passed[place];
+    return position < 0 || entry == NULL || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, position);
+}
+
+/* Take references to what the kernel gets: arrays and options, as the plan, if there is one, casts them; arrays as they are
+ * unless `is_whole`. Returns how many, or -1. */
+static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values, int is_whole) {
     for (int i = 0; i < planned->passed_count; i++) {
         int position = planned->passed[i];
-        PyObject *cast = position < 0 || entry == NULL || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, position);
+        PyObject *cast = cast_at(planned, entry, i);
+        const int is_cast = cast != Py_None && (is_whole || !PyArray_DescrCheck(cast));
         if (position < 0) {
             values[i] = Py_NewRef(planned->first);
         } else {
-            values[i] = cast != Py_None ? cast_value(cast, args[position]) : passed_value(planned->kinds[position], args[position]);
+            values[i] = is_cast ? cast_value(cast, args[position]) : passed_value(planned->kinds[position], args[position]);
         }
         if (values[i] == NULL) {
             while (i > 0) {
@@ -209,11 +216,38 @@ static int is_final(const Planned *planned, int by_kernel) {
     return 1;
 }
 
+/* Call a pointwise kernel of ours on half or bfloat16, into `target` or a new array. Returns what the operator returns; NULL
+ * with an exception, or without one where all has to be computed at once. */
+static PyObject *call_reduced(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject *target) {
+    PyObject *values[MOST_PASSED], *casts[MOST_PASSED], *result = NULL;
+    int count = pass(planned, entry, args, values, 0);
+    for (int i = 0; i < count; i++) {
+        casts[i] = cast_at(planned, entry, i);
+    }
+    const BlockedCall call = {planned->kernel, values, casts, count, &entry->results[0]};
+    PyObject *array = count < 0 ? NULL : call_by_blocks(&call, target);
+    if (array != NULL) {
+        result = target != NULL ? Py_NewRef(args[planned->written]) : wrap_output(planned, call.result, array, values, count);
+        Py_DECREF(array);
+    }
+    for (int i = 0; i < count; i++) {
+        Py_DECREF(values[i]);
+    }
+    return result;
+}
+
 /* Call the kernel on arrays, and return what the operator returns; NULL with an exception, `by_kernel` where the kernel raised it. */
 static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, PyObject *const *args, int *by_kernel) {
     PyObject *stack[MOST_PASSED + 1], *result = NULL;
     PyObject **values = stack + 1; /* the callee may use the one before */
-    int count = pass(planned, entry, args, values);
+    if (entry->is_reduced && planned->note == Py_None) {
+        result = call_reduced(planned, entry, args, NULL);
+        *by_kernel = result == NULL;
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
+    int count = pass(planned, entry, args, values, 1);
     if (count < 0) {
         return NULL;
     }
@@ -240,7 +274,12 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
     if (!may_write(&entry->results[0], planned->kinds, args, planned->written)) {
         return NULL;
     }
-    int count = pass(planned, entry, args, values), is_done = 0;
+    if (entry->is_reduced) { /* (a kernel would cast to the target with a warning) */
+        PyObject *done = planned->note != Py_None ? NULL : call_reduced(planned, entry, args, ((Tensor *)args[planned->written])->array);
+        *by_kernel = done == NULL;
+        return done;
+    }
+    int count = pass(planned, entry, args, values, 1), is_done = 0;
     if (count < 0) {
         PyErr_Clear();
         return NULL;
@@ -286,7 +325,7 @@ static int are_arrays(const Planned *planned, PyObject *const *args, int is_dens
  * has to handle the call. */
 static PyObject *call_unplanned(const Planned *planned, PyObject *const *args) {
     PyObject *values[MOST_PASSED], *result = NULL;
-    int count = are_arrays(planned, args, 1) && planned->passed[0] < 0 ? pass(planned, NULL, args, values) : 0;
+    int count = are_arrays(planned, args, 1) && planned->passed[0] < 0 ? pass(planned, NULL, args, values, 1) : 0;
     if (count > 0) {
         KernelCall call = {.args = values + 1, .count = count - 1, .out = NULL}; /* behind the array module */
         forget_errors();
@@ -306,7 +345,7 @@ static PyObject *call_unplanned(const Planned *planned, PyObject *const *args) {
  * written, if the call has to be planned. */
 static PyObject *call_unplanned_writing(const Planned *planned, PyObject *const *args) {
     PyObject *values[MOST_PASSED];
-    int is_done = 0, count = are_arrays(planned, args, 0) ? pass(planned, NULL, args, values) : 0;
+    int is_done = 0, count = are_arrays(planned, args, 0) ? pass(planned, NULL, args, values, 1) : 0;
     if (count > 1) {
         KernelCall call = {.args = values + 1, .count = count - 1, .out = values[1]}; /* behind the array module */
         PyObject *output = planned->writing->handler(planned->writing, &call);

@@ -5,6 +5,7 @@
 #include "array_pool.h"
 #include "casts.h"
 #include "float_errors.h"
+#include "half_loops.h"
 #include "loop_call.h"
 #include "threads.h"
 
@@ -19,7 +20,8 @@ typedef struct {
     const Loops *loops;
     Reduced reduced;
     Call call, block;
-    int is_truth, is_by_halves; /* whether the loop for halves takes the operands */
+    int is_truth;
+    HalfLoop by_halves; /* the loop for halves or for bits that takes the operands, or NULL */
     npy_intp width;
     atomic_int errors; /* floating-point errors of the loop: those of casts say nothing */
 } ReducedCall;
@@ -90,7 +92,10 @@ static int prepare_reduced(const Loops *loops, const Operand *operands, ReducedC
         return 0;
     }
     job->is_truth = loops->results[NPY_FLOAT] == NPY_BOOL;
-    job->is_by_halves = loops->halves != NULL && call->type == NPY_HALF && (call->steps[0] != 0 || call->steps[1] != 0);
+    const int is_array = call->steps[0] != 0, is_other = loops->operands == 1 || call->steps[1] != 0;
+    job->by_halves = is_array && is_other && loops->bits != NULL                          ? loops->bits
+                     : loops->operands == 2 && call->type == NPY_HALF && (is_array || is_other) ? loops->halves
+                                                                                          : NULL;
     job->block.type = NPY_FLOAT;
     for (int i = 0; i < loops->operands; i++) {
         job->block.steps[i] = call->steps[i] == 0 ? 0 : sizeof(float);
@@ -126,7 +131,7 @@ static int run_block(const ReducedCall *job, char *const *from, npy_intp size) {
 static int run_halves(const ReducedCall *job, char *const *from, npy_intp size) {
     float numbers[2];
     const float *given[2] = {NULL, NULL};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < job->loops->operands; i++) {
         char *cast[2] = {from[i], (char *)&numbers[i]};
         if (job->call.arrays[i] == NULL) {
             given[i] = (const float *)from[i];
@@ -136,7 +141,7 @@ static int run_halves(const ReducedCall *job, char *const *from, npy_intp size) 
         }
     }
     forget_errors();
-    job->loops->halves(from, size, given);
+    job->by_halves(from, size, given);
     return fetestexcept(FP_ERRORS);
 }
 
@@ -145,13 +150,13 @@ static int run_span(const ReducedCall *job, npy_intp row, npy_intp start, npy_in
     char *data[MOST_OPERANDS + 1];
     const Call *call = &job->call;
     int errors = 0;
-    const npy_intp most = job->is_by_halves ? stop - start : REDUCED_BLOCK;
+    const npy_intp most = job->by_halves != NULL ? stop - start : REDUCED_BLOCK;
     for (; start < stop; start += most) {
         const npy_intp size = stop - start < most ? stop - start : most;
         for (int i = 0; i <= job->loops->operands; i++) {
             data[i] = call->data[i] + (call->rows > 1 ? row * call->row_steps[i] : 0) + start * call->steps[i];
         }
-        errors |= job->is_by_halves ? run_halves(job, data, size) : run_block(job, data, size);
+        errors |= job->by_halves != NULL ? run_halves(job, data, size) : run_block(job, data, size);
     }
     return errors;
 }

@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "interned.h"
 #include "numpy_api.h"
+#include "reduced_blocks.h"
 #include "ufunc_loops.h"
 #include "tensor.h"
 
@@ -171,6 +172,14 @@ int kernel_run_into(PyObject *object, PyObject *const *args, Py_ssize_t count) {
            kernel->loops.operands == 2 && kernel->positions[0] == 0 && kernel->total == count &&
            read_operands(kernel, args, operands) && operands[0].array != NULL &&
            loops_run_into(&kernel->loops, operands);
+}
+
+/* Return the name of the ufunc that a kernel on arrays is of its first two arguments, borrowed; NULL for another object. */
+const char *kernel_ufunc(PyObject *object) {
+    const UfuncKernel *kernel = (const UfuncKernel *)object;
+    const int is_one = Py_IS_TYPE(object, kernel_type.type) && kernel->takes == 'a' && kernel->loops.operands == 2 &&
+                       kernel->positions[0] == 0 && kernel->positions[1] == 1 && !kernel->takes_number[0];
+    return is_one ? ((PyUFuncObject *)kernel->loops.ufunc)->name : NULL;
 }
 
 /* Read the positions of the operands: `-1 - position` is that of a number. Refuses numbers alone. Returns -1 with an

@@ -88,6 +88,7 @@ int loops_init(Loops *loops, PyObject *object, int operands, const char *kinds) 
         loops->own[type] = is_known ? dense_loop(ufunc->name, type) : NULL;
     }
     loops->halves = half_loop(ufunc->name);
+    loops->bits = bits_loop(ufunc->name);
     loops->is_exact = is_exact(ufunc->name);
     loops->rounds_numbers = strchr(kinds, 'r') != NULL;
     loops->operands = operands;

@@ -237,8 +237,10 @@ class Plan:
 
     def may_write_straight(self, *, in_place: bool) -> bool:
         """Whether a kernel may write into a target that shares no memory with operands, but for the first, which it is
-        where that is written in place."""
-        return self.spec.dtype is self.spec.produces and (self.spec.pointwise or not in_place)
+        where that is written in place; or what computes half in float32 may, block by block."""
+        spec, is_wide = self.spec, self.spec.common is not self.spec.compute
+        own = spec.common if is_wide else spec.produces
+        return spec.dtype is own and (spec.pointwise or not (in_place or is_wide))
 
     def out(self, target: Array, *, mixed: bool = False) -> Array | None:
         """Return `target` if the kernel may write straight into it: its own dtype, no operand's memory; else None.

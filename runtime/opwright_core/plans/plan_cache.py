@@ -111,10 +111,14 @@ class PlanCache(SpecCache):
         cast = cast_operands(spec, [getattr(args[position], "array", args[position]) for position in operands])
         for position, is_cast, value in zip(operands, spec.casts, cast, strict=True):
             is_number = type(args[position]) in (bool, int, float)
-            if is_cast and not is_number and (self.kinds[position] not in "TO" or spec.common is not spec.compute):
+            if is_cast and not is_number and not self._is_cast_once(spec, position, args[position]):
                 return None
             known[position] = None if not is_cast else value if is_number else spec.compute
         return tuple([known.get(position) for position in range(len(args))])
+
+    def _is_cast_once(self, spec: TensorSpec, position: int, value: Any) -> bool:
+        is_tensor = self.kinds[position] in "TO"
+        return is_tensor and (spec.common is spec.compute or value.array.dtype is spec.common)
 
     def fill(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
         """Add the specs of a call's plans, and return them. `operands` are those of the call.

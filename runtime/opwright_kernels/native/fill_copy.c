@@ -10,13 +10,18 @@
 typedef struct {
     char *to;
     const void *element;
-    npy_intp count, size; /* size: 4 or 8 */
+    npy_intp count, size; /* size: 2, 4 or 8 */
 } FillJob;
 
-/* Write one element of 4 or 8 bytes to some of `count`. Needs no GIL. */
+/* Write one element of 2, 4 or 8 bytes to some of `count`. Needs no GIL. */
 CLONES static void work_fill(void *given, int64_t from, int64_t to) {
     const FillJob *job = given;
-    if (job->size == 4) {
+    if (job->size == 2) {
+        const uint16_t element = *(const uint16_t *)job->element;
+        EACH_ALONE for (npy_intp i = from; i < to; i++) {
+            ((uint16_t *)job->to)[i] = element;
+        }
+    } else if (job->size == 4) {
         const uint32_t element = *(const uint32_t *)job->element;
         EACH_ALONE for (npy_intp i = from; i < to; i++) {
             ((uint32_t *)job->to)[i] = element;
@@ -35,12 +40,20 @@ static void work_zero(void *given, int64_t from, int64_t to) {
     memset(job->to + from * job->size, 0, (size_t)((to - from) * job->size));
 }
 
-/* Write a Python number as an element of that type number (float32 or float64). Returns 0 if it is no number, or if a
- * finite one becomes infinite as float32, of which the Python warns. */
-static int write_element(PyObject *object, int type, void *element) {
+/* Write a Python number as an element of that dtype. Returns 0 if it is no number, if the dtype is none of half,
+ * bfloat16, float32 and float64, if a finite number becomes infinite as float32, of which the Python warns, or if half or
+ * bfloat16 would round it. */
+static int write_element(PyObject *object, const PyArray_Descr *dtype, void *element) {
     double value;
-    if (!read_number(object, &value) || (type == NPY_FLOAT && isinf((float)value) && !isinf(value))) {
+    const int type = dtype->type_num, is_brain = is_bfloat16(dtype);
+    if (!PyArray_ISNBO(dtype->byteorder) || (type != NPY_HALF && type != NPY_FLOAT && type != NPY_DOUBLE && !is_brain) ||
+        !read_number(object, &value) || (type == NPY_FLOAT && isinf((float)value) && !isinf(value))) {
         return 0;
+    }
+    if (type == NPY_HALF || is_brain) {
+        const uint16_t narrow = is_brain ? to_bf16((float)value) : to_f16((float)value);
+        memcpy(element, &narrow, sizeof narrow);
+        return (double)(is_brain ? from_bf16(narrow) : from_f16(narrow)) == value;
     }
     if (type == NPY_FLOAT) {
         *(float *)element = (float)value;
@@ -50,7 +63,7 @@ static int write_element(PyObject *object, int type, void *element) {
     return 1;
 }
 
-/* Fill a dense float32 or float64 array with an element. */
+/* Fill a dense array with an element. */
 static void fill(Array *array, const void *element) {
     FillJob job = {PyArray_BYTES(array), element, count_of(array), element_size(array)};
     do_ranges(work_fill, &job, job.count, job.count);
@@ -103,9 +116,9 @@ static PyObject *handle_zero(const CompiledKernel *kernel, const KernelCall *cal
 static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double element;
-    Array *self = call->count == 2 ? plain_floats(call->args[0]) : NULL;
+    Array *self = call->count == 2 ? plain_bytes(call->args[0]) : NULL;
     Array *target = self == NULL ? NULL : target_like(self, call->out);
-    if (target == NULL || !write_element(call->args[1], PyArray_TYPE(self), &element)) {
+    if (target == NULL || !write_element(call->args[1], PyArray_DESCR(self), &element)) {
         const int type = call->count == 2 && Py_TYPE(call->args[0]) == &PyArray_Type ? PyArray_TYPE((Array *)call->args[0]) : -1;
         return type >= 0 && read_scalar(call->args[1], type, &element) ? filled_in_place(call, 2, &element) : NULL;
     }
@@ -113,7 +126,7 @@ static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *cal
     return Py_NewRef((PyObject *)target);
 }
 
-/* filled(shape, value, dtype) of float32 or float64. Returns a new array; NULL without an exception for another dtype,
+/* filled(shape, value, dtype) of floats. Returns a new array; NULL without an exception for another dtype,
  * a negative size, or a value that the dtype does not hold. */
 static PyObject *handle_filled(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
@@ -122,8 +135,7 @@ static PyObject *handle_filled(const CompiledKernel *kernel, const KernelCall *c
     const int ndim = call->count == 3 && call->out == NULL ? count_of_sequence(call->args[0]) : -1;
     PyArray_Descr *dtype = ndim < 0 ? NULL : dtype_of(call->args[2]);
     if (dtype == NULL || ndim > NPY_MAXDIMS || !read_ints(call->args[0], shape, ndim) ||
-        (dtype->type_num != NPY_FLOAT && dtype->type_num != NPY_DOUBLE) || !PyArray_ISNBO(dtype->byteorder) ||
-        !write_element(call->args[1], dtype->type_num, &element)) {
+        !write_element(call->args[1], dtype, &element)) {
         return NULL;
     }
     for (int i = 0; i < ndim; i++) {
