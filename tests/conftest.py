@@ -20,7 +20,7 @@ _BACKWARD = re.compile(r"\w+_backward(_data|_jvp)?([.]\w+)?")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected output beside golden inputs")
-    parser.addoption("--slow", action="store_true", help="run the slow tests, too, and all cases of sweeps")
+    sweeps.add_options(parser)
     records.add_options(parser)
     seeds.add_options(parser)
 
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     records.configure(config)
     seeds.configure(config)
-    sweeps.is_exhaustive = config.getoption("--slow")
+    sweeps.configure(config)
     gc.disable()  # until all is collected: what is made until then stays
 
 

@@ -43,6 +43,16 @@ def numpy_generator(*of: int | float | str) -> np.random.Generator:
     return np.random.default_rng(seeds if len(seeds) > 1 else seeds[0])
 
 
+def begin(of: str) -> None:
+    """Seed the generators that libraries share."""
+    start = seed(of)
+    random.seed(start)
+    np.random.seed(start)
+    for name in ("torch", "opwright"):
+        if (library := sys.modules.get(name)) is not None:
+            library.default_generator.manual_seed(start)  # (torch.manual_seed keeps a stack for devices not here)
+
+
 def add_options(parser: pytest.Parser) -> None:
     parser.addoption(
         "--explore",
@@ -94,9 +104,4 @@ class _Seeding:
             terminalreporter.write_line(f"--explore={of_the_run} draws the same again")
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        start = seed(item.nodeid)
-        random.seed(start)
-        np.random.seed(start)
-        for name in ("torch", "opwright"):
-            if (library := sys.modules.get(name)) is not None:
-                library.default_generator.manual_seed(start)  # (torch.manual_seed keeps a stack for devices not here)
+        begin(item.nodeid)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import functional_of, of_kind
 from differentiating import (
     as_tuple,
@@ -127,8 +128,8 @@ NEVER_RECORDED = {
 }
 
 
+@sweeps.over([name for name in of_kind(SchemaKind.OUT) if functional_of(name) != name])
 @pytest.mark.calls
-@pytest.mark.parametrize("name", [name for name in of_kind(SchemaKind.OUT) if functional_of(name) != name])
 def test_out_is_refused_where_gradients_would_be_lost(name: str) -> None:
     functional = functional_of(name)
     found = differentiable_call(functional) if f"aten::{functional}" in registry.operators else None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweeps
 from declared import functional_of
 from declared import operators as declared_operators
 from samples import SAMPLES
@@ -69,10 +70,8 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return ""
 
 
+@sweeps.over([name for name in declared_operators() if name in SAMPLES or functional_of(name) in SAMPLES])
 @pytest.mark.calls
-@pytest.mark.parametrize(
-    "name", [name for name in declared_operators() if name in SAMPLES or functional_of(name) in SAMPLES]
-)
 def test_an_error_is_shown_alone(name: str) -> None:
     operator = find_operator(f"aten::{name}")
     sample = next(iter((SAMPLES.get(name) or SAMPLES[functional_of(name)])()))

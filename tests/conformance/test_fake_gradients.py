@@ -77,13 +77,13 @@ def compare(name: str) -> int:
 ONCE = {"_ctc_loss": "its gradient is computed by a kernel of its own"}
 
 
+@sweeps.over([name for name in case_names() if inputs_of(name) and name not in ONCE])
 @pytest.mark.once  # fakes and formulas are Python in both modes
-@pytest.mark.parametrize("name", [name for name in case_names() if inputs_of(name) and name not in ONCE])
 def test_fake_gradients(name: str) -> None:
     if not compare(name):
         pytest.fail("no sample has a gradient", pytrace=False)
 
 
-@pytest.mark.parametrize("name", [name for name in composites() if name in SAMPLES])
+@sweeps.over([name for name in composites() if name in SAMPLES])
 def test_composites(name: str) -> None:
     compare(name)

@@ -44,24 +44,24 @@ def check(name: str, problems: Iterator[tuple[Any, str | None]]) -> None:
         pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:8]), pytrace=False)
 
 
-@pytest.mark.parametrize("name", FUNCTIONAL_AND_IN_PLACE)
+@sweeps.over(FUNCTIONAL_AND_IN_PLACE)
 def test_fake_is_real(name: str) -> None:
     every = samples_of(name)
     every = sweeps.spread(every, sweeps.count(20, len(every)))
     check(name, ((one, fake_difference(name, our_call(one), FakeTensorMode())) for one in every))
 
 
+@sweeps.over(FUNCTIONAL_AND_IN_PLACE)
 @pytest.mark.once  # symbolic sizes are Python in both modes
-@pytest.mark.parametrize("name", FUNCTIONAL_AND_IN_PLACE)
 def test_symbolic_is_concrete(name: str) -> None:
     """With symbolic sizes: the answer, at the sizes of the sample, is that of the real call."""
     every = sweeps.spread(samples_of(name), sweeps.count(8, 25))
     check(name, ((one, fake_difference(name, our_call(one), FakeTensorMode(shape_env=ShapeEnv()))) for one in every))
 
 
+@sweeps.over(of_kind(SchemaKind.OUT))
 @pytest.mark.calls
 @pytest.mark.parametrize("filled", [False, True], ids=["resized", "strided"])
-@pytest.mark.parametrize("name", of_kind(SchemaKind.OUT))
 def test_out(name: str, filled: bool) -> None:
     """Into empty tensors, which grow, and into every second element of ones that fit, which stay as they are."""
 
@@ -89,9 +89,9 @@ def out_like(result: opwright.Tensor, filled: bool) -> opwright.Tensor:
     return opwright.from_numpy(np.zeros((*result.shape, 2), result.dtype)[..., 0])
 
 
+@sweeps.over(operators())
 @pytest.mark.calls
 @pytest.mark.once  # most of it draws, by fake kernels; without the core `test_fake_is_real` tells
-@pytest.mark.parametrize("name", operators())
 def test_drawn_samples(name: str) -> None:
     """Calls that `opwright.testing` draws, of one dtype of three (with --slow of each), each operator's in a situation
     of its own; functional ones with symbolic sizes too."""

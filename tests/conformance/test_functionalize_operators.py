@@ -92,18 +92,18 @@ def check(name: str, every: list[tuple[Call, Call]], remove: str = "mutations") 
         pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:8]), pytrace=False)
 
 
-@pytest.mark.parametrize("name", WRITING)
+@sweeps.over(WRITING)
 def test_what_writes(name: str) -> None:
     check(name, [(our_call(one), our_call(one)) for one in sweeps.spread(samples_of(name), 5)])
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONAL if name not in UNINITIALISED])
+@sweeps.over([name for name in FUNCTIONAL if name not in UNINITIALISED])
 def test_what_does_not_write(name: str) -> None:
     check(name, [(our_call(one), our_call(one)) for one in sweeps.spread(samples_of(name), 2)])
 
 
+@sweeps.over(of_kind(SchemaKind.OUT))
 @pytest.mark.calls
-@pytest.mark.parametrize("name", of_kind(SchemaKind.OUT))
 def test_out(name: str) -> None:
     """Into tensors that fit, with gaps, and into empty ones, which grow."""
     if functional_of(name) in UNINITIALISED:
@@ -133,7 +133,7 @@ def views() -> list[str]:
     return [name for name in FUNCTIONAL if any(each is not None for each in operator(name).signature.aliases)]
 
 
-@pytest.mark.parametrize("name", [*views(), *(name for name in WRITING if "inplace_view" in operator(name).tags)])
+@sweeps.over([*views(), *(name for name in WRITING if "inplace_view" in operator(name).tags)])
 def test_without_views(name: str) -> None:
     check(name, [(our_call(one), our_call(one)) for one in sweeps.spread(samples_of(name), 3)], "mutations_and_views")
 

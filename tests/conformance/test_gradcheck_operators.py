@@ -300,7 +300,7 @@ def double_precision() -> Iterator[None]:
 MADE_OF_OTHERS = frozenset(composites())  # whose second derivatives are those of operators that are checked themselves
 
 
-@pytest.mark.parametrize("name", names())
+@sweeps.over(names())
 def test_gradcheck(name: str) -> None:
     checked = 0
     for call in calls(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import sweeps
 from declared import of_kind, operators
 from samples import SAMPLES
 
@@ -22,7 +23,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("name, argument", PLACES)
+@sweeps.over(PLACES)
 @pytest.mark.parametrize("number", [2**63, -(2**70)])
 def test_they_are_refused(name: str, argument: str, number: int) -> None:
     sample = next(iter(SAMPLES[name]()))

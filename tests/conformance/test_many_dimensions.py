@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
+import sweeps
 from declared import operators
 
 import opwright
@@ -37,8 +38,8 @@ def answer(name: str, shape: list[int], dtype: Any) -> Any:
             return error
 
 
+@sweeps.over([name for name in operators() if tensors_of(name) and name not in NUMPYS_LIMIT])
 @pytest.mark.parametrize("dtype", [opwright.float32, opwright.int64, opwright.bool])
-@pytest.mark.parametrize("name", [name for name in operators() if tensors_of(name) and name not in NUMPYS_LIMIT])
 def test_forty_dimensions_are_taken(name: str, dtype: Any) -> None:
     """Other errors are what the operator says of its arguments."""
     found = answer(name, DEEP, dtype)

@@ -111,14 +111,14 @@ def check(name: str, calls: Iterator[Sample]) -> None:
         pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:8]), pytrace=False)
 
 
+@sweeps.over(sampled(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE, SchemaKind.MUTABLE))
 @pytest.mark.calls
-@pytest.mark.parametrize("name", sampled(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE, SchemaKind.MUTABLE))
 def test_arrays_are_tensors(name: str) -> None:
     check(name, iter(some_samples_of(name)))
 
 
+@sweeps.over(sampled(SchemaKind.OUT))
 @pytest.mark.calls
-@pytest.mark.parametrize("name", sampled(SchemaKind.OUT))
 def test_out(name: str) -> None:
     written = [argument.name for argument in operators()[name].schema.out_arguments]
 

@@ -85,15 +85,15 @@ FEW, MANY = 2, 40
 ONCE = pytest.mark.once  # rules are Python in both modes; without the core, `test_the_loop` tells
 
 
-@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
+@sweeps.over(names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_the_loop(name: str) -> None:
     wrong = wrong_of(name, FEW)
     assert not wrong, "\n".join(wrong)
 
 
+@sweeps.over(names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 @pytest.mark.calls
 @ONCE
-@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_two_levels(name: str) -> None:
     wrong = wrong_of(name, 1, levels=2)
     assert not wrong, "\n".join(wrong)
@@ -103,9 +103,9 @@ def test_two_levels(name: str) -> None:
 NOT_EMPTY = ("linalg_qr", "multilabel_margin_loss", *LOOPS)
 
 
+@sweeps.over(names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 @pytest.mark.calls
 @ONCE
-@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_no_samples(name: str) -> None:
     if name in (*NOT_EMPTY, *NO_TENSORS):
         return
@@ -114,8 +114,8 @@ def test_no_samples(name: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@sweeps.over(names(SchemaKind.FUNCTIONAL))
 @ONCE
-@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL))
 def test_gradients(name: str) -> None:
     wrong = gradients_wrong(name, 1)
     assert not wrong, "\n".join(wrong)
@@ -127,9 +127,9 @@ def gradients_wrong(name: str, most: int) -> list[str]:
     return [each for each in found if each is not None and not any(text in each for text in REFUSED)]
 
 
+@sweeps.over(names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 @ONCE
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE))
 def test_many_samples(name: str) -> None:
     wrong = [*wrong_of(name, MANY), *wrong_of(name, MANY // 4, levels=2), *gradients_wrong(name, MANY // 4)]
     assert not wrong, "\n".join(wrong)
@@ -202,7 +202,7 @@ def test_what_is_differentiated_by_parts() -> None:
     assert found >= NUMBERS
 
 
-@pytest.mark.parametrize("name", PARTS)
+@sweeps.over(PARTS)
 def test_gradients_where_samples_are_equal(name: str) -> None:
     """Zeros, ones and large numbers: distances are 0 and values equal there, where quotients and roots end."""
     for fill in (0.0, 1.0, 1e3):

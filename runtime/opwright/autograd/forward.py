@@ -32,7 +32,7 @@ from opwright_core.dispatch.call.signature import Signature
 from opwright_core.dispatch.registry.forward_rules import RULES, ForwardRule, TangentFormula
 from opwright_core.errors import AutogradError, DispatchError
 from opwright_core.keys import TANGENT, VIEW
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -239,7 +239,7 @@ def _primal(tensor: Tensor) -> Tensor:
     """Return the same tensor, at the same position of the graph, without a tangent."""
     if type(tensor) is not Tensor or not (tensor.keys & TANGENT or tensor.edge is not None):
         return tensor
-    made = Tensor()
+    made = new_tensor()
     made.array = tensor.array
     made.keys = tensor.keys & ~(TANGENT | VIEW)
     made.edge = tensor.edge

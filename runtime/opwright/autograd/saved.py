@@ -20,7 +20,7 @@ from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, Storage, storage_of
 from opwright_core.keys import AUTOGRAD, GRAD, TANGENT
 from opwright_core.locks.registry_lock import RegistryLock
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor, new_tensor
 
 __all__ = [
     "Saved", "disable_saved_tensors_hooks", "note_detached", "note_tangent", "save", "save_all", "save_optional",
@@ -58,7 +58,7 @@ class SavedResult:
 
     def tensor(self, edge: Edge) -> Tensor:
         """Return the result again, with its position in the graph."""
-        made = Tensor()
+        made = new_tensor()
         made.array = self.array
         made.keys = self.keys
         extra = made.extra = _bare_extra(Extra)

@@ -12,7 +12,7 @@ from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, NONDENSE
 from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -119,7 +119,7 @@ class Batching(Interpreter):
         array.value = value
         array.level = self
         array.dim = dim
-        made = Tensor()
+        made = new_tensor()
         made.array = array
         made.keys = value.keys & _SHOWN | BATCHED | FRONT_MODE | NONDENSE  # (a sample may have any strides)
         made.edge = None

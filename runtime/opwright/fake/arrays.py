@@ -19,7 +19,7 @@ from opwright_core.arrays.devices import Backend, Device, backend_named, element
 from opwright_core.arrays.dtypes import DType, int64
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import from_front, guard_or_false
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
@@ -297,7 +297,7 @@ def _bytes(strides: Shape, dtype: DType) -> Shape:
 
 def wrap_meta(array: MetaArray) -> Tensor:
     """Return a new tensor on an array without data."""
-    made = Tensor()
+    made = new_tensor()
     made.array = array
     made.keys = array.place.keys | nondense_bit_of(array.shape, array.strides, array.dtype, array.itemsize)
     made.edge = None

@@ -8,7 +8,7 @@ from opwright.fake.modes import OTHER_MODE, new_place
 from opwright_core.arrays.dtypes import DType
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import TensorSpec
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor, new_tensor
 
 __all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first"]
 
@@ -63,7 +63,7 @@ def fake(place: Place, plan: Plan) -> Tensor:
     array.place = place
     array.offset = 0
     array.base = None
-    made = Tensor()
+    made = new_tensor()
     made.array = array
     made.keys = place.keys | spec.nondense
     made.edge = None
@@ -85,7 +85,7 @@ def fake_like(array: MetaArray, dtype: DType) -> Tensor:
     result.place = array.place
     result.offset = 0
     result.base = None
-    made = Tensor()
+    made = new_tensor()
     made.array = result
     made.keys = array.place.keys
     made.edge = None

@@ -9,7 +9,7 @@ from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.storage import Extra, Storage
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACK_MODE, BACKENDS, FRONT_MODE, META, NONDENSE
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
@@ -106,7 +106,7 @@ def put_inside(value: Tensor, level: Interpreter, dim: int | None = None, *, key
 def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
     """Return a tensor of a level on an array whose value has the keys `shown`. `keys` are added to what it takes over
     of these. It always has NONDENSE: whether its value is dense may change."""
-    made = Tensor()
+    made = new_tensor()
     made.array = array
     made.keys = shown & _SHOWN | FRONT_MODE | NONDENSE | keys
     made.edge = None

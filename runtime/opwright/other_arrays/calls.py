@@ -151,12 +151,12 @@ class OtherArrays:
         """Call the operator on the arrays that were taken, and return its results as the library's."""
         written = [self._written(operator, position, args[position]) for position in operator.signature.written]
         result = self._given(operator.call(*args))
-        for value in (each for values in written for each in values):
-            self.kind.mark(value)
+        for array, original in (each for arrays in written for each in arrays):
+            self.kind.mark(original, array)
         return result
 
-    def _written(self, operator: Operator, position: int, value: Any) -> list[Any]:
-        """Return the library's arrays that a written argument is. Raises ArgumentError for a read-only one."""
+    def _written(self, operator: Operator, position: int, value: Any) -> list[tuple[Any, Any]]:
+        """Return the arrays that stand for those of the library in a written argument, with these. Raises ArgumentError for a read-only one."""
         found = []
         for each in value if isinstance(value, list) else (value,):
             if id(each) in self.originals:
@@ -165,7 +165,7 @@ class OtherArrays:
                     name = operator.signature.names[position]
                     what = f"writes argument '{name}' (position {position}), and this {full_name(type(original))}"
                     raise ArgumentError(f"{operator.name}() {what} is read-only: pass a copy that may be written")
-                found.append(original)
+                found.append((each, original))
         return found
 
     def _given(self, result: Any) -> Any:

@@ -54,8 +54,13 @@ def _problem_of_pytorch(tensors: Sequence[Any]) -> str:
     return ""
 
 
-def _mark_in_pytorch(tensor: Any) -> None:
-    sys.modules["torch"].autograd.graph.increment_version(tensor)
+def _mark_in_pytorch(tensor: Any, array: Array) -> None:
+    torch = sys.modules["torch"]
+    if tensor.is_neg() or tensor.is_conj():  # what was written is a copy, without negation
+        with torch.no_grad():
+            tensor.copy_(_to_pytorch(array, [tensor]))
+    else:
+        torch.autograd.graph.increment_version(tensor)
 
 
 def _from_jax(value: Any) -> Array:

@@ -15,7 +15,7 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["Kind", "kind_of"]
 
 
-def _nothing(value: Any) -> None:
+def _nothing(value: Any, array: Any) -> None:
     pass
 
 
@@ -26,7 +26,7 @@ class Kind:
     `take` returns an array over the same memory, which is read-only where nobody may write to it. `give` makes an array
     of the library, told a result and the arrays of the caller. `problem` says why an array cannot be taken, or is
     empty. `is_recorded`: the library itself has to see the call, for gradients or a program that it traces. `mark`
-    tells it that an array was written.
+    tells it that an array was written, by way of the one that was taken.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Kind:
     problem: Callable[[Sequence[Any]], str] = lambda values: ""
     is_recorded: Callable[[Any], bool] = lambda value: False
     binding: str = ""
-    mark: Callable[[Any], None] = _nothing
+    mark: Callable[[Any, Array], None] = _nothing
 
 
 # Where the kind of a class is found, by its library and, where not all of its classes are arrays, its name.

@@ -159,11 +159,17 @@ static PyObject *memory_of(PyObject *object) {
     return base;
 }
 
+/* Return the bytes of an array that could be pooled, since it is as NumPy makes one and nobody else has it; 0 for any
+ * other. */
+npy_intp array_pool_bytes(PyObject *object) {
+    return !is_off && is_alone(object) ? bytes_as_new((PyArrayObject *)object) : 0;
+}
+
 /* Give up an object that was a tensor's array. Takes the reference. */
 void array_give_up(PyObject *object) {
     object = memory_of(object);
     PyArrayObject *array = (PyArrayObject *)object;
-    const npy_intp bytes = !is_off && is_alone(object) ? bytes_as_new(array) : 0;
+    const npy_intp bytes = array_pool_bytes(object);
     if (bytes > 0 && bytes <= MOST_BYTES) {
         pool_small(array);
     } else if (bytes >= LARGE_FROM && bytes <= MOST_LARGE_BYTES / 2) {

@@ -6,6 +6,7 @@
 #include "numpy_api.h"
 
 void array_give_up(PyObject *object);
+npy_intp array_pool_bytes(PyObject *object);
 PyObject *array_new(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 PyObject *use_array_pool(PyObject *module, PyObject *flag);
 

@@ -2,103 +2,52 @@
  * given back as arrays of the library. What is not common is left to Python (`opwright.other_arrays`). */
 
 #include "exchange.h"
-#include "interned.h"
+#include "array_pool.h"
 
 enum { DL_INT, DL_UINT, DL_FLOAT, DL_COMPLEX = 5, DL_BOOL };
 
-/* NumPy's dtypes in the words of DLPack. */
+/* NumPy's dtypes in the words of DLPack, common ones first. */
 static const struct {
     int type;
     uint8_t code, bits;
 } dtypes[] = {
+    {NPY_FLOAT32, DL_FLOAT, 32},  {NPY_FLOAT64, DL_FLOAT, 64},    {NPY_INT64, DL_INT, 64},
     {NPY_BOOL, DL_BOOL, 8},       {NPY_INT8, DL_INT, 8},          {NPY_UINT8, DL_UINT, 8},
     {NPY_INT16, DL_INT, 16},      {NPY_UINT16, DL_UINT, 16},      {NPY_INT32, DL_INT, 32},
-    {NPY_UINT32, DL_UINT, 32},    {NPY_INT64, DL_INT, 64},        {NPY_UINT64, DL_UINT, 64},
-    {NPY_HALF, DL_FLOAT, 16},     {NPY_FLOAT32, DL_FLOAT, 32},    {NPY_FLOAT64, DL_FLOAT, 64},
+    {NPY_UINT32, DL_UINT, 32},    {NPY_UINT64, DL_UINT, 64},      {NPY_HALF, DL_FLOAT, 16},
     {NPY_COMPLEX64, DL_COMPLEX, 64}, {NPY_COMPLEX128, DL_COMPLEX, 128},
 };
 #define DTYPES (int)(sizeof(dtypes) / sizeof(dtypes[0]))
 
-/* Return what a class has for a name, borrowed, if that is of a type of descriptors; NULL with `*is_other` for anything
- * else. */
-static PyObject *descriptor_of(PyTypeObject *type, PyObject *name, const PyTypeObject *kind, int *is_other) {
-    PyObject *found = _PyType_Lookup(type, name);
-    if (found != NULL && Py_TYPE(found) != kind) {
-        *is_other = 1;
-        return NULL;
+/* Results of so many bytes are copied: to give their array away takes longer. */
+#define SMALL_BYTES 2048
+#define ALIGNMENT 64 /* a power of two */
+
+/* Return the number of the dtype that a tensor has, -1 if NumPy has no such dtype. */
+static int dtype_of(const DLTensor *tensor) {
+    for (int at = 0; tensor->lanes == 1 && at < DTYPES; at++) {
+        if (dtypes[at].code == tensor->code && dtypes[at].bits == tensor->bits) {
+            return at;
+        }
     }
-    return found;
+    return -1;
 }
 
-/* Find what says of PyTorch's tensors that they are no plain memory. Returns 0 where that cannot be asked here. */
-static int find_questions(Exchange *exchange, PyTypeObject *type) {
-    int is_other = 0;
-    PyObject *grad = descriptor_of(type, interned.requires_grad, &PyGetSetDescr_Type, &is_other);
-    PyObject *neg = descriptor_of(type, interned.is_neg, &PyMethodDescr_Type, &is_other);
-    if (is_other || (neg != NULL && ((PyMethodDescrObject *)neg)->d_method->ml_flags != METH_NOARGS)) {
-        return 0;
+/* Return the number of the dtype that an array has, -1 if DLPack has no word for it. */
+static int dtype_of_array(PyArrayObject *array) {
+    for (int at = 0; at < DTYPES; at++) {
+        if (dtypes[at].type == PyArray_TYPE(array)) {
+            return at;
+        }
     }
-    exchange->requires_grad = grad == NULL ? NULL : ((PyGetSetDescrObject *)grad)->d_getset;
-    exchange->is_neg = neg == NULL ? NULL : ((PyMethodDescrObject *)neg)->d_method->ml_meth;
-    if (grad == NULL) {
-        return 1;
-    }
-    PyObject *name = PyUnicode_FromString("torch.autograd.forward_ad");
-    PyObject *module = name == NULL ? NULL : PyImport_GetModule(name);
-    exchange->levels = module == NULL ? NULL : PyModule_GetDict(module);
-    Py_XDECREF(name);
-    Py_XDECREF(module); /* which `sys.modules` has */
-    Py_XINCREF(exchange->levels);
-    return exchange->levels != NULL && PyDict_GetItemWithError(exchange->levels, interned._current_level) != NULL;
-}
-
-/* Fill in how the arrays of a class are exchanged, by the API that it offers. Returns 0 where it has none that is known
- * here. */
-int exchange_open(Exchange *exchange, PyObject *type) {
-    PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
-    const ExchangeAPI *api = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    Py_XDECREF(capsule);
-    int is_known = api != NULL && api->version.major == 1 && api->tensor_of != NULL && api->object_of != NULL &&
-                   find_questions(exchange, (PyTypeObject *)type);
-    PyErr_Clear();
-    exchange->api = is_known ? api : NULL;
-    return is_known;
-}
-
-/* Drop what is kept for the exchange. */
-void exchange_close(Exchange *exchange) {
-    Py_CLEAR(exchange->levels);
-    exchange->api = NULL;
-}
-
-/* Whether forward gradients are computed, so that a tensor may have a tangent, which only Python sees. */
-int exchange_has_tangents(const Exchange *exchange) {
-    PyObject *level = exchange->levels == NULL ? NULL : PyDict_GetItemWithError(exchange->levels, interned._current_level);
-    return level != NULL && !(PyLong_CheckExact(level) && PyLong_AsLong(level) == -1);
-}
-
-/* Whether an answer is not False. Takes the reference; NULL is a failure, whose exception stays. */
-static int is_not_false(PyObject *answer) {
-    Py_XDECREF(answer);
-    return answer != Py_False;
-}
-
-/* Whether Python has to take a value: it is recorded, or negated without having been written so. There may be an
- * exception. */
-static int is_uncommon(const Exchange *exchange, PyObject *value) {
-    const PyGetSetDef *grad = exchange->requires_grad;
-    return (grad != NULL && is_not_false(grad->get(value, grad->closure))) ||
-           (exchange->is_neg != NULL && is_not_false(exchange->is_neg(value, NULL)));
+    return -1;
 }
 
 /* Return a new array on the memory of a tensor of DLPack, which keeps its owner; NULL without an exception where NumPy has
  * no such array. */
 PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags) {
-    int at = 0;
-    while (at < DTYPES && (dtypes[at].code != tensor->code || dtypes[at].bits != tensor->bits)) {
-        at++;
-    }
-    if (at == DTYPES || tensor->lanes != 1 || tensor->device_type != DLPACK_CPU || tensor->ndim > NPY_MAXDIMS ||
+    const int at = dtype_of(tensor);
+    if (at < 0 || tensor->device_type != DLPACK_CPU || tensor->ndim > NPY_MAXDIMS ||
         (tensor->strides == NULL && tensor->ndim > 0)) {
         return NULL;
     }
@@ -118,29 +67,84 @@ PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags) {
 
 /* Return a new array of a dtype in the words of DLPack, not filled; NULL without an exception if NumPy has no such dtype. */
 PyObject *array_like(const DLTensor *tensor) {
-    for (int at = 0; at < DTYPES; at++) {
-        if (dtypes[at].code == tensor->code && dtypes[at].bits == tensor->bits && tensor->lanes == 1) {
-            return PyArray_SimpleNew(tensor->ndim, (const npy_intp *)tensor->shape, dtypes[at].type);
-        }
-    }
-    return NULL;
+    const int at = dtype_of(tensor);
+    return at < 0 ? NULL : PyArray_SimpleNew(tensor->ndim, (const npy_intp *)tensor->shape, dtypes[at].type);
 }
 
-/* Return a new array on the memory of a value, which it keeps; NULL without an exception where Python has to take it: it
- * is recorded, on another device, or of a dtype that NumPy has not. */
-PyObject *exchange_take(const Exchange *exchange, PyObject *value) {
-    if (is_uncommon(exchange, value)) {
+/* Flags of an array that `exchange_take` made, but for those of its strides. */
+#define SHELL_FLAGS (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)
+
+/* Have an array that a former call made lie on the memory of a tensor. Returns it, with its reference, or NULL. */
+static PyObject *shell_on(Exchange *exchange, const DLTensor *tensor, PyObject *owner) {
+    char *data = (char *)tensor->data + tensor->byte_offset;
+    const npy_intp size = tensor->bits / 8;
+    PyArrayObject_fields *array = (PyArrayObject_fields *)exchange->shells[--exchange->shells_count];
+    const int at = dtype_of(tensor);
+    if (at < 0 || array->descr->type_num != dtypes[at].type || array->nd != tensor->ndim ||
+        tensor->device_type != DLPACK_CPU || (uintptr_t)data % (uintptr_t)size != 0 || !PyArray_ISNBO(array->descr->byteorder)) {
+        Py_DECREF((PyObject *)array); /* calls ask for others now */
         return NULL;
     }
+    int is_same = 1;
+    for (int i = 0; i < tensor->ndim; i++) {
+        is_same &= array->dimensions[i] == tensor->shape[i] && array->strides[i] == tensor->strides[i] * size;
+        array->dimensions[i] = tensor->shape[i];
+        array->strides[i] = tensor->strides[i] * size;
+    }
+    array->data = data;
+    array->base = Py_NewRef(owner);
+    if (!is_same) {
+        PyArray_UpdateFlags((PyArrayObject *)array, NPY_ARRAY_UPDATE_ALL);
+    }
+    return (PyObject *)array;
+}
+
+/* Return the array that PyTorch makes of a tensor; NULL without an exception where it refuses, and for one without elements. */
+static PyObject *taken_by_numpy(const Exchange *exchange, PyObject *value) {
+    PyObject *array = PyObject_CallOneArg(exchange->numpy, value);
+    if (array != NULL && (!PyArray_CheckExact(array) || !PyArray_ISBEHAVED((PyArrayObject *)array) || PyArray_SIZE((PyArrayObject *)array) == 0)) {
+        Py_CLEAR(array);
+    }
+    PyErr_Clear();
+    return array;
+}
+
+/* Return an array on the memory of a value, which it keeps, a new reference; NULL without an exception where Python has to
+ * take it: it is recorded, on another device, or of a dtype that NumPy has not. */
+PyObject *exchange_take(Exchange *exchange, PyObject *value) {
     DLTensor tensor;
+    int has_plain_keys;
+    if (exchange_is_uncommon(exchange, value, &has_plain_keys)) {
+        return NULL;
+    }
+    if (exchange->numpy != NULL) {
+        return taken_by_numpy(exchange, value);
+    }
     if (exchange->api->tensor_of(value, &tensor) != 0) {
         PyErr_Clear(); /* Python words it */
         return NULL;
     }
-    if (tensor.code == DL_COMPLEX || tensor.data == NULL) { /* a conjugate, perhaps; an array without elements */
+    if ((tensor.code == DL_COMPLEX && !has_plain_keys) || tensor.data == NULL) { /* a conjugate, perhaps; no elements */
         return NULL;
     }
-    return array_on(&tensor, value, NPY_ARRAY_WRITEABLE);
+    PyObject *array = exchange->shells_count > 0 && tensor.ndim > 0 && tensor.strides != NULL
+                          ? shell_on(exchange, &tensor, value) : NULL;
+    return array != NULL ? array : array_on(&tensor, value, NPY_ARRAY_WRITEABLE);
+}
+
+/* Drop an array that `exchange_take` made. If nobody else has it, a later call has it lie on other memory: NumPy takes
+ * longer to make and free one. Takes the reference. */
+void exchange_drop(Exchange *exchange, PyObject *object) {
+    PyArrayObject_fields *array = (PyArrayObject_fields *)object;
+    if (Py_REFCNT(object) == 1 && exchange->numpy == NULL && PyArray_CheckExact(object) && array->weakreflist == NULL && array->base != NULL &&
+        array->nd > 0 && exchange->shells_count < MOST_SHELLS &&
+        (array->flags & ~(NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) == SHELL_FLAGS) {
+        array->data = NULL;
+        exchange->shells[exchange->shells_count++] = object;
+        Py_CLEAR(array->base);
+        return;
+    }
+    Py_DECREF(object);
 }
 
 /* Drop the array of a tensor that was given away. */
@@ -153,15 +157,29 @@ static void delete_managed(ManagedTensor *self) {
     PyMem_RawFree(self);
 }
 
+/* Fill in all but who frees it, for the sizes and strides of an array. */
+static void fill_managed(ManagedTensor *made, PyArrayObject *array, int at, char *data) {
+    const int ndim = PyArray_NDIM(array);
+    const Py_ssize_t itemsize = dtypes[at].bits / 8;
+    int64_t *sizes = (int64_t *)(made + 1);
+    for (int i = 0; i < ndim; i++) {
+        sizes[i] = PyArray_DIM(array, i);
+        sizes[ndim + i] = PyArray_STRIDE(array, i) / itemsize;
+    }
+    made->version = DLPACK_VERSION;
+    made->flags = 0;
+    made->tensor = (DLTensor){
+        .data = data, .device_type = DLPACK_CPU, .ndim = ndim, .code = dtypes[at].code,
+        .bits = dtypes[at].bits, .lanes = 1, .shape = sizes, .strides = sizes + ndim,
+    };
+}
+
 /* Return a tensor of DLPack on the memory of an array, to which it takes the reference unless it fails; NULL without an
  * exception if it cannot be told so. */
 ManagedTensor *managed_tensor(PyArrayObject *array) {
-    int at = 0, ndim = PyArray_NDIM(array);
+    const int at = dtype_of_array(array), ndim = PyArray_NDIM(array);
     Py_ssize_t itemsize = PyArray_ITEMSIZE(array);
-    while (at < DTYPES && dtypes[at].type != PyArray_TYPE(array)) {
-        at++;
-    }
-    if (at == DTYPES || !PyArray_ISBEHAVED(array)) {
+    if (at < 0 || !PyArray_ISBEHAVED(array)) {
         return NULL;
     }
     for (int i = 0; i < ndim; i++) {
@@ -169,22 +187,36 @@ ManagedTensor *managed_tensor(PyArrayObject *array) {
             return NULL;
         }
     }
-    ManagedTensor *made = PyMem_RawCalloc(1, sizeof(ManagedTensor) + 2 * (size_t)ndim * sizeof(int64_t));
+    ManagedTensor *made = PyMem_RawMalloc(sizeof(ManagedTensor) + 2 * (size_t)ndim * sizeof(int64_t));
     if (made == NULL) {
         return NULL;
     }
-    int64_t *sizes = (int64_t *)(made + 1);
-    for (int i = 0; i < ndim; i++) {
-        sizes[i] = PyArray_DIM(array, i);
-        sizes[ndim + i] = PyArray_STRIDE(array, i) / itemsize;
-    }
-    made->version = DLPACK_VERSION;
+    fill_managed(made, array, at, PyArray_DATA(array));
     made->context = array;
     made->deleter = delete_managed;
-    made->tensor = (DLTensor){
-        .data = PyArray_DATA(array), .device_type = DLPACK_CPU, .ndim = ndim, .code = dtypes[at].code,
-        .bits = dtypes[at].bits, .lanes = 1, .shape = sizes, .strides = sizes + ndim,
-    };
+    return made;
+}
+
+/* Free the memory of a tensor that was copied, for which nobody has to wait. */
+static void delete_copied(ManagedTensor *self) {
+    PyMem_RawFree(self);
+}
+
+/* Return a tensor of DLPack on a copy of a small array that nobody else has, as NumPy makes one; NULL without an exception
+ * for any other. */
+static ManagedTensor *copied_tensor(PyArrayObject *array) {
+    const npy_intp bytes = array_pool_bytes((PyObject *)array);
+    const int at = bytes > 0 && bytes <= SMALL_BYTES ? dtype_of_array(array) : -1;
+    const size_t before = sizeof(ManagedTensor) + 2 * (size_t)PyArray_NDIM(array) * sizeof(int64_t) + ALIGNMENT;
+    ManagedTensor *made = at < 0 ? NULL : PyMem_RawMalloc(before + (size_t)bytes);
+    if (made == NULL) {
+        return NULL;
+    }
+    char *data = (char *)(((uintptr_t)made + before) & ~(uintptr_t)(ALIGNMENT - 1));
+    memcpy(data, PyArray_DATA(array), (size_t)bytes);
+    fill_managed(made, array, at, data);
+    made->context = NULL;
+    made->deleter = delete_copied;
     return made;
 }
 
@@ -197,13 +229,35 @@ static PyObject *given_by_python(PyObject *like, PyObject *result) {
     return given;
 }
 
+/* Return a result as PyTorch makes a tensor of an array. Takes the reference. */
+static PyObject *given_by_numpy(const Exchange *exchange, PyObject *like, PyObject *result) {
+    PyObject *given = PyArray_ISBEHAVED((PyArrayObject *)result) ? PyObject_CallOneArg(exchange->from_numpy, result) : NULL;
+    if (given == NULL) { /* it has no such dtype, or strides below 0 */
+        PyErr_Clear();
+        return given_by_python(like, result);
+    }
+    Py_DECREF(result);
+    return given;
+}
+
 /* Return a result for the caller, whose arrays are like `like`: an array of the library for an array. Takes the reference
  * to the result; NULL is the failure of who made it. */
 PyObject *exchange_give(const Exchange *exchange, PyObject *like, PyObject *result) {
-    if (result == NULL || !(PyArray_CheckExact(result) || PyArray_IsScalar(result, Generic))) {
+    if (result != NULL && PyArray_IsScalar(result, Generic)) {
+        Py_SETREF(result, PyArray_FromScalar(result, NULL));
+    }
+    if (result == NULL || !PyArray_CheckExact(result)) {
         return result;
     }
-    ManagedTensor *managed = PyArray_CheckExact(result) ? managed_tensor((PyArrayObject *)result) : NULL;
+    if (exchange->from_numpy != NULL) {
+        return given_by_numpy(exchange, like, result);
+    }
+    ManagedTensor *managed = copied_tensor((PyArrayObject *)result);
+    if (managed != NULL) {
+        array_give_up(result);
+    } else {
+        managed = managed_tensor((PyArrayObject *)result);
+    }
     if (managed == NULL) {
         return given_by_python(like, result);
     }

@@ -8,7 +8,7 @@
 #include "tensor.h"
 
 /* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.signature_keys`: exactly a Tensor, an array, an int of 64
- * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API; KIND_INTS a list, or what is made one; KIND_TENSORS and KIND_ARRAYS a list; KIND_PLACES a list of Tensors and None; KIND_FLOATS a list of floats; KIND_REST
+ * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API, KIND_WRITTEN one that is written; KIND_INTS a list, or what is made one; KIND_TENSORS and KIND_ARRAYS a list; KIND_PLACES a list of Tensors and None; KIND_FLOATS a list of floats; KIND_REST
  * one of the ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
 #include "numbers.h"
 
@@ -26,6 +26,7 @@ struct SignatureKey {
     Py_ssize_t results_count;            /* of the fields of that class */
     int is_of_arrays;
     int is_mixed;                        /* of Tensors, and arrays that are made Tensors */
+    int writes;                          /* arrays of another library */
     int may_copy;                        /* whether the kernel may get lists that are made for a call */
     int64_t cached_keys;                  /* the keys looked up last … */
     PyObject *cached;                     /* … and the int that they are; NULL at first */
@@ -38,6 +39,24 @@ static int is_copied(PyObject *value) {
     return PyList_CheckExact(value) || PyTuple_CheckExact(value) || is_size(value);
 }
 
+/* Whether a kind is one of arrays of another library. */
+static int is_exchanged(long kind) {
+    return kind == KIND_EXCHANGED || kind == KIND_WRITTEN;
+}
+
+/* Take the class of an argument that is an array of another library. Returns -1 with an exception where its exchange is not
+ * known, or is another library's, or does not tell how to say that one was written. */
+static int take_class(SignatureKey *signature, PyObject *class, int is_written) {
+    Exchange *exchange = &signature->exchange;
+    const int is_known = exchange->api == NULL ? exchange_open(exchange, class) : exchange_api_of(class) == exchange->api;
+    if (!is_known || (is_written && exchange->bump_versions == NULL)) {
+        PyErr_SetString(PyExc_ValueError, "arrays of one library, whose exchange is known, make a call");
+        return -1;
+    }
+    signature->writes |= is_written;
+    return 0;
+}
+
 /* Read the kinds of the arguments, and their positions. Returns -1 with an exception. */
 static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
     signature->given = PyTuple_GET_SIZE(kinds);
@@ -45,7 +64,6 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         PyErr_SetString(PyExc_ValueError, "a call of so many arguments is Python's to handle");
         return -1;
     }
-    PyObject *class = NULL; /* of the arrays of another library */
     int has_tensors = 0;
     for (Py_ssize_t i = 0; i < signature->given; i++) {
         long kind = PyLong_AsLong(PyTuple_GET_ITEM(kinds, i));
@@ -60,14 +78,9 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         signature->kinds[i] = (unsigned char)kind;
         signature->positions[i] = (unsigned char)position;
         has_tensors |= kind == KIND_TENSOR;
-        signature->is_of_arrays |= kind == KIND_ARRAY || kind == KIND_ARRAYS || kind == KIND_EXCHANGED;
-        if (kind == KIND_EXCHANGED) {
-            PyObject *own = PyTuple_GET_ITEM(signature->same, i);
-            if (class == NULL ? !exchange_open(&signature->exchange, own) : class != own) {
-                PyErr_SetString(PyExc_ValueError, "arrays of one class, whose exchange is known, make a call");
-                return -1;
-            }
-            class = own;
+        signature->is_of_arrays |= kind == KIND_ARRAY || kind == KIND_ARRAYS || is_exchanged(kind);
+        if (is_exchanged(kind) && take_class(signature, PyTuple_GET_ITEM(signature->same, i), kind == KIND_WRITTEN) < 0) {
+            return -1;
         }
         signature->may_copy |= kind == KIND_INTS || kind >= KIND_REST || is_copied(PyTuple_GET_ITEM(signature->same, i));
     }
@@ -241,6 +254,7 @@ static int is_of_kind(const SignatureKey *signature, Py_ssize_t at, PyObject *va
     case KIND_BOOL:
         return value == Py_True || value == Py_False;
     case KIND_EXCHANGED:
+    case KIND_WRITTEN:
         return (PyObject *)Py_TYPE(value) == PyTuple_GET_ITEM(signature->same, at);
     case KIND_SAME:
         return value == PyTuple_GET_ITEM(signature->same, at);
@@ -416,7 +430,7 @@ static PyObject *named(const SignatureKey *signature, PyObject *results) {
 static PyObject *given_back(const SignatureKey *signature, PyObject *const *args, PyObject *const *taken, PyObject *result) {
     PyObject *like = NULL;
     for (Py_ssize_t i = 0; i < signature->given; i++) {
-        if (signature->kinds[i] == KIND_EXCHANGED) {
+        if (is_exchanged(signature->kinds[i])) {
             like = args[i];
             if (result == taken[i]) {
                 Py_DECREF(result);
@@ -439,26 +453,51 @@ static PyObject *given_back(const SignatureKey *signature, PyObject *const *args
     return result;
 }
 
+/* Tell the library of the arrays that were written. Takes the reference to the result; returns it, or NULL with an
+ * exception. */
+static PyObject *told_of_writes(const SignatureKey *signature, PyObject *const *args, PyObject *result) {
+    PyObject *written[MOST_ARGUMENTS];
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; result != NULL && i < signature->given; i++) {
+        if (signature->kinds[i] == KIND_WRITTEN) {
+            written[count++] = args[i];
+        }
+    }
+    PyObject *values = result == NULL ? NULL : PyTuple_New(count);
+    for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(values, i, Py_NewRef(written[i]));
+    }
+    if (result != NULL && exchange_tell_written(&signature->exchange, values) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
 /* Call the kernel with arrays on the memory of those of another library. Returns what it returns, for that library; NULL
  * with `is_handled` 0 if Python has to take them. */
-__attribute__((noinline)) static PyObject *call_exchanged(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
+__attribute__((noinline)) static PyObject *call_exchanged(SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
     PyObject *taken[MOST_ARGUMENTS], *result = NULL;
     Py_ssize_t count = 0;
-    *is_handled = !exchange_has_tangents(&signature->exchange);
-    while (count < signature->given && *is_handled) {
+    while (count < signature->given) {
         PyObject *value = args[count];
-        taken[count] = signature->kinds[count] == KIND_EXCHANGED ? exchange_take(&signature->exchange, value) : Py_NewRef(value);
+        taken[count] = is_exchanged(signature->kinds[count]) ? exchange_take(&signature->exchange, value) : Py_NewRef(value);
         if (taken[count] == NULL) {
             *is_handled = PyErr_Occurred() != NULL;
             break;
         }
         count++;
     }
-    if (count == signature->given && *is_handled) {
-        result = given_back(signature, args, taken, named(signature, call_kernel(signature, kernel, taken)));
+    if (count == signature->given) {
+        result = call_kernel(signature, kernel, taken);
+        result = signature->writes ? told_of_writes(signature, args, result) : result;
+        result = given_back(signature, args, taken, named(signature, result));
     }
-    while (count > 0) {
-        Py_DECREF(taken[--count]);
+    while (count-- > 0) {
+        if (is_exchanged(signature->kinds[count])) {
+            exchange_drop(&signature->exchange, taken[count]);
+        } else {
+            Py_DECREF(taken[count]);
+        }
     }
     return result;
 }

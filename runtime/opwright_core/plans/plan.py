@@ -15,7 +15,16 @@ import numpy as np
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Array, Device, backend_of
-from opwright_core.arrays.dtypes import CANONICAL, SCALAR_TYPE_NAME, DType, as_dtype, dtype_name, wrapped_scalar
+from opwright_core.arrays.dtypes import (
+    CANONICAL,
+    REDUCED,
+    SCALAR_TYPE_NAME,
+    DType,
+    as_dtype,
+    dtype_name,
+    quiet,
+    wrapped_scalar,
+)  # fmt: skip
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright_core.arrays.promotion import castable
@@ -180,7 +189,9 @@ class Plan:
         array = out.array
         if not castable(spec.dtype, as_dtype(array.dtype)):
             raise RuntimeError(_cannot_cast(spec.dtype, array))
-        if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
+        is_in_numpy = self._device is None and type(array) is type(self._like()) is np.ndarray
+        has_device = not is_in_numpy and (self._given or self._device is not None)
+        if has_device and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
         if not layouts.same_shape(array.shape, spec.shape):
             if spec.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes
@@ -256,8 +267,7 @@ class Plan:
             raise self._wrong_shape(result)
         if result.dtype is not spec.dtype:
             result = self._converted(result)
-        with np.errstate(all="ignore"):
-            target[...] = result
+        quiet(target.__setitem__, ..., result)
 
 
 def cast_operands(spec: TensorSpec, given: Sequence[Any]) -> Any:
@@ -271,6 +281,8 @@ def cast_operands(spec: TensorSpec, given: Sequence[Any]) -> Any:
 
 
 def _cast(spec: TensorSpec, operand: Any) -> Any:
+    if type(operand) is np.ndarray and operand.dtype is spec.common and spec.common in REDUCED:
+        return operand.astype(spec.compute)
     if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
         if spec.exact_scalars:
             return wrapped_scalar(operand, spec.compute)
@@ -344,5 +356,4 @@ def cast_array(array: Array, dtype: DType) -> Array:
         array = array.real
     if (array.dtype, dtype) in _EXACT:  # nothing to warn of
         return array.astype(dtype)
-    with np.errstate(all="ignore"):
-        return array.astype(dtype)
+    return quiet(array.astype, dtype)

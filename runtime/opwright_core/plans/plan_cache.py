@@ -47,7 +47,7 @@ class CachedSpec(TensorSpec):
 
 
 def _cast_numbers(spec: TensorSpec, operands: Sequence[Any]) -> Sequence[Any] | None:
-    """Return the numbers behind an array, cast; None where there is more to cast, or a zero, whose sign no key has."""
+    """Return the numbers behind an array, cast; None where there is more to cast, or 0.0, whose sign no key has."""
     if not spec.casts or spec.casts[0] or not all(map(_is_kept, operands[1:])):
         return None
     found: Sequence[Any] = cast_operands(spec, operands)[1:]
@@ -55,7 +55,7 @@ def _cast_numbers(spec: TensorSpec, operands: Sequence[Any]) -> Sequence[Any] | 
 
 
 def _is_kept(value: Any) -> bool:
-    return value is None or (type(value) in (int, float, bool) and value != 0)
+    return value is None or type(value) is int or (type(value) in (float, bool) and value != 0)
 
 
 class PlanCache(SpecCache):

@@ -30,22 +30,9 @@ class TensorSpec:
     """
 
     __slots__ = (
-        "casts",
-        "common",
-        "compute",
-        "converts",
-        "dims",
-        "dtype",
-        "exact_scalars",
-        "may_overlap",
-        "nondense",
-        "numbers",
-        "pointwise",
-        "produces",
-        "shape",
-        "steps",
-        "strides",
-    )
+        "casts", "common", "compute", "converts", "dims", "dtype", "exact_scalars", "may_overlap", "nondense",
+        "numbers", "pointwise", "produces", "shape", "steps", "strides",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -10,10 +10,10 @@ from numpy import asarray, generic, ndarray
 
 from opwright_core.keys import DENSE_CPU
 from opwright_core.plans.kernel_errors import shown, wrong_result
-from opwright_core.plans.plan import Plan
+from opwright_core.plans.plan import Plan, cast_array
 from opwright_core.plans.plan_cache import CachedSpec
 from opwright_core.plans.specs import TensorSpec
-from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_core.tensors.tensor import Tensor, new_tensor, wrap
 
 __all__ = [
     "new_result", "new_results", "plan_of", "planned_result", "plans_of", "results_of", "wrap_list", "wrap_result",
@@ -28,7 +28,7 @@ def new_result(plan: Plan, returned: Any) -> Tensor:
     array = plan.lay_out(returned)
     if type(array) is not ndarray:
         return wrap(array)
-    made = Tensor()
+    made = new_tensor()
     made.array = array
     made.keys = DENSE_CPU | plan.spec.nondense
     made.edge = None
@@ -45,25 +45,33 @@ def planned_result(
     """
     if type(returned) is not ndarray and isinstance(returned, generic):
         returned = asarray(returned)
-    if (
-        type(returned) is ndarray
-        and returned.dtype is spec.dtype
-        and returned.shape == spec.shape
-        and (spec.is_laid_out or spec.lies_as_planned(returned))
-        and returned.base is None
-        and returned is not first
-        and returned is not second
-        and returned is not third
-        and not (others and _is_one_of(returned, others))
-    ):
-        made = Tensor()
-        made.array = returned
-        made.keys = spec.keys
-        made.edge = None
-        made.extra = None
-        return made
+    if type(returned) is ndarray:
+        if returned.dtype is spec.produces is not spec.dtype:
+            returned = cast_array(returned, spec.dtype)
+        if (
+            returned.dtype is spec.dtype
+            and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
+            and ((base := returned.base) is None or _is_apart(base, first, second, third, *others))
+            and returned is not first
+            and returned is not second
+            and returned is not third
+            and not (others and _is_one_of(returned, others))
+        ):
+            made = new_tensor()
+            made.array = returned
+            made.keys = spec.keys
+            made.edge = None
+            made.extra = None
+            return made
     operands = [each for each in (first, second, third, *others) if each is not None]
     return new_result(Plan(spec, operands), returned)
+
+
+def _is_apart(owner: Any, *operands: Any) -> bool:
+    """Whether the owner of an array's memory is none of the operands, which own theirs."""
+    if type(owner) is not ndarray or owner.base is not None:
+        return False
+    return all(each is None or (each.base is None and each is not owner) for each in operands)
 
 
 def _is_one_of(returned: Any, operands: Sequence[Any]) -> bool:

@@ -5,7 +5,8 @@ The operators and their methods are generated and attached by `opwright_aten.met
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from opwright_core.arrays.devices import Array, Device, backend_of, is_array, sh
 from opwright_core.arrays.dtypes import CANONICAL, REDUCED, DType
 from opwright_core.arrays.size import Size, size_of
 from opwright_core.arrays.storage import Extra, Storage
+from opwright_core.core import fast
 from opwright_core.keys import DENSE_CPU, GRAD, NONDENSE, PRE_DISPATCH, PYTHON, TANGENT, TRACKED, VIEW
 from opwright_core.plans.kernel_errors import shown, wrong_result
 from opwright_core.tensors.given_arrays import unsupported_dtype, with_strides, without_subclass
@@ -123,7 +125,9 @@ class Tensor(TensorMethods):
 expect_methods(Tensor)
 CPU_DEVICE: Device = Device("cpu")
 KEYS_OF_VIEWS: int = ~(NONDENSE | GRAD | PYTHON | TANGENT | PRE_DISPATCH)  # a view is a plain Tensor
-_bare_extra = Extra.__new__
+_new_extra = partial(Extra.__new__, Extra)
+# Without the `__new__` that `opwright.methods.typed` has for arguments: it takes 0.1 µs where Python runs.
+new_tensor: Callable[[], Tensor] = Tensor if fast is not None else partial(object.__new__, Tensor)
 # What wrap looks at first: the keys of a dtype (DENSE_CPU itself), so that one look-up also refuses other dtypes.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | NONDENSE if dtype in REDUCED else DENSE_CPU for dtype in CANONICAL}
 _OF_CLASSES = {"__annotations__", "__dict__", "__doc__", "__module__", "__qualname__", "__slots__", "__weakref__"}
@@ -155,7 +159,7 @@ def wrap(array: Array) -> Tensor:
             keys = keys | NONDENSE if nondense_bit(array) else keys
     else:
         keys |= NONDENSE
-    out = Tensor()
+    out = new_tensor()
     out.array = array
     out.keys = keys
     out.edge = None
@@ -169,7 +173,7 @@ def _wrap_other(array: Array) -> Tensor:
     backend = backend_of(array)
     if backend.name == "cuda":
         array = with_strides(array, check_dtype=True)
-    out = Tensor()
+    out = new_tensor()
     out.array = array
     out.keys = backend.keys_of(array) | nondense_bit(array)
     out.edge = None
@@ -186,10 +190,10 @@ def wrap_view(base: Tensor, array: Array, nondense: int | None = None) -> Tensor
     if storage is None:
         storage = extra.storage = Storage(base.array)
     root = extra.base
-    out = Tensor()
+    out = new_tensor()
     out.array = array
     out.edge = None
-    own = out.extra = _bare_extra(Extra)
+    own = out.extra = _new_extra()
     own.storage = storage
     own.seen = storage.version
     is_tracked = base.keys & TRACKED

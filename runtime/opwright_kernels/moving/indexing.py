@@ -133,9 +133,9 @@ def take_along(xp: ModuleType, self: Array, index: Array, dim: int) -> Array:
     if self.ndim == 1:
         return self[index]
     ndim = self.ndim
-    positions = [xp.arange(size).reshape(-1, *(1,) * (ndim - 1 - i)) for i, size in enumerate(index.shape)]
-    positions[dim] = index
-    return self[tuple(positions)]
+    own, ones = dim % ndim, (1,) * ndim
+    others = [None if i == own else xp.arange(size).reshape(-1, *ones[i + 1 :]) for i, size in enumerate(index.shape)]
+    return self[(*others[:own], index, *others[own + 1 :])]
 
 
 @compiled

@@ -10,6 +10,10 @@
 /* How many weights are made at once, and of how many rows at least. */
 #define WEIGHTS_AT_ONCE 32768
 #define FEWEST_ROWS 64
+/* For fewer rows of a query than these, keys and values are multiplied as they lie. */
+#define FEW_ROWS 8
+/* Rows that are turned at once. */
+#define TURNED_ROWS 16
 /* The operands and results of both directions. */
 #define MOST_ARRAYS 9
 
@@ -41,6 +45,12 @@ static npy_intp rows_at_once(const AttentionJob *job) {
 static Matrix rows_of(Matrix matrix, npy_intp start, npy_intp rows) {
     matrix.data += start * matrix.row_step;
     matrix.rows = rows;
+    return matrix;
+}
+
+/* Return the first columns of a matrix. */
+static Matrix columns_of(Matrix matrix, npy_intp columns) {
+    matrix.columns = columns;
     return matrix;
 }
 

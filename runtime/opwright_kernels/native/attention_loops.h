@@ -37,8 +37,13 @@ CLONES static void OF(weigh)(const AttentionJob *job, const Matrix *bias, npy_in
         }
         const REAL total = (REAL)OF(sum_row)(x, count);
         memset(x + count, 0, (size_t)(columns - count) * sizeof(REAL));
-        shares[row] = is_nothing ? 0 : 1 / total;
-        logs[row] = is_nothing ? (REAL)INFINITY : most + OF(log)(total);
+        shares[row] = total; /* 0 of nothing: else the largest element is 1 in it */
+        logs[row] = most;
+    }
+    EACH_ALONE for (npy_intp row = 0; row < rows; row++) {
+        const REAL total = shares[row];
+        shares[row] = total == 0 ? 0 : 1 / total;
+        logs[row] = total == 0 ? (REAL)INFINITY : logs[row] + OF(log)(total);
     }
 }
 
@@ -88,21 +93,28 @@ CLONES static void OF(slope)(const AttentionJob *job, const Matrix *grad, const 
     }
 }
 
-/* Write rows times the scale, one after another. */
-CLONES static void OF(scale_rows)(const Matrix *from, double by, REAL *to) {
-    const REAL scale = (REAL)by;
-    for (npy_intp row = 0; row < from->rows; row++, to += from->columns) {
-        const char *x = from->data + row * from->row_step;
-        if (from->column_step == sizeof(REAL)) {
-            EACH_ALONE for (npy_intp i = 0; i < from->columns; i++) {
-                to[i] = ((const REAL *)x)[i] * scale;
-            }
-        } else {
-            for (npy_intp i = 0; i < from->columns; i++) {
-                to[i] = *(const REAL *)(x + i * from->column_step) * scale;
+/* Write a matrix by columns, some rows at a time, which are a line of the cache of what is written. */
+CLONES static void OF(write_turned)(const Matrix *from, REAL *to) {
+    const npy_intp rows = from->rows, step = from->row_step / (npy_intp)sizeof(REAL);
+    for (npy_intp start = 0; start < rows; start += TURNED_ROWS) {
+        const npy_intp count = rows - start < TURNED_ROWS ? rows - start : TURNED_ROWS;
+        for (npy_intp column = 0; column < from->columns; column++) {
+            const REAL *x = (const REAL *)(from->data + column * from->column_step) + start * step;
+            REAL *out = to + column * rows + start;
+            EACH_ALONE for (npy_intp i = 0; i < count; i++) {
+                out[i] = x[i * step];
             }
         }
     }
+}
+
+/* Return a matrix turned: a copy in `room`, which BLAS multiplies faster, unless it is for a few rows only. */
+static Matrix OF(turned)(const AttentionJob *job, Matrix matrix, REAL *room) {
+    if (job->query.rows < FEW_ROWS) {
+        return turned_matrix(matrix);
+    }
+    OF(write_turned)(&matrix, room);
+    return (Matrix){(char *)room, matrix.columns, matrix.rows, matrix.rows * (npy_intp)sizeof(REAL), sizeof(REAL)};
 }
 
 /* Multiply each row, of elements side by side, by its share. */
@@ -118,24 +130,23 @@ CLONES static void OF(share_rows)(const Matrix *rows, const REAL *shares) {
 /* Compute some pairs of matrices: results and logarithms. Needs no GIL. */
 static void OF(attend)(void *given, int64_t from, int64_t to) {
     AttentionJob *job = given;
-    const npy_intp most = rows_at_once(job), width = job->query.columns, size = sizeof(REAL);
-    REAL *scratch = malloc((size_t)(most * (job->key.rows + width + 1)) * sizeof(REAL));
+    const npy_intp most = rows_at_once(job), size = sizeof(REAL);
+    REAL *scratch = malloc((size_t)((most + job->query.columns) * job->key.rows + most) * sizeof(REAL));
     if (scratch == NULL) {
         atomic_store(&job->is_lost, 1);
         return;
     }
-    REAL *weights = scratch, *scaled = weights + most * job->key.rows, *shares = scaled + most * width;
+    REAL *weights = scratch, *shares = weights + most * job->key.rows, *room = shares + most;
     const int is_double = size == sizeof(double);
     for (int64_t at = from; at < to; at++) {
         const Pair pair = pair_at(job, at);
+        const Matrix keys = OF(turned)(job, pair.key, room);
         for (npy_intp start = 0; start < pair.query.rows; start += most) {
             const npy_intp rows = pair.query.rows - start < most ? pair.query.rows - start : most;
             const npy_intp columns = OF(seen)(job, start + rows - 1, pair.key.rows);
             const Matrix queries = rows_of(pair.query, start, rows), out = rows_of(pair.result, start, rows);
             const Matrix products = {(char *)weights, rows, columns, columns * size, size};
-            OF(scale_rows)(&queries, job->scale, scaled);
-            gemm(is_double, (Matrix){(char *)scaled, rows, width, width * size, size},
-                 turned_matrix(rows_of(pair.key, 0, columns)), products, 1, 0);
+            gemm(is_double, queries, columns_of(keys, columns), products, job->scale, 0);
             OF(weigh)(job, &pair.bias, start, rows, columns, weights, shares, (REAL *)pair.logs + start);
             gemm(is_double, products, rows_of(pair.value, 0, columns), out, 1, 0);
             OF(share_rows)(&out, shares);
@@ -147,33 +158,38 @@ static void OF(attend)(void *given, int64_t from, int64_t to) {
 /* Compute the gradients of some pairs of matrices. Needs no GIL. */
 static void OF(attend_back)(void *given, int64_t from, int64_t to) {
     AttentionJob *job = given;
-    const npy_intp most = rows_at_once(job), width = job->query.columns, size = sizeof(REAL);
-    REAL *scratch = malloc((size_t)(most * (2 * job->key.rows + width)) * sizeof(REAL));
+    const npy_intp most = rows_at_once(job), size = sizeof(REAL);
+    const npy_intp of_keys = job->query.columns * job->key.rows, of_rows = most * job->key.rows;
+    const npy_intp of_values = PyArray_DIM(job->arrays[VALUE], PyArray_NDIM(job->arrays[VALUE]) - 1) * job->key.rows;
+    REAL *scratch = malloc((size_t)(2 * of_rows + of_keys + of_values) * sizeof(REAL));
     if (scratch == NULL) {
         atomic_store(&job->is_lost, 1);
         return;
     }
-    REAL *weights = scratch, *slopes = weights + most * job->key.rows, *scaled = slopes + most * job->key.rows;
+    REAL *weights = scratch, *slopes = weights + of_rows, *room = slopes + of_rows;
     const int is_double = size == sizeof(double);
     for (int64_t at = from; at < to; at++) {
         const Pair pair = pair_at(job, at);
-        clear_rows(&pair.of_key);
-        clear_rows(&pair.of_value);
+        const Matrix keys = OF(turned)(job, pair.key, room), values = OF(turned)(job, pair.value, room + of_keys);
+        const int is_whole = most == pair.query.rows && OF(seen)(job, most - 1, pair.key.rows) == pair.key.rows;
+        if (!is_whole) {
+            clear_rows(&pair.of_key);
+            clear_rows(&pair.of_value);
+        }
         for (npy_intp start = 0; start < pair.query.rows; start += most) {
             const npy_intp rows = pair.query.rows - start < most ? pair.query.rows - start : most;
             const npy_intp columns = OF(seen)(job, start + rows - 1, pair.key.rows);
             const Matrix queries = rows_of(pair.query, start, rows), grad = rows_of(pair.grad, start, rows);
-            const Matrix result = rows_of(pair.result, start, rows), keys = rows_of(pair.key, 0, columns);
+            const Matrix result = rows_of(pair.result, start, rows);
             const Matrix w = {(char *)weights, rows, columns, columns * size, size};
             const Matrix s = {(char *)slopes, rows, columns, columns * size, size};
-            OF(scale_rows)(&queries, job->scale, scaled);
-            gemm(is_double, (Matrix){(char *)scaled, rows, width, width * size, size}, turned_matrix(keys), w, 1, 0);
+            gemm(is_double, queries, columns_of(keys, columns), w, job->scale, 0);
             OF(weigh_again)(job, &pair.bias, start, rows, columns, weights, (const REAL *)pair.logs + start);
-            gemm(is_double, turned_matrix(w), grad, rows_of(pair.of_value, 0, columns), 1, 1);
-            gemm(is_double, grad, turned_matrix(rows_of(pair.value, 0, columns)), s, 1, 0);
+            gemm(is_double, turned_matrix(w), grad, rows_of(pair.of_value, 0, columns), 1, !is_whole);
+            gemm(is_double, grad, columns_of(values, columns), s, 1, 0);
             OF(slope)(job, &grad, &result, rows, columns, weights, slopes);
-            gemm(is_double, s, keys, rows_of(pair.of_query, start, rows), 1, 0);
-            gemm(is_double, turned_matrix(s), queries, rows_of(pair.of_key, 0, columns), 1, 1);
+            gemm(is_double, s, rows_of(pair.key, 0, columns), rows_of(pair.of_query, start, rows), 1, 0);
+            gemm(is_double, turned_matrix(s), queries, rows_of(pair.of_key, 0, columns), 1, !is_whole);
         }
     }
     free(scratch);

@@ -37,6 +37,12 @@ typedef struct {
     atomic_int has_failed; /* to make scratch for a range */
 } ConvolutionJob;
 
+/* Return how many tiles the channels of a group's results are: of TILE_KEPT, then of one. */
+static npy_intp tiles_of(const ConvolutionJob *job) {
+    const npy_intp kept = job->kept / job->groups;
+    return kept / TILE_KEPT + kept % TILE_KEPT;
+}
+
 FUSED
 
 #define REAL float
@@ -242,8 +248,13 @@ static PyObject *handle_weight_gradient(const CompiledKernel *kernel, const Kern
     job.grad = PyArray_BYTES(grad);
     job.to = PyArray_BYTES(result);
     memset(job.to, 0, (size_t)(count_of(result) * element_size(result)));
-    do_work(type == NPY_DOUBLE ? weigh_strips_f64 : weigh_strips_f32, &job, count_of(self));
+    do_ranges(type == NPY_DOUBLE ? weigh_strips_f64 : weigh_strips_f32, &job, job.groups * tiles_of(&job),
+              count_of(self));
     Py_DECREF(scratch);
+    if (job.has_failed) {
+        Py_DECREF(result);
+        return PyErr_NoMemory();
+    }
     if (!are_finite(result)) {
         Py_CLEAR(result);
     }

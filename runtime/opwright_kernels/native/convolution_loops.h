@@ -97,23 +97,33 @@ static void OF(convolve_strip)(const ConvolutionJob *job, npy_intp group, REAL *
     }
 }
 
-/* Convolve some strips of a job with stride 1, each of which stays in the cache. The first range has the job's scratch.
- * Needs no GIL. */
+/* Give a range that begins at `first` scratch of its own, with zeros in the strip: the first range has the job's, others
+ * get `room`, which is to be freed. Returns 0, which the job knows of, where memory ran out. */
+static int OF(make_room)(ConvolutionJob *job, ConvolutionJob *own, int64_t first, REAL **room) {
+    *own = *job;
+    *room = NULL;
+    if (first > 0) {
+        *room = PyMem_RawMalloc((size_t)(own->strip_size + TILE_KEPT * own->made_plane) * sizeof(REAL));
+        if (*room == NULL) {
+            job->has_failed = 1;
+            return 0;
+        }
+        own->strip = (char *)*room;
+        own->made = (char *)(*room + own->strip_size);
+    }
+    memset(own->strip, 0, (size_t)own->strip_size * sizeof(REAL));
+    return 1;
+}
+
+/* Convolve some strips of a job with stride 1, each of which stays in the cache. Needs no GIL. */
 static void OF(convolve_strips)(void *given, int64_t first, int64_t end) {
-    ConvolutionJob own = *(const ConvolutionJob *)given;
+    ConvolutionJob own;
+    REAL *room;
+    if (!OF(make_room)(given, &own, first, &room)) {
+        return;
+    }
     const npy_intp plane = own.rows.size * own.columns.size, made = own.rows.count * own.columns.count;
     const npy_intp strips = (own.rows.count - 1) / own.strip_count + 1;
-    REAL *room = NULL;
-    if (first > 0) {
-        room = PyMem_RawMalloc((size_t)(own.strip_size + TILE_KEPT * own.made_plane) * sizeof(REAL));
-        if (room == NULL) {
-            ((ConvolutionJob *)given)->has_failed = 1;
-            return;
-        }
-        own.strip = (char *)room;
-        own.made = (char *)(room + own.strip_size);
-    }
-    memset(own.strip, 0, (size_t)own.strip_size * sizeof(REAL));
     for (npy_intp unit = first; unit < end; unit++) {
         const npy_intp part = unit / strips, group = part % own.groups, top = unit % strips * own.strip_count;
         const npy_intp left = own.rows.count - top;
@@ -200,37 +210,45 @@ CLONES static void OF(sum_weights)(const ConvolutionJob *job, REAL *out, int is_
     }
 }
 
-/* Add what the strip gives to the gradients of all weights of the group. */
-static void OF(weigh_strip)(const ConvolutionJob *job, npy_intp group, const REAL *grad, npy_intp top, npy_intp count) {
-    const npy_intp kept = job->kept / job->groups, kernel = job->each * job->rows.kernel * job->columns.kernel;
+/* Add what the strip gives to the gradients of the weights of a tile of the group's channels. */
+static void OF(weigh_strip)(const ConvolutionJob *job, npy_intp group, npy_intp tile, const REAL *grad, npy_intp top,
+                            npy_intp count) {
+    const npy_intp kept = job->kept / job->groups, whole = kept / TILE_KEPT, kernel = job->rows.kernel * job->columns.kernel;
+    const npy_intp channel = group * kept + (tile < whole ? tile * TILE_KEPT : whole * (TILE_KEPT - 1) + tile);
     const npy_intp plane = job->rows.count * job->columns.count;
-    for (npy_intp first = 0, taken; first < kept; first += taken) {
-        taken = kept - first < TILE_KEPT ? 1 : TILE_KEPT;
-        const npy_intp channel = group * kept + first;
-        for (npy_intp k = 0; k < taken; k++) {
-            const REAL *from = grad + (channel + k) * plane + top * job->columns.count;
-            OF(fill_made)(job, from, (REAL *)job->made + k * job->made_plane, count);
-        }
-        OF(sum_weights)(job, (REAL *)job->to + channel * kernel, taken == 1);
+    for (npy_intp k = 0; k < (tile < whole ? TILE_KEPT : 1); k++) {
+        const REAL *from = grad + (channel + k) * plane + top * job->columns.count;
+        OF(fill_made)(job, from, (REAL *)job->made + k * job->made_plane, count);
     }
+    OF(sum_weights)(job, (REAL *)job->to + channel * job->each * kernel, tile >= whole);
 }
 
-/* Add the gradient of the weight to zeros, strip by strip. */
-static void OF(weigh_strips)(void *given) {
-    const ConvolutionJob *job = given;
-    const npy_intp plane = job->rows.size * job->columns.size, made = job->rows.count * job->columns.count;
-    memset(job->strip, 0, (size_t)job->strip_size * sizeof(REAL));
-    for (npy_intp image = 0; image < job->images; image++) {
-        const REAL *grad = (const REAL *)job->grad + image * job->kept * made;
-        for (npy_intp group = 0; group < job->groups; group++) {
-            const REAL *planes = (const REAL *)job->from + (image * job->groups + group) * job->each * plane;
-            for (npy_intp top = 0; top < job->rows.count; top += job->strip_count) {
-                const npy_intp left = job->rows.count - top;
-                OF(fill_strip)(job, planes, top - job->rows.pad);
-                OF(weigh_strip)(job, group, grad, top, left < job->strip_count ? left : job->strip_count);
+/* Add the gradient of the weight to zeros, strip by strip, for some tiles of channels, which are counted over all groups.
+ * Needs no GIL. */
+static void OF(weigh_strips)(void *given, int64_t from, int64_t to) {
+    ConvolutionJob own;
+    REAL *room;
+    if (!OF(make_room)(given, &own, from, &room)) {
+        return;
+    }
+    const npy_intp plane = own.rows.size * own.columns.size, made = own.rows.count * own.columns.count;
+    const npy_intp tiles = tiles_of(&own);
+    for (npy_intp image = 0; image < own.images; image++) {
+        const REAL *grad = (const REAL *)own.grad + image * own.kept * made;
+        for (npy_intp group = from / tiles; group * tiles < to; group++) {
+            const REAL *planes = (const REAL *)own.from + (image * own.groups + group) * own.each * plane;
+            const npy_intp first = from > group * tiles ? from - group * tiles : 0;
+            const npy_intp last = to < (group + 1) * tiles ? to - group * tiles : tiles;
+            for (npy_intp top = 0; top < own.rows.count; top += own.strip_count) {
+                const npy_intp left = own.rows.count - top, count = left < own.strip_count ? left : own.strip_count;
+                OF(fill_strip)(&own, planes, top - own.rows.pad);
+                for (npy_intp tile = first; tile < last; tile++) {
+                    OF(weigh_strip)(&own, group, tile, grad, top, count);
+                }
             }
         }
     }
+    PyMem_RawFree(room);
 }
 
 #undef LANE

@@ -6,18 +6,20 @@
 #define SUM_BLOCK 4096
 #endif
 
-/* Return the sum of COLUMNS numbers in double, added pairwise: one half to the other. */
+/* Return the sum of COLUMNS numbers in double, added pairwise: one half to the other. Each step has variables of its own,
+ * so that they stay in registers, here and below. */
 ELEMENT double OF(of_columns)(const REAL *columns) {
-    double parts[COLUMNS];
-    for (int j = 0; j < COLUMNS; j++) {
-        parts[j] = (double)columns[j];
+    double halves[COLUMNS / 2], quarters[COLUMNS / 4], eighths[COLUMNS / 8];
+    for (int j = 0; j < COLUMNS / 2; j++) {
+        halves[j] = (double)columns[j] + (double)columns[j + COLUMNS / 2];
     }
-    for (int half = COLUMNS / 2; half > 0; half /= 2) {
-        for (int j = 0; j < half; j++) {
-            parts[j] += parts[j + half];
-        }
+    for (int j = 0; j < COLUMNS / 4; j++) {
+        quarters[j] = halves[j] + halves[j + COLUMNS / 4];
     }
-    return parts[0];
+    for (int j = 0; j < COLUMNS / 8; j++) {
+        eighths[j] = quarters[j] + quarters[j + COLUMNS / 8];
+    }
+    return (eighths[0] + eighths[2]) + (eighths[1] + eighths[3]);
 }
 
 /* Return the sum of a row. */
@@ -64,7 +66,7 @@ ELEMENT double OF(spread_row)(const REAL *x, npy_intp count, REAL from) {
 /* Return the largest element of a row of at least one; NaN where there is one. */
 ELEMENT REAL OF(largest_of_row)(const REAL *x, npy_intp count) {
     REAL columns[COLUMNS];
-    int lost[COLUMNS] = {0};
+    int lost[COLUMNS] = {0}, is_lost = 0;
     npy_intp i = 0;
     for (int j = 0; j < COLUMNS; j++) {
         columns[j] = -(REAL)INFINITY;
@@ -80,13 +82,20 @@ ELEMENT REAL OF(largest_of_row)(const REAL *x, npy_intp count) {
         lost[0] |= x[i] != x[i];
         columns[0] = x[i] > columns[0] ? x[i] : columns[0];
     }
-    for (int half = COLUMNS / 2; half > 0; half /= 2) {
-        for (int j = 0; j < half; j++) {
-            lost[j] |= lost[j + half];
-            columns[j] = columns[j + half] > columns[j] ? columns[j + half] : columns[j];
-        }
+    REAL halves[COLUMNS / 2], quarters[COLUMNS / 4], most = -(REAL)INFINITY;
+    for (int j = 0; j < COLUMNS; j++) {
+        is_lost |= lost[j];
     }
-    return lost[0] ? (REAL)NAN : columns[0];
+    for (int j = 0; j < COLUMNS / 2; j++) {
+        halves[j] = columns[j] > columns[j + COLUMNS / 2] ? columns[j] : columns[j + COLUMNS / 2];
+    }
+    for (int j = 0; j < COLUMNS / 4; j++) {
+        quarters[j] = halves[j] > halves[j + COLUMNS / 4] ? halves[j] : halves[j + COLUMNS / 4];
+    }
+    for (int j = 0; j < COLUMNS / 4; j++) {
+        most = quarters[j] > most ? quarters[j] : most;
+    }
+    return is_lost ? (REAL)NAN : most;
 }
 
 /* Return the product of a row, in the row's own type. */

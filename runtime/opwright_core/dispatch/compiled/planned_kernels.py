@@ -55,9 +55,12 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
         shim = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
     else:
         shim = _planned(row, general)
-    if row.ufunc is None or row.writes:
+    is_inplace = fast is None and row.is_inplace and row.key == "CPU"
+    if row.ufunc is None or (row.writes and not is_inplace):
         return shim, None, None
     ufuncs = import_late("opwright_core.dispatch.compiled.ufunc_shims")
+    if is_inplace:
+        return shim, ufuncs.inplace_shim(shim, *row.ufunc), None
     if row.key == "CPU":
         return shim, *ufuncs.ufunc_shims(shim, *row.ufunc)
     return shim, ufuncs.ufunc_shim(shim, *row.ufunc, row.keys), None

@@ -34,8 +34,9 @@ Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, .
 
 # What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
 (_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _ARRAYS,
- _PLACES, _FLOATS, _REST, _REPEATED) = range(14)  # fmt: skip
+ _PLACES, _FLOATS, _WRITTEN, _REST, _REPEATED) = range(15)  # fmt: skip
 _MOST_REPEATED: Final = 8
+_GUESTS: Final = (_EXCHANGED, _WRITTEN)
 _SIZED: Final = re.compile(rf"(?:int|SymInt)\[([1-{_MOST_REPEATED}])\]\??")  # a list that one int may stand for
 _EXACT: Final = {Tensor: _TENSOR, np.ndarray: _ARRAY, int: _INT, float: _FLOAT, bool: _BOOL}
 if fast is not None:
@@ -129,7 +130,7 @@ def _plan(callee: Operator | Overloaded, args: tuple[Any, ...], kwargs: dict[str
     positions = tuple([position for position, _ in given])
     blank = tuple([None if position in positions else value for position, value in enumerate(values)])
     own = tuple([kind for kind in kinds if kind is not None])
-    same = tuple([{_SAME: value, _EXCHANGED: type(value)}.get(k) for k, (_, value) in zip(own, given, strict=True)])
+    same = tuple([value if k == _SAME else type(value) if k in _GUESTS else None for k, (_, value) in zip(own, given, strict=True)])
     return operator.table, blank, own, positions, same, operator.result
 
 
@@ -169,8 +170,9 @@ def _kind(operator: Operator, position: int, value: Any) -> int | None:
             return _FLOATS if "[" in text and kinds <= {float} else None
         return _INTS if base_type(text) in ("int", "SymInt") and "[" in text and is_int_list(list(value)) else None
     if is_tensor:
-        kind = _EXCHANGED if _is_exchanged(value) and not operator.signature.written else _EXACT.get(type(value))
-        return kind if kind in (_TENSOR, _ARRAY, _EXCHANGED) and "[" not in text else None
+        guest = _WRITTEN if position in operator.signature.written else _EXCHANGED
+        kind = guest if _is_exchanged(type(value)) else _EXACT.get(type(value))
+        return kind if kind in (_TENSOR, _ARRAY, *_GUESTS) and "[" not in text else None
     if base_type(text) in _OBJECTS and "[" not in text:
         return _SAME
     if type(value) is int and (sized := _SIZED.fullmatch(text)):
@@ -181,15 +183,16 @@ def _kind(operator: Operator, position: int, value: Any) -> int | None:
 def _are_together(operator: Operator, kinds: list[int | None]) -> bool:
     """Whether the core takes these kinds in one call: Tensors or arrays alone, or both where nothing is written, which
     the core makes Tensors of; no lists then, and no arrays of other libraries."""
-    if _ARRAY not in kinds and _EXCHANGED not in kinds and _ARRAYS not in kinds:
+    if not {_ARRAY, _ARRAYS, *_GUESTS}.intersection(kinds):
         return True
-    lists = {_TENSORS, _PLACES, _ARRAYS, _EXCHANGED}.intersection(kinds)
+    lists = {_TENSORS, _PLACES, _ARRAYS, *_GUESTS}.intersection(kinds)
     return not {_TENSOR, _TENSORS, _PLACES}.intersection(kinds) or not (operator.signature.written or lists)
 
 
-def _is_exchanged(value: Any) -> bool:
-    """Whether the value's own class offers DLPack's C exchange API: those derived from it may have no data."""
-    return "__dlpack_c_exchange_api__" in vars(type(value)) and type(value) is not Tensor
+def _is_exchanged(kind: type) -> bool:
+    """Whether a class itself offers DLPack's C exchange API, or is PyTorch's: those derived from it may have no data."""
+    is_pytorchs = (kind.__module__, kind.__name__) in (("torch", "Tensor"), ("torch.nn.parameter", "Parameter"))
+    return is_pytorchs or ("__dlpack_c_exchange_api__" in vars(kind) and kind is not Tensor)
 
 
 def _is_passed_on(value: Any, bound: Any) -> bool:

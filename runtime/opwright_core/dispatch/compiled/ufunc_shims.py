@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from opwright_core.arrays.dtypes import DType, plain_dtypes
 from opwright_core.keys import DENSE_CPU
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.tensors.tensor import Tensor, new_tensor
 from opwright_core.tensors.wrapping import wrap
 
 __all__ = ["ufunc_shim", "ufunc_shims"]
@@ -23,6 +23,7 @@ Function = Callable[..., Any]
 _Dtypes = frozenset[DType]
 _ALL: Final = plain_dtypes("biufc")
 _REFUSED: Final = (TypeError, ValueError, OverflowError)
+_MOST_NUMBERS: Final = 256
 
 
 def ufunc_shims(general: Function, ufunc: np.ufunc, letters: str, kinds: str) -> tuple[Function, Function]:
@@ -39,6 +40,12 @@ def ufunc_shim(general: Function, ufunc: Function, letters: str, kinds: str, key
     return _dense(general, ufunc, letters, plain_dtypes(kinds), keys)
 
 
+def inplace_shim(general: Function, ufunc: np.ufunc, letters: str, kinds: str) -> Function:
+    """Return the shim for dense tensors of what writes to the first."""
+    made: Function = _INPLACE[letters[:2]](_with_alpha(general, letters), ufunc, _kept(ufunc, kinds))
+    return made
+
+
 def _kept(ufunc: np.ufunc, kinds: str) -> _Dtypes:
     """Return the dtypes of these kinds that a ufunc has a loop for, whose result is of that dtype, or bool."""
     loops = set(ufunc.types)
@@ -52,8 +59,13 @@ def _kept(ufunc: np.ufunc, kinds: str) -> _Dtypes:
 def _dense(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes, keys: int) -> Function:
     # (to look whether a dtype is one of all takes 4 % of a small call)
     of_any = dtypes == _ALL and "N" not in letters
-    dense: Function = _DENSE[letters](general, ufunc, keys, None if of_any else dtypes)
+    dense: Function = _DENSE[letters[:2]](_with_alpha(general, letters), ufunc, keys, None if of_any else dtypes)
     return dense
+
+
+def _with_alpha(general: Function, letters: str) -> Function:
+    """Return a function that takes a third argument, which the general one gets where it has one."""
+    return general if len(letters) != 2 else lambda self, other, alpha: general(self, other)
 
 
 def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
@@ -62,44 +74,21 @@ def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None
         if dtypes is not None and array.dtype not in dtypes:
             return general(self)
         try:
-            result = ufunc(array)
-        except _REFUSED:
-            pass
-        else:
-            made = Tensor()
-            made.array = result
+            made = new_tensor()
+            made.array = ufunc(array)
             made.keys = keys
             made.edge = None
             made.extra = None
             return made
+        except _REFUSED:
+            pass
         return general(self)
 
     return dense
 
 
 def _binary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
-    def dense(self: Tensor, other: Tensor) -> Any:
-        first, second = self.array, other.array
-        if second.dtype is not first.dtype or (dtypes is not None and first.dtype not in dtypes):
-            return general(self, other)
-        try:
-            result = ufunc(first, second)
-        except _REFUSED:
-            pass
-        else:
-            made = Tensor()
-            made.array = result
-            made.keys = keys
-            made.edge = None
-            made.extra = None
-            return made
-        return general(self, other)
-
-    return dense
-
-
-def _binary_if_one(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
-    def dense(self: Tensor, other: Tensor, alpha: Any) -> Any:
+    def dense(self: Tensor, other: Tensor, alpha: Any = 1) -> Any:
         first, second = self.array, other.array
         if (
             alpha != 1
@@ -109,58 +98,110 @@ def _binary_if_one(general: Function, ufunc: Function, keys: int, dtypes: _Dtype
         ):
             return general(self, other, alpha)
         try:
-            result = ufunc(first, second)
-        except _REFUSED:
-            pass
-        else:
-            made = Tensor()
-            made.array = result
+            made = new_tensor()
+            made.array = ufunc(first, second)
             made.keys = keys
             made.edge = None
             made.extra = None
             return made
+        except _REFUSED:
+            pass
         return general(self, other, alpha)
 
     return dense
 
 
+class _Numbers(dict[tuple[DType, Any], Any]):
+    """Numbers as arrays of a dtype, which a ufunc takes in half the time, by both; None for what is left to the general
+    function, and no zero, whose sign no key has. CuPy's ufuncs take numbers."""
+
+    def __init__(self, ufunc: Function, dtypes: _Dtypes) -> None:
+        self._dtypes = dtypes
+        self._is_numpy = isinstance(ufunc, np.ufunc)
+
+    def __missing__(self, key: tuple[DType, Any]) -> Any:
+        dtype, number = key
+        if dtype not in self._dtypes or not self._is_numpy:
+            return number if dtype in self._dtypes else None
+        made = np.asarray(number, dtype)
+        if number and np.isfinite(made):  # (of one too great NumPy warns each time)
+            if len(self) > _MOST_NUMBERS:
+                self.clear()
+            self[key] = made
+        return made
+
+
 def _number(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Function:
-    def dense(self: Tensor, other: Any) -> Any:
+    numbers = _Numbers(ufunc, dtypes)
+
+    def dense(self: Tensor, other: Any, alpha: Any = 1) -> Any:
         array = self.array
-        if array.dtype not in dtypes or (type(other) is not float and type(other) is not int):
-            return general(self, other)
+        is_number = type(other) is float or type(other) is int
+        if not is_number or alpha != 1 or alpha is True:
+            return general(self, other, alpha)
         try:
-            result = ufunc(array, other)
+            if (number := numbers[array.dtype, other]) is not None:
+                made = new_tensor()
+                made.array = ufunc(array, number)
+                made.keys = keys
+                made.edge = None
+                made.extra = None
+                return made
         except _REFUSED:
             pass
-        else:
-            made = Tensor()
-            made.array = result
-            made.keys = keys
-            made.edge = None
-            made.extra = None
-            return made
-        return general(self, other)
+        return general(self, other, alpha)
 
     return dense
 
 
-def _number_if_one(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes) -> Function:
-    return _if_one(_number(_declined, ufunc, keys, dtypes), general)
+def _unary_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
+    def dense(self: Tensor) -> Any:
+        array = self.array
+        if array.dtype in dtypes:
+            try:
+                ufunc(array, array)
+                return self
+            except _REFUSED:
+                pass
+        return general(self)
+
+    return dense
 
 
-def _declined(*args: Any) -> Any:
-    return NotImplemented
+def _binary_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
+    def dense(self: Tensor, other: Tensor, alpha: Any = 1) -> Any:
+        first, second = self.array, other.array
+        dtype = first.dtype
+        # (arrays that share memory have one owner, or one owns the other's)
+        is_apart = first.base is None and second.base is None and first is not second
+        is_plain = second.dtype is dtype and alpha == 1 and alpha is not True
+        if is_apart and is_plain and dtype in dtypes:
+            try:
+                ufunc(first, second, first)
+                return self
+            except _REFUSED:
+                pass
+        return general(self, other, alpha)
+
+    return dense
 
 
-def _if_one(of_two: Function, general: Function) -> Function:
-    """Return a function of three arguments that calls one of two where the third is 1. It may decline."""
+def _number_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
+    numbers = _Numbers(ufunc, dtypes)
 
-    def of_three(self: Any, other: Any, alpha: Any) -> Any:
-        found = NotImplemented if alpha != 1 or alpha is True else of_two(self, other)
-        return general(self, other, alpha) if found is NotImplemented else found
+    def dense(self: Tensor, other: Any, alpha: Any = 1) -> Any:
+        array = self.array
+        is_number = type(other) is float or type(other) is int
+        if is_number and alpha == 1 and alpha is not True:
+            try:
+                if (number := numbers[array.dtype, other]) is not None:
+                    ufunc(array, number, array)
+                    return self
+            except _REFUSED:
+                pass
+        return general(self, other, alpha)
 
-    return of_three
+    return dense
 
 
 def _arrays(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes) -> Function:
@@ -168,12 +209,10 @@ def _arrays(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes) -
 
     def otherwise(*args: Any) -> Any:
         return general(
-            *[wrap(each) if letter == "T" else each for each, letter in zip(args, letters, strict=True)]
+            *[wrap(each) if letter == "T" else each for each, letter in zip(args, letters, strict=False)]
         ).array
 
-    if letters == "TN1":
-        return _if_one(_number_of_arrays(_declined, ufunc, dtypes), otherwise)
-    made: Function = _ARRAYS[letters](otherwise, ufunc, dtypes)
+    made: Function = _ARRAYS[letters[:2]](otherwise, ufunc, dtypes)
     return made
 
 
@@ -183,72 +222,48 @@ def _unary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> F
             return otherwise(self)
         try:
             result = ufunc(self)
+            return result if type(result) is ndarray else np.asarray(result)
         except _REFUSED:
             pass
-        else:
-            return result if type(result) is ndarray else np.asarray(result)
         return otherwise(self)
 
     return arrays
 
 
 def _binary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
-    def arrays(self: Any, other: Any) -> Any:
-        dtype = self.dtype
-        if other.dtype is not dtype or dtype not in dtypes:
-            return otherwise(self, other)
-        try:
-            result = ufunc(self, other)
-        except _REFUSED:
-            pass
-        else:
-            return result if type(result) is ndarray else np.asarray(result)
-        return otherwise(self, other)
-
-    return arrays
-
-
-def _binary_of_arrays_if_one(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
-    def arrays(self: Any, other: Any, alpha: Any) -> Any:
+    def arrays(self: Any, other: Any, alpha: Any = 1) -> Any:
         dtype = self.dtype
         if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in dtypes:
             return otherwise(self, other, alpha)
         try:
             result = ufunc(self, other)
+            return result if type(result) is ndarray else np.asarray(result)
         except _REFUSED:
             pass
-        else:
-            return result if type(result) is ndarray else np.asarray(result)
         return otherwise(self, other, alpha)
 
     return arrays
 
 
 def _number_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
-    def arrays(self: Any, other: Any) -> Any:
-        if self.dtype not in dtypes or (type(other) is not float and type(other) is not int):
-            return otherwise(self, other)
+    numbers = _Numbers(ufunc, dtypes)
+
+    def arrays(self: Any, other: Any, alpha: Any = 1) -> Any:
+        is_number = type(other) is float or type(other) is int
+        if not is_number or alpha != 1 or alpha is True:
+            return otherwise(self, other, alpha)
         try:
-            result = ufunc(self, other)
+            if (number := numbers[self.dtype, other]) is not None:
+                result = ufunc(self, number)
+                return result if type(result) is ndarray else np.asarray(result)
         except _REFUSED:
             pass
-        else:
-            return result if type(result) is ndarray else np.asarray(result)
-        return otherwise(self, other)
+        return otherwise(self, other, alpha)
 
     return arrays
 
 
-_DENSE: Final[dict[str, Function]] = {
-    "T": _unary,
-    "TT": _binary,
-    "TT1": _binary_if_one,
-    "TN": _number,
-    "TN1": _number_if_one,
-}
-_ARRAYS: Final[dict[str, Function]] = {
-    "T": _unary_of_arrays,
-    "TT": _binary_of_arrays,
-    "TT1": _binary_of_arrays_if_one,
-    "TN": _number_of_arrays,
-}
+# By the first two letters: a third argument must be 1.
+_DENSE: Final[dict[str, Function]] = {"T": _unary, "TT": _binary, "TN": _number}
+_INPLACE: Final[dict[str, Function]] = {"T": _unary_inplace, "TT": _binary_inplace, "TN": _number_inplace}
+_ARRAYS: Final[dict[str, Function]] = {"T": _unary_of_arrays, "TT": _binary_of_arrays, "TN": _number_of_arrays}

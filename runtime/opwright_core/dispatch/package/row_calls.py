@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from numpy import ndarray
-
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import bound_kernel, name_error, picker
 from opwright_core.dispatch.package.row_writes import written_call
@@ -53,35 +51,18 @@ def _of_all(row: Row) -> Function:
 
 def _caster(operands: tuple[int, ...]) -> Function:
     """Return a function that casts the operands among the arguments, as a spec says."""
-    pick = picker(operands)
+    pick, count = picker(operands), len(operands)
+    are_first = operands == tuple(range(count))
 
     def cast(spec: Any, *values: Any) -> Sequence[Any]:
+        if are_first and spec.numbers is not None:
+            return values[0], *spec.numbers, *values[count:]
         found = list(values)
         for position, value in zip(operands, cast_operands(spec, pick(values)), strict=True):
             found[position] = value
         return found
 
     return cast
-
-
-def _made(spec: Any, returned: Any, x: Any, y: Any = None, z: Any = None) -> Any:
-    """Return a new tensor of the array that the kernel returned for these operands."""
-    if (
-        type(returned) is ndarray
-        and returned.dtype is spec.dtype
-        and returned.base is None
-        and returned is not x
-        and returned is not y
-        and returned is not z
-        and (spec.is_laid_out or (returned.shape == spec.shape and spec.lies_as_planned(returned)))
-    ):
-        made = Tensor()
-        made.array = returned
-        made.keys = spec.keys
-        made.edge = None
-        made.extra = None
-        return made
-    return planned_result(spec, returned, x, y, z)
 
 
 def _one(row: Row, general: Function, parts: Parts) -> Function:
@@ -95,7 +76,7 @@ def _one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 (x,) = cast(spec, x)
-            return _made(spec, kernel(x), x)
+            return planned_result(spec, kernel(x), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -114,7 +95,7 @@ def _one_and_one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, a = cast(spec, x, a)
-            return _made(spec, kernel(x, a), x)
+            return planned_result(spec, kernel(x, a), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -133,7 +114,7 @@ def _one_and_more(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, *rest = cast(spec, x, *rest)
-            return _made(spec, kernel(x, *rest), x)
+            return planned_result(spec, kernel(x, *rest), x)
         except Exception as error:
             name_error(error, row)
             raise
@@ -152,7 +133,7 @@ def _two(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, y = cast(spec, x, y)
-            return _made(spec, kernel(x, y), x, y)
+            return planned_result(spec, kernel(x, y), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -171,7 +152,7 @@ def _two_and_one(row: Row, general: Function, parts: Parts) -> Function:
         try:
             if spec.casts:
                 x, y, a = cast(spec, x, y, a)
-            return _made(spec, kernel(x, y, a), x, y)
+            return planned_result(spec, kernel(x, y, a), x, y)
         except Exception as error:
             name_error(error, row)
             raise
@@ -180,37 +161,18 @@ def _two_and_one(row: Row, general: Function, parts: Parts) -> Function:
 
 
 def _three(row: Row, general: Function, parts: Parts) -> Function:
-    find, kernel, cast, _ = parts
-
-    def shim(self: Tensor, other: Tensor, third: Tensor) -> Any:
-        x, y, z = self.array, other.array, third.array
-        spec = find((x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, z.shape, z.strides, z.dtype))
-        if spec is None:
-            return general(self, other, third)
-        try:
-            if spec.casts:
-                x, y, z = cast(spec, x, y, z)
-            return _made(spec, kernel(x, y, z), x, y, z)
-        except Exception as error:
-            name_error(error, row)
-            raise
-
-    return shim
-
-
-def _three_and_more(row: Row, general: Function, parts: Parts) -> Function:
     find, kernel, cast, rest_of = parts
 
     def shim(self: Tensor, other: Tensor, third: Tensor, *rest: Any) -> Any:
         x, y, z = self.array, other.array, third.array
         seen = x.shape, x.strides, x.dtype, y.shape, y.strides, y.dtype, z.shape, z.strides, z.dtype
-        spec = find((*seen, rest_of(*rest)))
+        spec = find((*seen, rest_of(*rest)) if rest else seen)
         if spec is None:
             return general(self, other, third, *rest)
         try:
             if spec.casts:
                 x, y, z, *rest = cast(spec, x, y, z, *rest)
-            return _made(spec, kernel(x, y, z, *rest), x, y, z)
+            return planned_result(spec, kernel(x, y, z, *rest), x, y, z)
         except Exception as error:
             name_error(error, row)
             raise
@@ -226,7 +188,7 @@ def _of_no_tensor(row: Row, general: Function, parts: Parts) -> Function:
         if spec is None:
             return general(*args)
         try:
-            return _made(spec, kernel(*args), None)
+            return planned_result(spec, kernel(*args), None)
         except Exception as error:
             name_error(error, row)
             raise
@@ -240,7 +202,6 @@ _MAKERS: Final[dict[tuple[int, int], Callable[[Row, Function, Parts], Function]]
     (1, 1): _one_and_one,
     (2, 0): _two,
     (2, 1): _two_and_one,
-    (3, 0): _three,
 }
 # For other numbers of arguments, by how many tensors there are.
-_MORE: Final = {0: _of_no_tensor, 1: _one_and_more, 3: _three_and_more}
+_MORE: Final = {0: _of_no_tensor, 1: _one_and_more, 3: _three}
