@@ -46,7 +46,7 @@ def how_to_make_tensor(value: Any) -> str:
 
 
 def _is_of_plain_dtype(value: Any) -> bool:
-    """Whether NumPy makes an array of it that a tensor can be, as not of ragged lists, text, None, large ints."""
+    """Whether NumPy makes an array of it that a tensor can be: not of ragged lists, text, large ints."""
     try:
         return np.asarray(value).dtype in CANONICAL
     except (ValueError, TypeError, OverflowError, RecursionError):
