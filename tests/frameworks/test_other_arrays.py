@@ -473,10 +473,44 @@ def test_jax_traces_through_the_packages_binding() -> None:
 
 def test_what_has_no_dense_memory_here_is_refused() -> None:
     torch = pytest.importorskip("torch")
-    with pytest.raises(ArgumentError, match=r"cannot take an array of PyTorch: its layout is torch.sparse_coo"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"cannot take an array of PyTorch for argument 'x' \(position 0\): its layout is torch.sparse_coo",
+    ):
         shrink(torch.ones(3).to_sparse())
-    with pytest.raises(ArgumentError, match=r"cannot take an array of PyTorch: it is on device meta"):
+    with pytest.raises(
+        ArgumentError, match=r"cannot take an array of PyTorch for argument 'x' \(position 0\): it is on device meta"
+    ):
         shrink(torch.ones(3, device="meta"))
+
+
+class Broken:
+    """An array whose conversion fails."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise ZeroDivisionError("no data")
+
+
+def test_what_cannot_be_taken_is_named_with_its_argument_and_a_hint_that_helps() -> None:
+    """Position or name, what the other library says, and no hint that fails in its turn."""
+    xarray, pandas = pytest.importorskip("xarray"), pytest.importorskip("pandas")
+    itself: list[Any] = []
+    itself.append(itself)
+    labels = pandas.Series(["a", "b"], dtype="category")
+    tables: list[tuple[Any, str]] = [
+        (Broken(), r"Broken for argument 'weights' \(position 1\): ZeroDivisionError: no data"),
+        (xarray.Dataset({"a": ("t", [1.0])}), r"for argument 'weights' \(position 1\): TypeError: cannot directly"),
+        (labels, r"for argument 'weights' \(position 1\): its elements .*: to_numpy\(dtype, na_value=...\) makes"),
+        ([opwright.ones(2), opwright.ones(2)], r"opwright.stack\(...\) makes a tensor of tensors"),
+        (memoryview(b"abc"), r"numpy.asarray\(...\) makes an array of it"),
+        *[(each, r"got [^;]*\nDeclaration") for each in ([[1.0], [2.0, 3.0]], [None], ["a"], [10**30], itself)],
+        (range(2), r"opwright.tensor\(...\) makes a tensor of it"),
+    ]
+    for value, message in tables:
+        with pytest.raises(ArgumentError, match=message):
+            weighed(np.ones(2), value)
+    with pytest.raises(ArgumentError, match=r"aten::add\(\) cannot take .* for position 1: ZeroDivisionError"):
+        opwright.add(np.ones(2), other=Broken())
 
 
 def test_xarray_keeps_its_labels() -> None:

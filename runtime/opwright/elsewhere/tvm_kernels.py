@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.elsewhere.sources import ArrayShim, Compute, Source, imported
+from opwright.native_kernels.whole_files import check_whole
 from opwright_core.arrays.dtypes import DType
 
 __all__ = ["TvmFunction"]
@@ -86,6 +87,7 @@ class TvmFunction(Source):
         if path is None:
             return f"there is no file {self._library} in {self._package}, or beside it"
         try:
+            check_whole(path)
             module = tvm_ffi.load_module(path)
         except Exception as error:
             return f"{path} cannot be loaded ({error})"

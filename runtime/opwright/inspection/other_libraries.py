@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 from numpy import ndarray
+
+from opwright_core.arrays.dtypes import CANONICAL
+from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["full_name", "how_to_make_tensor", "numpys_default"]
 
@@ -23,17 +28,29 @@ def full_name(kind: type) -> str:
 
 def how_to_make_tensor(value: Any) -> str:
     """Return which function makes a tensor of a value, to go on with after a message; empty where none does."""
+    if isinstance(value, list | tuple) and value and all(isinstance(each, Tensor) for each in value):
+        return "; opwright.stack(...) makes a tensor of tensors of one shape"
     if isinstance(value, list | tuple) and any(hasattr(each, "__dlpack__") for each in value):
         return "; opwright.from_dlpack(...) makes a tensor of an array of another library, without a copy"
     if isinstance(value, _SEQUENCES):
-        return "; opwright.tensor(...) makes a tensor of it"
+        return "; opwright.tensor(...) makes a tensor of it" if _is_of_plain_dtype(value) else ""
     if isinstance(value, ndarray):
         return ""  # of a dtype that no function takes
     if hasattr(value, "__dlpack__"):
         return "; opwright.from_dlpack(...) makes a tensor of it, without a copy"
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         return "; opwright.asarray(...) makes a tensor of it"
+    if isinstance(value, memoryview | bytearray | array):
+        return "; numpy.asarray(...) makes an array of it"
     return ""
+
+
+def _is_of_plain_dtype(value: Any) -> bool:
+    """Whether NumPy makes an array of it that a tensor can be: not of ragged lists, text, large ints."""
+    try:
+        return np.asarray(value).dtype in CANONICAL
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return False
 
 
 def numpys_default(function: str, missing: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from opwright.errors import LibraryMissingError
 from opwright.native_kernels.function_kernels import FunctionKernel, WritingKernel
+from opwright.native_kernels.whole_files import check_whole
 from opwright_core.arrays.storage import new_array
 from opwright_core.core import fast
 from opwright_core.errors import DispatchError
@@ -57,9 +58,10 @@ class NativeLibrary:
         spec = spec_from_loader(loader.name, loader)
         assert spec is not None
         try:
+            check_whole(path)
             module = module_from_spec(spec)
             loader.exec_module(module)
-        except ImportError as error:
+        except (ImportError, OSError) as error:
             self.problem = f"its library cannot be loaded ({error}): run `opwright build`"
             return
         if module.__dict__.get("DIGEST") != digest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -30,7 +30,8 @@ def call_operator(operator: Operator, args: tuple[Any, ...]) -> Any:
     if others.are_recorded():
         given, named = operator.signature.split(args)
         return function_of(others.kind, operator)(*given, **named)
-    return others.call(operator, [others.taken(operator.name, value) for value in args])
+    names = operator.signature.names
+    return others.call(operator, [others.taken(operator.name, value, at, names) for at, value in enumerate(args)])
 
 
 def choose_with_values(
@@ -69,12 +70,13 @@ def give(like: Any, result: Any) -> Any:
 class OtherArrays:
     """The arrays of another library in one call, and the way there and back."""
 
-    __slots__ = ("kind", "mixed", "originals", "values")
+    __slots__ = ("kind", "mixed", "originals", "problem", "refused", "values")
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.values: list[Any] = []
         self.mixed: Any = None
+        self.problem, self.refused = "", None  # what is wrong with one of them, and which it is
         self.originals: dict[int, tuple[Any, Any]] = {}  # by id of the array that stands for each, which is kept
 
     def add(self, kind: Kind, value: Any) -> None:
@@ -97,31 +99,48 @@ class OtherArrays:
         self, packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool
     ) -> tuple[Operator, list[Any]]:
         """Return the overload that the arguments fit, and these in order, with arrays that are taken."""
-        taken = tuple([self.taken(packet.name, value) for value in args])
-        by_name = {name: self.taken(packet.name, value) for name, value in kwargs.items()}
+        taken = tuple([self.taken(packet.name, value, at) for at, value in enumerate(args)])
+        by_name = {name: self.taken(packet.name, value, name) for name, value in kwargs.items()}
         return packet.choose(taken, by_name, None, named)
 
-    def taken(self, name: str, value: Any) -> Any:
-        """Return an argument with arrays of NumPy, or of a backend, for those of the library. Raises ArgumentError."""
+    def taken(self, name: str, value: Any, at: int | str, names: Sequence[str] = ()) -> Any:
+        """Return an argument with arrays of NumPy, or of a backend, for those of the library.
+
+        `at` is its position, or its name. Raises ArgumentError for what cannot be taken, and for what the library says.
+        """
         if not self.originals:
             self._check(name)
         if isinstance(value, list | tuple):
-            return [self.taken(name, each) for each in value]
+            return [self.taken(name, each, at, names) for each in value]
         if kind_of(value) is None:
             if isinstance(value, Tensor):
                 self._refuse_mixture(name, value)
             return value
-        array = self.kind.take(value)
+        if value is self.refused:
+            raise self._refusal(name, at, names, self.problem)
+        try:
+            array = self.kind.take(value)
+        except (ArgumentError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._refusal(name, at, names, f"{type(error).__name__}: {error}") from error
         self.originals[id(array)] = array, value
         return array
 
     def _check(self, name: str) -> None:
-        """Raise ArgumentError for arrays that are not of one library, or cannot be taken."""
+        """Raise ArgumentError for arrays that are not of one library; find the first that cannot be taken."""
         if self.mixed is not None:
             self._refuse_mixture(name, self.mixed)
-        problem = self.kind.problem(self.values)
-        if problem:
-            raise ArgumentError(f"{name}() cannot take an array of {self.kind.name}: {problem}")
+        self.problem = self.kind.problem(self.values)
+        if self.problem:
+            until = range(1, len(self.values) + 1)
+            self.refused = next(self.values[end - 1] for end in until if self.kind.problem(self.values[:end]))
+
+    def _refusal(self, name: str, at: int | str, names: Sequence[str], problem: str) -> ArgumentError:
+        where = f"argument {at!r}" if isinstance(at, str) else f"position {at}"
+        if isinstance(at, int) and names:
+            where = f"argument {names[at]!r} ({where})"
+        return ArgumentError(f"{name}() cannot take an array of {self.kind.name} for {where}: {problem}")
 
     def _refuse_mixture(self, name: str, other: Any) -> None:
         first, second = full_name(type(self.values[0])), full_name(type(other))

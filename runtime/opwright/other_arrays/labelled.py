@@ -66,7 +66,7 @@ def _problem_of_pandas(values: Sequence[Any]) -> str:
     for each in values:
         array = each.to_numpy()
         if not isinstance(array, np.ndarray) or array.dtype.kind == "O":
-            return "its elements are no numbers of one dtype"
+            return "its elements are no numbers of one dtype: to_numpy(dtype, na_value=...) makes an array of numbers"
         if each is not first and (type(each) is not type(first) or not _have_equal_labels(first, each)):
             return "its labels are not those of another argument: align makes them so"
     return ""

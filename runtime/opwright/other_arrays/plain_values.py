@@ -20,6 +20,7 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["PLAIN_NUMBERS", "takes_values", "with_tensors"]
 
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
+_DEEPEST: Final = 64  # NumPy's arrays have no more dimensions: a list within itself has no end
 PLAIN_NUMBERS: Final = frozenset((bool, int, float, complex))
 
 
@@ -75,9 +76,11 @@ def _take(
         raise argument_error(operator, position, value, where)
 
 
-def _is_of_numbers(value: Any) -> bool:
+def _is_of_numbers(value: Any, depth: int = 0) -> bool:
     if isinstance(value, list | tuple):
-        return PLAIN_NUMBERS.issuperset(map(type, value)) or all(map(_is_of_numbers, value))
+        if PLAIN_NUMBERS.issuperset(map(type, value)):
+            return True
+        return depth < _DEEPEST and all(_is_of_numbers(each, depth + 1) for each in value)
     return isinstance(value, _NUMBERS) or type(value) is np.ndarray
 
 

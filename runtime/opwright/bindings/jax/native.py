@@ -22,6 +22,7 @@ from opwright.bindings.jax.gradients import Gradients
 from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
 from opwright.bindings.jax.recorded import recorded_call
 from opwright.native_kernels.arguments import NativeArgument
+from opwright.native_kernels.whole_files import check_whole
 
 __all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "offer"]
 
@@ -39,10 +40,11 @@ class Library:
             return
         name = path.name.partition(".")[0]
         try:
+            check_whole(path)
             loaded = ctypes.CDLL(str(path))
             told = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(loaded, f"{name}_digest")))
             version = tuple((ctypes.c_int * 2).in_dll(loaded, f"{name}_version"))
-        except (OSError, ValueError) as error:
+        except (ImportError, OSError, ValueError) as error:
             self.problem = f"its library for JAX cannot be loaded ({error}): run `opwright build`"
             return
         if told != digest.encode():

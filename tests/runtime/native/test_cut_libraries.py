@@ -1,0 +1,33 @@
+"""Libraries of packages whose files are cut short: a line that says so, where the system would stop the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opwright.native_kernels.libraries import SUFFIX, NativeLibrary
+from opwright.native_kernels.whole_files import check_whole
+
+pytestmark = pytest.mark.once
+BUILT = Path(__file__).parents[2] / "compat" / "native6" / "native6_ops" / "native" / "_native6.abi3.so"
+
+
+def test_a_library_that_is_cut_short_is_refused_before_it_is_mapped(tmp_path: Path) -> None:
+    """At each length the file is refused; what is no file of that kind is left to the system."""
+    check_whole(BUILT)
+    whole = BUILT.read_bytes()
+    path = tmp_path / BUILT.name
+    for size in (100, 4096, 20_000, 61_000):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ImportError, match=rf"_native6.abi3.so is cut short: it has {size} of [0-9]+ bytes"):
+            check_whole(path)
+    for content in (b"", b"\x7fELF", b"no library" * 20):
+        path.write_bytes(content)
+        check_whole(path)
+
+
+def test_its_package_says_so(tmp_path: Path) -> None:
+    (tmp_path / f"_cut{SUFFIX}").write_bytes(BUILT.read_bytes()[:20_000])
+    library = NativeLibrary("cut", str(tmp_path), "_cut", "")
+    assert "is cut short: it has 20000 of" in library.problem and library.problem.endswith("run `opwright build`")
