@@ -13,18 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright_core.arrays import layouts
+from opwright_core.arrays import dtypes, layouts
 from opwright_core.arrays.devices import Array, Device, backend_of
-from opwright_core.arrays.dtypes import (
-    CANONICAL,
-    REDUCED,
-    SCALAR_TYPE_NAME,
-    DType,
-    as_dtype,
-    dtype_name,
-    quiet,
-    wrapped_scalar,
-)  # fmt: skip
+from opwright_core.arrays.dtypes import CANONICAL, SCALAR_TYPE_NAME, DType, as_dtype, dtype_name, wrapped_scalar
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright_core.arrays.promotion import castable
@@ -269,7 +260,7 @@ class Plan:
             raise self._wrong_shape(result)
         if result.dtype is not spec.dtype:
             result = self._converted(result)
-        quiet(target.__setitem__, ..., result)
+        dtypes.quiet(target.__setitem__, ..., result)
 
 
 def cast_operands(spec: TensorSpec, given: Sequence[Any]) -> Any:
@@ -283,7 +274,7 @@ def cast_operands(spec: TensorSpec, given: Sequence[Any]) -> Any:
 
 
 def _cast(spec: TensorSpec, operand: Any) -> Any:
-    if type(operand) is np.ndarray and operand.dtype is spec.common and spec.common in REDUCED:
+    if type(operand) is np.ndarray and operand.dtype is spec.common and spec.common in dtypes.REDUCED:
         return operand.astype(spec.compute)
     if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
         if spec.exact_scalars:
@@ -358,4 +349,4 @@ def cast_array(array: Array, dtype: DType) -> Array:
         array = array.real
     if (array.dtype, dtype) in _EXACT:  # nothing to warn of
         return array.astype(dtype)
-    return quiet(array.astype, dtype)
+    return dtypes.quiet(array.astype, dtype)
