@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+pytestmark = pytest.mark.once  # it reads sources
 RUNTIME = Path(__file__).parents[1] / "runtime"
-FILES = sorted(RUNTIME.rglob("*.[ch]"))
 # A definition at the left margin: its type, its name (or OF(name), for each type) and its parameters, up to the brace
 # that ends a line or begins a body of one line.
 FUNCTION = re.compile(
@@ -52,9 +53,14 @@ def functions(path: Path) -> Iterator[Function]:
             yield described(path, text, match, defined["type"])
 
 
+@cache
+def every() -> list[Function]:
+    return [function for path in sorted(RUNTIME.rglob("*.[ch]")) for function in functions(path)]
+
+
 def test_functions_are_found() -> None:
     """Of every shape: static or not, of a pointer, a number or nothing, over several lines, in headers, by macros."""
-    found = {function.where.split()[1]: function for path in FILES for function in functions(path)}
+    found = {function.where.split()[1]: function for function in every()}
     assert found["is_node"].where.startswith("opwright_core/fast/node.h:")
     assert found["track_all"].is_void
     assert not found["cell_at"].is_void  # a pointer
@@ -75,12 +81,9 @@ def test_functions_are_found() -> None:
     } <= set(found)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RUNTIME).as_posix())
-def test_every_function_says_what_it_does(path: Path) -> None:
-    assert [function.where for function in functions(path) if len(function.comment.split()) < 4] == []
+def test_every_function_says_what_it_does() -> None:
+    assert [each.where for each in every() if len(each.comment.split()) < 4] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RUNTIME).as_posix())
-def test_every_function_says_what_it_returns(path: Path) -> None:
-    silent = [each.where for each in functions(path) if not each.is_void and not RETURNED.search(each.comment)]
-    assert silent == []
+def test_every_function_says_what_it_returns() -> None:
+    assert [each.where for each in every() if not each.is_void and not RETURNED.search(each.comment)] == []

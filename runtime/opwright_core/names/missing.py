@@ -10,8 +10,8 @@ __all__ = ["did_you_mean", "missing_attribute"]
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'softmax'?`, to go on with after a message; empty where nothing known is near, and for
-    names like `__wrapped__`, which tools ask every object for."""
-    if name.startswith("__"):
+    names like `_mock_name`, which tools ask every object for."""
+    if name.startswith("_"):
         return ""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from python_copies import run_python
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "native"
+QUICK = str(Path(__file__).parents[2] / "quick_cc")  # CC where what an optimizer does to the loops is not the subject
 
 
 def run_build(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import seeds
-from native_projects import build
+from native_projects import QUICK, build
 
 pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
@@ -40,7 +40,7 @@ def ops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
         text = path.read_text().replace("fused", "fused_cuda").replace("fused_cuda_cuda.h", "fused_cuda_cuda.h")
         path.write_text(text.replace("threads: 128", "threads: 16"))
     (folder / "fused").rename(folder / "fused_cuda")
-    build(folder)
+    build(folder, CC=QUICK)
     sys.path.insert(0, str(folder))
     yield importlib.import_module("fused_cuda_ops.ops")
     sys.path.remove(str(folder))

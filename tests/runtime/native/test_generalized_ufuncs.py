@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import seeds
-from native_projects import build
+from native_projects import QUICK, build
 
 import opwright
 
@@ -86,7 +86,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     (folder / "pyproject.toml").write_text(
         '[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "cores_ops"\nnative = ["kernels.c"]\n'
     )
-    build(folder, CFLAGS="-Wall -Wextra -Werror")
+    build(folder, CC=QUICK, CFLAGS="-Wall -Wextra -Werror")
     sys.path.insert(0, str(folder))
     yield importlib.import_module("cores_ops")
     sys.path.remove(str(folder))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native_projects import build
+from native_projects import QUICK, build
 
 import opwright
 
@@ -134,7 +134,7 @@ def ops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     (folder / "kernels.c").write_text(SOURCE)
     settings = '[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "argued_ops"\nnative = ["kernels.c"]\n'
     (folder / "pyproject.toml").write_text(settings)
-    build(folder, CFLAGS="-Wall -Wextra -Werror")
+    build(folder, CC=QUICK, CFLAGS="-Wall -Wextra -Werror")
     sys.path.insert(0, str(folder))
     yield importlib.import_module("argued_ops").ops
     sys.path.remove(str(folder))

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from native_projects import build
+from native_projects import QUICK, build
 
 import opwright
 from opwright_codegen.building import library
@@ -76,7 +76,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     folder = tmp_path_factory.mktemp("failing")
     include = importlib.import_module("sysconfig").get_paths()["include"]
     write(folder, KERNEL)
-    build(folder, CFLAGS=f"-I{include} -pthread", LDFLAGS="-pthread")
+    build(folder, CC=QUICK, CFLAGS=f"-I{include} -pthread", LDFLAGS="-pthread")
     sys.path.insert(0, str(folder))
     yield importlib.import_module("failing_ops")
     sys.path.remove(str(folder))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native_projects import build
+from native_projects import QUICK, build
 
 from opwright_core.core import fast
 
@@ -47,7 +47,7 @@ def library(tmp_path: Path) -> Iterator[ModuleType]:
     """A library that was given nothing yet."""
     (tmp_path / "ops.yaml").write_text(SCHEMA)
     (tmp_path / "pyproject.toml").write_text(SETTINGS)
-    build(tmp_path, CFLAGS="-Wall -Wextra -Werror")
+    build(tmp_path, CC=QUICK, CFLAGS="-Wall -Wextra -Werror")
     sys.path.insert(0, str(tmp_path))
     importlib.import_module("table_demo")
     (file,) = (tmp_path / "table_demo" / "native").glob("*.so")

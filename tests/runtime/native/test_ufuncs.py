@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import seeds
-from native_projects import build
+from native_projects import QUICK, build
 
 import opwright
 
@@ -51,7 +51,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     entries += "".join(f"\n- func:{each}" for each in everywhere.split("- func:") if "kernel:" in each)
     (folder / "ops.yaml").write_text(entries + OWN.format(namespace="ufuncs"))
     (folder / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "ufuncs_ops"\n')
-    build(folder, CFLAGS="-Wall -Wextra -Werror")
+    build(folder, CC=QUICK, CFLAGS="-Wall -Wextra -Werror")
     sys.path.insert(0, str(folder))
     yield importlib.import_module("ufuncs_ops")
     sys.path.remove(str(folder))
