@@ -142,13 +142,6 @@ def test_without_grad_mode_tensors_that_require_grad_are_taken() -> None:
                 opwright.mul(*args)
 
 
-def test_plain_memory_is_told_from_all_else() -> None:
-    """The words that the core reads, or PyTorch's answers where they are not found."""
-    from opwright.other_arrays.layout import layout_of_pytorch
-
-    assert layout_of_pytorch() is not None, "PyTorch lays its tensors out otherwise: calls take longer"
-
-
 def test_without_the_exchange_calls_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch.Tensor, "__dlpack_c_exchange_api__")
     double: Callable[..., Any] = custom_op("exchanged::double", mutates_args=())(doubled)

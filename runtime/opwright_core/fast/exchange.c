@@ -115,8 +115,7 @@ static PyObject *taken_by_numpy(const Exchange *exchange, PyObject *value) {
  * take it: it is recorded, on another device, or of a dtype that NumPy has not. */
 PyObject *exchange_take(Exchange *exchange, PyObject *value) {
     DLTensor tensor;
-    int has_plain_keys;
-    if (exchange_is_uncommon(exchange, value, &has_plain_keys)) {
+    if (exchange_is_uncommon(exchange, value)) {
         return NULL;
     }
     if (exchange->numpy != NULL) {
@@ -126,7 +125,7 @@ PyObject *exchange_take(Exchange *exchange, PyObject *value) {
         PyErr_Clear(); /* Python words it */
         return NULL;
     }
-    if ((tensor.code == DL_COMPLEX && !has_plain_keys) || tensor.data == NULL) { /* a conjugate, perhaps; no elements */
+    if (tensor.code == DL_COMPLEX || tensor.data == NULL) { /* a conjugate, perhaps; no elements */
         return NULL;
     }
     PyObject *array = exchange->shells_count > 0 && tensor.ndim > 0 && tensor.strides != NULL

@@ -44,21 +44,12 @@ typedef struct {
 #define DLPACK_READ_ONLY 1u
 #define DLPACK_VERSION ((DLVersion){1, 3})
 
-/* Where in a tensor of PyTorch the words lie that tell plain memory, in bytes: where the object points to its
- * implementation, and where that has its dispatch keys and what autograd adds. */
-typedef struct {
-    int is_known;
-    Py_ssize_t implementation, keys, autograd;
-    uint64_t plain_keys;
-} Layout;
-
 #define MOST_SHELLS 4
 
 /* How the arrays of a class are exchanged: its API, and what is asked of a value before. */
 typedef struct {
     const ExchangeAPI *api;    /* borrowed for ever; NULL: the class is not known */
     PyObject *numpy, *from_numpy; /* of a PyTorch without such an API; else NULL */
-    Layout layout;             /* of PyTorch's tensors */
     const PyGetSetDef *requires_grad;
     PyCFunction is_neg;
     PyObject *levels;          /* a dict: PyTorch's `_current_level` of forward gradients is -1 where there are none */
@@ -79,7 +70,7 @@ PyObject *exchange_give(const Exchange *exchange, PyObject *like, PyObject *resu
 const ExchangeAPI *exchange_api_of(PyObject *type);
 int exchange_open(Exchange *exchange, PyObject *type);
 void exchange_close(Exchange *exchange);
-int exchange_is_uncommon(const Exchange *exchange, PyObject *value, int *has_plain_keys);
+int exchange_is_uncommon(const Exchange *exchange, PyObject *value);
 int exchange_tell_written(const Exchange *exchange, PyObject *values);
 
 /* tensor_exchange.c */

@@ -35,19 +35,6 @@ static int find_module_questions(Exchange *exchange) {
            PyDict_GetItemWithError(exchange->levels, interned._current_level) != NULL;
 }
 
-/* Find where plain memory can be told by the words of a tensor, as Python found out (`opwright.other_arrays.layout`). */
-static void find_layout(Layout *layout) {
-    PyObject *module = PyImport_ImportModule("opwright.other_arrays.layout");
-    PyObject *found = module == NULL ? NULL : PyObject_CallMethod(module, "layout_of_pytorch", NULL);
-    unsigned long long plain_keys;
-    layout->is_known = found != NULL && PyTuple_Check(found) &&
-                       PyArg_ParseTuple(found, "nnnK", &layout->implementation, &layout->keys, &layout->autograd, &plain_keys);
-    layout->plain_keys = layout->is_known ? plain_keys : 0;
-    Py_XDECREF(found);
-    Py_XDECREF(module);
-    PyErr_Clear();
-}
-
 /* Find what says of PyTorch's tensors that they are no plain memory. Returns 0 where that cannot be asked here. */
 static int find_questions(Exchange *exchange, PyTypeObject *type) {
     int is_other = 0;
@@ -58,14 +45,7 @@ static int find_questions(Exchange *exchange, PyTypeObject *type) {
     }
     exchange->requires_grad = grad == NULL ? NULL : ((PyGetSetDescrObject *)grad)->d_getset;
     exchange->is_neg = neg == NULL ? NULL : ((PyMethodDescrObject *)neg)->d_method->ml_meth;
-    if (grad == NULL) {
-        return 1;
-    }
-    if (!find_module_questions(exchange)) {
-        return 0;
-    }
-    find_layout(&exchange->layout);
-    return 1;
+    return grad == NULL || find_module_questions(exchange);
 }
 
 /* What stands for the API of a PyTorch that has none: its arrays go by NumPy's. */
@@ -134,14 +114,6 @@ static int is_not_false(PyObject *answer) {
     return answer != Py_False;
 }
 
-/* Return where a tensor of PyTorch has its words, if its keys are those of plain memory: it is then no negative or conjugate,
- * and of no transform. NULL may also be said of one of which that is so. */
-static const char *plain_words(const Exchange *exchange, PyObject *value) {
-    const Layout *layout = &exchange->layout;
-    const char *words = layout->is_known ? *(char **)((char *)value + layout->implementation) : NULL;
-    return words != NULL && *(const uint64_t *)(words + layout->keys) == layout->plain_keys ? words : NULL;
-}
-
 /* Whether PyTorch records what is called with a value. There may be an exception. */
 static int is_recorded(const Exchange *exchange, PyObject *value) {
     const PyGetSetDef *grad = exchange->requires_grad;
@@ -150,15 +122,10 @@ static int is_recorded(const Exchange *exchange, PyObject *value) {
 }
 
 /* Whether Python has to take a value: it is recorded, has perhaps a tangent, or is negated without having been written so.
- * `*has_plain_keys`: it is no conjugate either. There may be an exception. */
-int exchange_is_uncommon(const Exchange *exchange, PyObject *value, int *has_plain_keys) {
-    const char *words = plain_words(exchange, value);
-    *has_plain_keys = words != NULL;
-    if (words != NULL && *(void *const *)(words + exchange->layout.autograd) == NULL) {
-        return 0; /* without what autograd adds there is neither */
-    }
+ * There may be an exception. */
+int exchange_is_uncommon(const Exchange *exchange, PyObject *value) {
     return has_tangents(exchange) || is_recorded(exchange, value) ||
-           (words == NULL && exchange->is_neg != NULL && is_not_false(exchange->is_neg(value, NULL)));
+           (exchange->is_neg != NULL && is_not_false(exchange->is_neg(value, NULL)));
 }
 
 /* Tell the library that arrays were written. Takes the reference to a tuple of them; returns -1 with an exception. */

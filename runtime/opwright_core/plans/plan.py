@@ -181,8 +181,8 @@ class Plan:
         if not castable(spec.dtype, as_dtype(array.dtype)):
             raise RuntimeError(_cannot_cast(spec.dtype, array))
         is_in_numpy = self._device is None and type(array) is type(self._like()) is np.ndarray
-        has_device = not is_in_numpy and (self._given or self._device is not None)
-        if has_device and (found := backend_of(array).device(array)) != self.device:
+        asks_device = not is_in_numpy and (self._given or self._device is not None)
+        if asks_device and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
         if not layouts.same_shape(array.shape, spec.shape):
             if spec.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes
@@ -347,6 +347,4 @@ def cast_array(array: Array, dtype: DType) -> Array:
         return array
     if array.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":
         array = array.real
-    if (array.dtype, dtype) in _EXACT:  # nothing to warn of
-        return array.astype(dtype)
-    return dtypes.quiet(array.astype, dtype)
+    return array.astype(dtype) if (array.dtype, dtype) in _EXACT else dtypes.quiet(array.astype, dtype)

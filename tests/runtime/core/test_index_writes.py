@@ -20,7 +20,7 @@ Drawn = tuple[np.ndarray[Any, Any], Callable[[Any], Any]]
 
 def _target(draw: random.Random, shape: tuple[int, ...]) -> Drawn:
     """Return an array, and the view of it that is written to: itself, turned, every other element, or a part."""
-    values = np.random.default_rng(draw.randrange(1000))
+    values = seeds.numpy_generator(draw.randrange(1000))
     dtype = draw.choice(["f4", "f8", "i8", "?"])
     kind = draw.randrange(4)
     whole = {0: shape, 1: shape[::-1], 2: (*shape[:-1], 2 * shape[-1]), 3: (2, *shape)}[kind]
@@ -115,7 +115,7 @@ def test_drawn_positions() -> None:
         part = view(array)
         dim = draw.randrange(-part.ndim, part.ndim)
         size = part.shape[dim]
-        values = np.random.default_rng(draw.randrange(1000))
+        values = seeds.numpy_generator(draw.randrange(1000))
         along = values.integers(-(draw.random() < 0.05), size, 3)
         places = values.integers(0, size + (draw.random() < 0.05), part.shape)
         slices = np.moveaxis(np.zeros((3, *np.moveaxis(part, dim, 0).shape[1:]), array.dtype), 0, dim) + array.flat[0]
