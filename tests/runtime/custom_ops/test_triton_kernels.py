@@ -28,9 +28,9 @@ def test_by_the_stand_in() -> None:
     assert run(STAND_IN) == ""
 
 
-def test_by_triton_where_it_is_installed() -> None:
-    if IS_THERE:
-        assert run() == ""
+@pytest.mark.skipif(not IS_THERE, reason="Triton is not installed: pip install --group triton")
+def test_by_triton() -> None:
+    assert run() == ""
 
 
 @pytest.mark.skipif(IS_THERE, reason="Triton is installed")

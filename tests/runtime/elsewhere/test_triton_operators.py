@@ -14,6 +14,7 @@ pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
 HERE = Path(__file__).parent
 STAND_IN = HERE.parents[1] / "triton_stand_in"
+IS_THERE = importlib.util.find_spec("triton") is not None
 OPS = """
 - func: triton_demo::axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor
   meta: pointwise(x, y, accepts="floating")
@@ -106,12 +107,12 @@ def test_by_the_stand_in(project: Path) -> None:
     assert run(project, STAND_IN) == ""
 
 
-def test_by_triton_where_it_is_installed(project: Path) -> None:
-    if importlib.util.find_spec("triton") is not None:
-        assert run(project) == ""
+@pytest.mark.skipif(not IS_THERE, reason="Triton is not installed: pip install --group triton")
+def test_by_triton(project: Path) -> None:
+    assert run(project) == ""
 
 
+@pytest.mark.skipif(IS_THERE, reason="Triton is installed")
 def test_without_triton(project: Path) -> None:
-    if importlib.util.find_spec("triton") is None:
-        said = run(project)
-        assert "triton_demo::axpy has a kernel for Triton: triton is not installed: `pip install triton`" in said
+    said = run(project)
+    assert "triton_demo::axpy has a kernel for Triton: triton is not installed: `pip install triton`" in said
