@@ -19,8 +19,8 @@ static int is_writable(const Tensor *tensor) {
     const int64_t bits = tensor->keys == NULL || !PyLong_CheckExact(tensor->keys)
                              ? -1
                              : PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
-    if (bits < 0 || (bits & ~(core.dense_cpu_bits | core.nondense_bits | core.view_bits)) != 0) {
-        return 0;
+    if (bits < 0 || (bits & ~(core.nondense_bits | core.view_bits)) != core.dense_cpu_bits) {
+        return 0; /* one of inference mode has fewer */
     }
     if ((bits & core.view_bits) == 0) {
         return 1;

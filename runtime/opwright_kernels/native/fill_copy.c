@@ -4,9 +4,6 @@
 
 #include "fast/loops.h"
 
-/* Up to how many elements a copy is a call of memmove at once. */
-#define SMALL 4096
-
 typedef struct {
     char *to;
     const void *element;
@@ -150,7 +147,7 @@ static PyObject *handle_filled(const CompiledKernel *kernel, const KernelCall *c
     return (PyObject *)result;
 }
 
-/* copy_from(self, src, non_blocking, out=…), of more than SMALL elements if `src` lies apart. Returns `out`, a new reference; NULL without an
+/* copy_from(self, src, non_blocking, out=…), if `src` lies apart. Returns `out`, a new reference; NULL without an
  * exception unless all three are dense and alike. */
 static PyObject *handle_copy(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
@@ -162,14 +159,10 @@ static PyObject *handle_copy(const CompiledKernel *kernel, const KernelCall *cal
         const int is_put = target != NULL && put_broadcast(target, (Array *)call->args[1]);
         return is_put ? Py_NewRef((PyObject *)target) : NULL;
     }
-    if (count_of(self) > SMALL) {
-        if (!arrays_are_apart((PyObject *)source, (PyObject *)target)) {
-            return NULL;
-        }
-        copy_bytes(PyArray_BYTES(target), PyArray_BYTES(source), PyArray_NBYTES(target));
-        return Py_NewRef((PyObject *)target);
+    if (!arrays_are_apart((PyObject *)source, (PyObject *)target)) {
+        return NULL;
     }
-    memmove(PyArray_BYTES(target), PyArray_BYTES(source), (size_t)(count_of(self) * element_size(self)));
+    copy_bytes(PyArray_BYTES(target), PyArray_BYTES(source), PyArray_NBYTES(target));
     return Py_NewRef((PyObject *)target);
 }
 

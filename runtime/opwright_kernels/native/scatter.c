@@ -182,7 +182,7 @@ static int are_inside(const Walk *job, const Array *index) {
 /* Do what a walk does by the loops of dense arrays, or of slices. Returns 0, with nothing written, unless the arrays and the
  * index have the shapes for it. */
 static int walked_dense(const Walk *job, Step step, Array *target, Array *index, PyObject *source) {
-    const int is_sliced = PyArray_NDIM(index) == 1 && PyArray_NDIM(target) > 1;
+    const int is_sliced = PyArray_NDIM(index) == 1 && job->ndim > 1;
     ScatterJob dense = {.from = job->here, .to = job->there, .outer = 1, .inner = 1, .from_end = job->from_end};
     int from_step = 0;
     if (!PyArray_IS_C_CONTIGUOUS(target)) {

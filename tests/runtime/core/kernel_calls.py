@@ -546,7 +546,19 @@ SHAPED: dict[str, list[Make]] = {
     },
     "index_copy": [lambda x: (np, x(3, 4, 5), 1, np.array([2, 0]), x(3, 2, 5))],
     "index_fill": [lambda x, value=value: (np, x(3, 4, 5), -1, np.array([-1, 0]), value) for value in (2, 0.5)],
-    "put": [lambda x, added=added: (np, x(3, 4), np.array([1, -1, 1]), x(3), added) for added in (False, True)],
+    "put": [
+        lambda x, added=added, index=index: (np, x(3, 4), index, x(*index.shape), added)
+        for added in (False, True)
+        for index in (np.array([1, -1, 1]), np.array(-1), np.array([[0], [11]]))
+    ],
+    "put_at": [
+        lambda x, added=added, index=index: (np, x(4, 3), index, x(2, 3), added)
+        for added in (False, True)
+        for index in ([np.array([1, -1])], [np.array([0, 0])], [np.array([True, False, True, False])])
+    ],
+    "masked_scatter": [lambda x: (np, x(4, 3), x(4, 3) > 0, x(12)), lambda x: (np, x(4, 3), x(3) > 0, x(5, 3))],
+    "flip": [lambda x, dims=dims: (np, x(3, 4, 5), dims) for dims in ([0], [-1], [0, 2], [])],
+    "repeat": [lambda x, times=times: (np, x(3, 4), times) for times in ([2, 1], [1, 3], [2, 1, 2], [0, 1])],
     "take": [lambda x: (np, x(3, 4), np.array([[1, -1], [11, 0]]))],
     "positions": [lambda x, shape=shape: (np, np.trunc(x(*shape))) for shape in ((30,), (7, 9), (3, 4, 5))]
     + [lambda x: (np, x(9, 11) > 1), lambda x: (np, x(40).astype("int64")), lambda x: (np, x(3) * 0)],
