@@ -112,7 +112,6 @@ def test_pages_of_a_project(
         f"{name}.out(Tensor x, *, float limit=0.5, Tensor(a!) out) -> Tensor(a!)",
         "| dtypes | floating-point, complex |",
         "| gradients | by a formula |",
-        "| dimensions | `a b -> a b` |",
         "| kernel (CPU) | `xp.sign(x) * xp.maximum(xp.abs(x) - limit, 0)` |",
         f"| source (CPU) | [`pipeline_{namespace}.py:4`](https://example.org/blob/main/pipeline_{namespace}.py#L4) |",
         "| declared | [`ops.yaml:2`](https://example.org/blob/main/ops.yaml#L2) |",
@@ -131,6 +130,7 @@ def test_pages_of_a_project(
         f"- `{name}`, values-are-right: as in &lt;b>",
     ):
         assert line in page.splitlines(), f"{line}\n{page}"
+    assert re.search(r"^\| dimensions \| `(.+) -> \1` \|$", page, re.MULTILINE)  # as many as the drawn example has
     ET.fromstring(Path("pages", f"{namespace}.soft.svg").read_text())
     index = Path("pages", "index.md").read_text()
     assert f"[soft]({namespace}.soft.md) | Return `x` moved towards 0 by `limit`, or 0 where it is" in index
