@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
 from collections.abc import Iterator
 
@@ -14,8 +13,6 @@ import seeds
 import sweeps
 from _pytest.runner import runtestprotocol
 from known_versions import is_not_there
-
-_BACKWARD = re.compile(r"\w+_backward(_data|_jvp)?([.]\w+)?")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,9 +72,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def _is_covered_by_forward(item: pytest.Item) -> bool:
     """Whether a test of how calls are handled (the mark `calls`) is given a backward operator: what it finds out of any
     operator, the test of the forward one does."""
-    return "calls" in item.keywords and any(
-        isinstance(each, str) and _BACKWARD.fullmatch(each) for each in _given(item)
-    )
+    return "calls" in item.keywords and any(isinstance(each, str) and sweeps.is_backward(each) for each in _given(item))
 
 
 def _given(item: pytest.Item) -> list[object]:

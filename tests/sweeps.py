@@ -16,7 +16,7 @@ import pytest
 import seeds
 
 T = TypeVar("T")
-_BACKWARD = re.compile(r"\w+_backward(_data|_jvp)?([.]\w+)?")
+_BACKWARD = re.compile(r"\w+_backward(_data|_jvp)?([.]\w+)?")  # what backward operators are called
 
 is_exhaustive = False  # with --slow
 only: frozenset[str] = frozenset()  # cases, with --only
@@ -51,6 +51,11 @@ def spread(every: Sequence[T], about: int) -> Sequence[T]:
     return every[:: max(1, len(every) // about)]
 
 
+def is_backward(name: str) -> bool:
+    """Whether a name is that of a backward operator."""
+    return _BACKWARD.fullmatch(name) is not None
+
+
 def over(cases: Iterable[object], size: int = 20) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test once for each case, `size` of them as one test of pytest, which costs a millisecond and more each.
 
@@ -62,7 +67,7 @@ def over(cases: Iterable[object], size: int = 20) -> Callable[[Callable[..., Non
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         chosen = [case if isinstance(case, tuple) else (case,) for case in cases]
         if not is_exhaustive and any(mark.name == "calls" for mark in getattr(test, "pytestmark", ())):
-            chosen = [case for case in chosen if not _BACKWARD.fullmatch(case[0])]
+            chosen = [case for case in chosen if not is_backward(case[0])]
         chosen = [case for case in chosen if not only or only & {str(each) for each in case}]
         parts = [chosen[start : start + size] for start in range(0, len(chosen), size)]
 
