@@ -18,7 +18,7 @@ __all__ = [
     "VERSION", "Caller", "Core", "NodeBase", "OperatorBase", "SizeBase", "TensorBase", "compiled", "core", "fast",
 ]  # fmt: skip
 
-VERSION: Final = 17  # of what Python code and the extensions agree on: the build tells it C
+VERSION: Final = 18  # of what Python code and the extensions agree on: the build tells it C
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

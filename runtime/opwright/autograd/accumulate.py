@@ -1,9 +1,17 @@
-"""Gradients of leaves: their hooks are called, then the gradient is stored, or added to the one there is."""
+"""Gradients of leaves: their hooks are called, then the gradient is stored, or added to an earlier one.
+
+Note [Ownership of gradients]
+A leaf may keep a gradient as its `.grad` only if nothing else can reach it: the next pass adds to `.grad` in place. A
+program reaches gradients through its own backward functions, hooks, kernels, modes and frames, and Python code cannot
+rule all of these out. A count of references that Python reads is no answer: from 3.14 on the interpreter pushes some
+references without counting them. So the Python copies every first gradient. The compiled core owns the reference that
+it took out of the pass, and to an owner the count is exact: a frame that still uses the object holds a counted
+reference in a variable. If the owner's reference is the only one, the leaf gets the gradient itself.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from typing import Any, Final
 
@@ -21,11 +29,12 @@ from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.layouts import Shape, contiguous_strides, is_dense
 from opwright_core.arrays.storage import Extra
+from opwright_core.core import fast
 from opwright_core.keys import GRAD, NONDENSE, VIEW, WATCHED
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor, wrap
 
-__all__ = ["accumulate"]
+__all__ = ["accumulate", "accumulate_from"]
 
 _renewing: Final = ForkLock()
 
@@ -46,16 +55,22 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)  # leaves are many: no list of them is kept
 
 
-def accumulate(leaf: AccumulateGrad, grad: Any, is_ours: bool | None = None) -> None:
-    """Store a gradient, or add it to the one there is: in place, or as a new tensor where the sum is recorded.
+def accumulate_from(leaves: dict[AccumulateGrad, Any], leaf: AccumulateGrad) -> None:
+    """Take the gradient of a leaf out of a pass and accumulate it. If the pass alone held it, the leaf may keep it."""
+    if fast is None:
+        accumulate(leaf, leaves.pop(leaf))
+    else:
+        fast.accumulate_from(leaves, leaf, accumulate)
 
-    Two threads that do so with one leaf wait for each other. With `is_ours` nobody but the caller holds the gradient;
-    who does not say has to hold it no longer.
+
+def accumulate(leaf: AccumulateGrad, grad: Any, is_ours: bool = False) -> None:
+    """Store a gradient, or add it to the earlier one: in place, or as a new tensor if the sum is recorded.
+
+    Threads that accumulate to the same leaf wait for each other. `is_ours` promises that nothing else can reach the
+    gradient or its array (Note [Ownership of gradients]).
     """
     if grad is None:
         return
-    if is_ours is None:
-        is_ours = sys.getrefcount(grad) == 2  # held by this function and by the call
     variable = leaf.living()
     if variable is None:
         if not leaf.post_hooks:
@@ -89,7 +104,7 @@ def _check_is_leaf(variable: Tensor) -> None:
 
 
 def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
-    """Add to `variable.grad`. With `is_ours` there is no other reference to `grad`."""
+    """Add to `variable.grad`. `is_ours` as for `accumulate`."""
     known = variable.grad
     if known is None:
         _set(variable, _stored(variable, grad, is_ours))
@@ -126,13 +141,13 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
     array = grad.array
     if type(array) is not np.ndarray:
         return _copied(variable, grad)
-    if not (variable.keys | grad.keys) & NONDENSE and is_ours and array.base is None and sys.getrefcount(array) <= 3:
+    if not (variable.keys | grad.keys) & NONDENSE and is_ours and array.base is None:
         if not grad.keys & GRAD and grad.extra is None:
             return grad  # both are row-major
     elif not variable.keys & NONDENSE and not with_modes(grad.keys) & (GRAD | WATCHED):
         return wrap(np.array(array, order="C"))
     wanted = _strides(variable)
-    if is_ours and array.base is None and sys.getrefcount(array) <= 3 and _lies(grad, wanted):
+    if is_ours and array.base is None and _lies(grad, wanted):
         if not grad.keys & GRAD and grad.extra is None:
             return grad
     elif not with_modes(grad.keys) & (GRAD | WATCHED) and variable.ndim and wanted == _row_major(variable):

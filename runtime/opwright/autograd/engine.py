@@ -11,7 +11,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import sys
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Final
@@ -19,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.autograd import anomaly
-from opwright.autograd.accumulate import accumulate
+from opwright.autograd.accumulate import accumulate, accumulate_from
 from opwright.autograd.gradients import add, fit
 from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
 from opwright.autograd.modes import below_classes, with_recording, without_recording
@@ -180,19 +179,21 @@ class _Pass:
                 self.complete.append(leaf)
 
     def finish_leaf(self, leaf: AccumulateGrad) -> None:
-        """Hand on the whole gradient of a leaf."""
-        if leaf.extra is None and self.captures is None:
-            accumulate(leaf, self.leaves.pop(leaf))
+        """Hand on the whole gradient of a leaf. No variable holds it, so that the leaf may keep it."""
+        leaves = self.leaves
+        if leaf.extra is not None:
+            leaves[leaf] = self.after_hooks(leaf, leaves[leaf])
+        if self.captures is not None:
+            self.capture(leaf, leaves.pop(leaf))
             return
-        grad = self.after_hooks(leaf, self.leaves.pop(leaf))
-        self.capture(leaf, grad)
-        if self.captures is None:
-            if leaf.extra is not None and leaf.extra.prehooks:
-                (grad,) = call_prehooks(leaf.extra.prehooks, (grad,))
-            is_ours = sys.getrefcount(grad) <= 2  # held here and by the call: the leaf keeps what its hooks are shown
-            accumulate(leaf, grad, is_ours)
-            if leaf.extra is not None and leaf.extra.hooks:
-                call_hooks(leaf.extra.hooks, (), (grad,))
+        if leaf.extra is not None and leaf.extra.prehooks:
+            (leaves[leaf],) = call_prehooks(leaf.extra.prehooks, (leaves[leaf],))
+        if leaf.extra is None or not leaf.extra.hooks:
+            accumulate_from(leaves, leaf)
+            return
+        grad = leaves.pop(leaf)
+        accumulate(leaf, grad)
+        call_hooks(leaf.extra.hooks, (), (grad,))
 
     def after_hooks(self, node: Node, grads: Any) -> Any:
         """Run tensor hooks on the gradients that reached `node`, fill the `grad` of tensors that retain it; return the

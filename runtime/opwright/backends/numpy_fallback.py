@@ -6,7 +6,6 @@ Arrays are copied to NumPy, the kernel of the CPU runs, results are copied back,
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,9 +40,9 @@ _VIEW = (
 )
 _COPY = ": the result is a copy, which later writes to the argument do not reach, and which cannot be written to"
 _WRITE = (
-    "{name} writes to '{argument}' on device {backend}, whose array another tensor or somebody else holds, too, and "
-    "nothing can write there: to_numpy copies, and the backend has no kernel of aten::copy_. Register one: (self, src, "
-    "non_blocking), arrays both, of one shape and dtype"
+    "{name} cannot write to '{argument}' on device {backend}: a view or the caller shares its memory, to_numpy copies, "
+    "and the backend has no kernel of aten::copy_. Register one that takes (self, src, non_blocking): two arrays of "
+    "the same shape and dtype, and a bool"
 )
 
 
@@ -209,7 +208,7 @@ class _Call:
             self._replace(target, written)
         elif not target.numel() or self._copy_on_device(target, written) or self._shares_memory(target, written):
             return
-        elif _has_array_alone(target):
+        elif not _shares_array(target):
             self._replace(target, written)
         else:
             name = self.operator.signature.names[position]
@@ -262,10 +261,10 @@ def _pairs(targets: Any, written: Any) -> list[tuple[Tensor, Tensor]]:
     return [] if targets is None or targets is written else [(targets, written)]
 
 
-def _has_array_alone(tensor: Tensor) -> bool:
-    """Whether nobody else holds the tensor's array, so that another array may replace it."""
-    has_storage = tensor.extra is not None and tensor.extra.storage is not None
-    return sys.getrefcount(tensor.array) <= 2 + has_storage  # the tensor, the call, and the storage
+def _shares_array(tensor: Tensor) -> bool:
+    """Return whether a view, or the caller who gave the array, would miss a write if another array replaced it."""
+    storage = None if tensor.extra is None else tensor.extra.storage
+    return storage is not None and (storage.has_views or not storage.resizable)
 
 
 def _host_array(backend: Backend, array: Array) -> np.ndarray[Any, Any]:

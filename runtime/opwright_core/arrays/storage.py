@@ -28,12 +28,13 @@ class Storage:
     used again, the view is of the newest, as nobody has the others any more.
     """
 
-    __slots__ = ("__weakref__", "_flat", "array", "former", "has_detached", "resizable", "version")
+    __slots__ = ("__weakref__", "_flat", "array", "former", "has_detached", "has_views", "resizable", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
         self.has_detached = False  # whether `detach_` was called on one of the tensors over it
+        self.has_views = False  # whether Python made a view: of memory that is not NumPy's, it makes all of them
         self.resizable = resizable
         self.former: tuple[tuple[int, int], ...] = ()
         self._flat: Array | None = None
@@ -78,6 +79,7 @@ class Storage:
             self.array.root.constant = None  # no count says any more whether somebody wrote
         other = Storage(self.array, self.resizable)
         other.version = version
+        other.has_views = self.has_views = True
         other._flat = self._flat
         other.former = self.former
         return other

@@ -57,26 +57,27 @@ static int is_plain(PyObject *grad) {
  * else may have it, or the view is not all of it row by row. */
 static PyObject *memory_of_view(Tensor *grad) {
     PyObject *extra = grad->extra;
-    if (extra == NULL || !Py_IS_TYPE(extra, storage_slots.extra) || Py_REFCNT(extra) != 1) {
+    if (extra == NULL || !Py_IS_TYPE(extra, storage_slots.extra) || !is_only_reference(extra)) {
         return NULL;
     }
     PyObject *base = slot_at(extra, storage_slots.base), *storage = slot_at(extra, storage_slots.own);
-    if (base == NULL || Py_TYPE(base) != core.tensor || Py_REFCNT(base) != 1 ||
+    if (base == NULL || Py_TYPE(base) != core.tensor || !is_only_reference(base) ||
         ((Tensor *)base)->weak_references != NULL || storage == NULL || Py_REFCNT(storage) != 2) {
         return NULL; /* the storage is the base's and the view's */
     }
     return array_whole_base(grad->array, ((Tensor *)base)->array);
 }
 
-/* Store the first gradient: itself if this is its only reference, else a copy. Returns whether that was done, or -1. */
+/* Store the first gradient: itself if the caller's reference is the only one, else a copy. Returns whether that was done,
+ * or -1. */
 static int store(PyObject *extra, PyObject *grad) {
     Tensor *given = (Tensor *)grad;
-    int is_ours = Py_REFCNT(grad) == 1 && given->keys == core.dense_cpu && given->extra == Py_None;
+    int is_ours = is_only_reference(grad) && given->keys == core.dense_cpu && given->extra == Py_None;
     if (is_ours && array_is_free(given->array)) {
         replace_slot(extra, storage_slots.grad, Py_NewRef(grad));
         return 1;
     }
-    PyObject *memory = Py_REFCNT(grad) == 1 && given->weak_references == NULL ? memory_of_view(given) : NULL;
+    PyObject *memory = is_only_reference(grad) && given->weak_references == NULL ? memory_of_view(given) : NULL;
     PyObject *copy = memory != NULL ? Py_NewRef(memory) : array_copy(given->array);
     PyObject *made = copy == NULL ? NULL : wrap_dense(copy);
     if (made == NULL) {
@@ -202,7 +203,16 @@ int leaf_has_hooks(PyObject *leaf) {
     return ((Node *)leaf)->extra != Py_None || slot_at(leaf, engine.post_hooks) != Py_None;
 }
 
-/* Hand the whole gradient to a leaf without tensor hooks. Nobody but the caller needs `grad`. Returns -1 with an error. */
+/* Call `accumulate(leaf, grad, is_ours)` of Python, where the caller owns `grad`. Returns -1 with an exception. */
+static int accumulate_by(PyObject *accumulate, PyObject *leaf, PyObject *grad) {
+    PyObject *array = Py_TYPE(grad) == core.tensor && is_only_reference(grad) ? ((Tensor *)grad)->array : NULL;
+    const int is_ours = array != NULL && Py_TYPE(array) == core.array && array_is_free(array);
+    PyObject *result = PyObject_CallFunctionObjArgs(accumulate, leaf, grad, is_ours ? Py_True : Py_False, NULL);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* Hand the whole gradient, which the caller owns, to a leaf without tensor hooks. Returns -1 with an exception. */
 int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     int is_done = 0;
     PyObject *variable = slot_at(leaf, engine.post_hooks) == Py_None && is_plain(grad) ? living(leaf) : NULL;
@@ -213,10 +223,33 @@ int leaf_accumulate(PyObject *leaf, PyObject *grad) {
     if (is_done != 0) {
         return is_done < 0 ? -1 : 0;
     }
-    PyObject *is_ours = Py_REFCNT(grad) == 1 ? Py_True : Py_False;
-    PyObject *result = PyObject_CallFunctionObjArgs(leaves.accumulate, leaf, grad, is_ours, NULL);
-    Py_XDECREF(result);
-    return result == NULL ? -1 : 0;
+    return accumulate_by(leaves.accumulate, leaf, grad);
+}
+
+/* Take the gradient of a leaf out of a dictionary. Returns a new reference, or NULL with an exception. */
+PyObject *take_gradient(PyObject *gradients, PyObject *leaf) {
+    PyObject *grad = Py_XNewRef(PyDict_GetItemWithError(gradients, leaf));
+    if (grad == NULL && !PyErr_Occurred()) {
+        PyErr_SetObject(PyExc_KeyError, leaf);
+    }
+    if (grad != NULL && PyDict_DelItem(gradients, leaf) < 0) {
+        Py_CLEAR(grad);
+    }
+    return grad;
+}
+
+/* accumulate_from(gradients, leaf, accumulate): take the gradient of a leaf out of a dictionary and call
+ * `accumulate(leaf, gradient, is_ours)`. Returns None. */
+PyObject *accumulate_from(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    if (count != 3 || !PyDict_CheckExact(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "accumulate_from() takes a dictionary, a leaf and a function");
+        return NULL;
+    }
+    PyObject *grad = take_gradient(args[0], args[1]);
+    const int failed = grad == NULL || accumulate_by(args[2], args[1], grad) < 0;
+    Py_XDECREF(grad);
+    return failed ? NULL : Py_NewRef(Py_None);
 }
 
 /* Whether a leaf that lives has a gradient. */

@@ -144,7 +144,7 @@ PyObject *use_array_pool(PyObject *module, PyObject *flag) {
 
 /* Whether an object is an array to which nobody but its one holder can lead. Returns 1 or 0. */
 static int is_alone(PyObject *object) {
-    return Py_TYPE(object) == core.array && Py_REFCNT(object) == 1 && !has_weak_references(object);
+    return Py_TYPE(object) == core.array && is_only_reference(object) && !has_weak_references(object);
 }
 
 /* Return what has the memory of an array that is given up: of a view, as a product of matrices is behind the result that

@@ -108,7 +108,7 @@ int array_has_base(PyObject *array) {
 
 /* Whether no other reference to the array or its memory exists. */
 int array_is_free(PyObject *array) {
-    return Py_REFCNT(array) == 1 && PyArray_BASE((PyArrayObject *)array) == NULL;
+    return is_only_reference(array) && PyArray_BASE((PyArrayObject *)array) == NULL;
 }
 
 /* Return the array whose memory a view is all of, row by row, and which but for it and another view nobody has:
@@ -116,8 +116,8 @@ int array_is_free(PyObject *array) {
 PyObject *array_whole_base(PyObject *view, PyObject *other) {
     PyArrayObject *array = (PyArrayObject *)view;
     PyObject *base = PyArray_BASE(array);
-    if (base == NULL || Py_TYPE(base) != core.array || Py_REFCNT(base) != 2 || Py_REFCNT(view) != 1 || other == NULL ||
-        Py_TYPE(other) != core.array || PyArray_BASE((PyArrayObject *)other) != base || Py_REFCNT(other) != 2) {
+    if (base == NULL || Py_TYPE(base) != core.array || Py_REFCNT(base) != 2 || !is_only_reference(view) ||
+        other == NULL || Py_TYPE(other) != core.array || PyArray_BASE((PyArrayObject *)other) != base || Py_REFCNT(other) != 2) {
         return NULL; /* the other view is the base's and its storage's */
     }
     PyArrayObject *whole = (PyArrayObject *)base;
@@ -131,7 +131,7 @@ PyObject *array_whole_base(PyObject *view, PyObject *other) {
 int array_is_alone_with(PyObject *view, PyObject *other) {
     PyObject *base = PyArray_BASE((PyArrayObject *)view);
     if (base == NULL || other == NULL || Py_TYPE(base) != core.array || Py_TYPE(other) != core.array ||
-        Py_REFCNT(view) != 1 || PyArray_BASE((PyArrayObject *)base) != NULL) {
+        !is_only_reference(view) || PyArray_BASE((PyArrayObject *)base) != NULL) {
         return 0;
     }
     return base == other ? Py_REFCNT(base) == 3

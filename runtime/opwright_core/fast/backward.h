@@ -10,6 +10,8 @@ PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count
 
 /* accumulate_grad.c */
 int leaf_accumulate(PyObject *leaf, PyObject *grad);
+PyObject *take_gradient(PyObject *gradients, PyObject *leaf);
+PyObject *accumulate_from(PyObject *module, PyObject *const *args, Py_ssize_t count);
 int leaf_has_hooks(PyObject *leaf);
 int leaf_has_gradient(PyObject *leaf);
 int leaf_add_by(PyObject *leaf, int (*add)(PyObject *array, void *given), void *given);

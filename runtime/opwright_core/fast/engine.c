@@ -54,13 +54,8 @@ static int finish_complete(Pass *pass) {
     pass->complete = NULL;
     int failed = 0;
     for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(complete); i++) {
-        PyObject *leaf = PyList_GET_ITEM(complete, i), *grad = Py_XNewRef(PyDict_GetItemWithError(pass->leaves, leaf));
-        failed = grad == NULL;
-        if (!failed && PyDict_DelItem(pass->leaves, leaf) < 0) {
-            Py_DECREF(grad);
-            failed = 1;
-        }
-        failed = failed || finish_leaf(pass, leaf, grad) < 0;
+        PyObject *leaf = PyList_GET_ITEM(complete, i), *grad = take_gradient(pass->leaves, leaf);
+        failed = grad == NULL || finish_leaf(pass, leaf, grad) < 0;
     }
     Py_DECREF(complete);
     return failed ? -1 : 0;

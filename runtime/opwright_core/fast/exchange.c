@@ -137,7 +137,8 @@ PyObject *exchange_take(Exchange *exchange, PyObject *value) {
  * longer to make and free one. Takes the reference. */
 void exchange_drop(Exchange *exchange, PyObject *object) {
     PyArrayObject_fields *array = (PyArrayObject_fields *)object;
-    if (Py_REFCNT(object) == 1 && exchange->numpy == NULL && PyArray_CheckExact(object) && array->weakreflist == NULL && array->base != NULL &&
+    if (is_only_reference(object) && exchange->numpy == NULL && PyArray_CheckExact(object) && array->weakreflist == NULL &&
+        array->base != NULL &&
         array->nd > 0 && exchange->shells_count < MOST_SHELLS &&
         (array->flags & ~(NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) == SHELL_FLAGS) {
         array->data = NULL;

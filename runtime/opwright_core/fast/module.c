@@ -132,6 +132,7 @@ static PyMethodDef methods[] = {
     {"mark_views", mark_views, METH_O, "Note how views of one call were made."},
     {"install_properties", install_properties, METH_O, "Give Tensor the properties that read its array in C."},
     {"install_readers", install_readers, METH_O, "Give Tensor the methods that read its elements in C."},
+    {"accumulate_from", (PyCFunction)(void (*)(void))accumulate_from, METH_FASTCALL, "Hand a leaf its gradient."},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, "Run a pass, if it is a common one."},
     {"adopt_node", adopt_node, METH_O, "Take a new class of nodes, whose instances are then made in C."},
     {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},

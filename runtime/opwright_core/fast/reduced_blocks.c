@@ -65,7 +65,7 @@ static int put_block(Blocks *blocks, int at, npy_intp start, npy_intp width) {
         Py_XSETREF(*block, view);
         return view == NULL ? -1 : 0;
     }
-    if (*block == NULL || width != blocks->width || Py_REFCNT(*block) > 1) {
+    if (*block == NULL || width != blocks->width || !is_only_reference(*block)) {
         Py_XSETREF(*block, (PyObject *)new_array(1, &width, NPY_FLOAT));
     }
     if (*block == NULL) {

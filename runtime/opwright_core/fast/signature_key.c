@@ -387,6 +387,7 @@ done:
 static PyObject *call_kernel(const SignatureKey *signature, PyObject *kernel, PyObject *const *args) {
     PyObject *stack[MOST_ARGUMENTS + 1];
     PyObject **values = stack + 1; /* the callee may use the one before */
+    values[0] = NULL; /* where the operator has no argument */
     Py_ssize_t total = PyTuple_GET_SIZE(signature->values);
     for (Py_ssize_t i = 0; i < total; i++) {
         values[i] = PyTuple_GET_ITEM(signature->values, i);
@@ -438,7 +439,7 @@ static PyObject *given_back(const SignatureKey *signature, PyObject *const *args
             }
         }
     }
-    if (result == NULL || !(PyTuple_Check(result) || PyList_CheckExact(result)) || Py_REFCNT(result) != 1) {
+    if (result == NULL || !(PyTuple_Check(result) || PyList_CheckExact(result)) || !is_only_reference(result)) {
         return exchange_give(&signature->exchange, like, result);
     }
     PyObject **items = PySequence_Fast_ITEMS(result); /* a new tuple or list, which nobody else has */

@@ -36,6 +36,7 @@ static PyObject *make_storage(PyObject *array) {
     replace_slot(made, storage_slots.array, Py_NewRef(array));
     replace_slot(made, storage_slots.version, version);
     replace_slot(made, storage_slots.has_detached, Py_NewRef(Py_False));
+    replace_slot(made, storage_slots.has_views, Py_NewRef(Py_False));
     replace_slot(made, storage_slots.resizable, Py_NewRef(Py_True));
     replace_slot(made, storage_slots.flat, Py_NewRef(Py_None));
     replace_slot(made, storage_slots.former, PyTuple_New(0)); /* the one that there is: it cannot fail */
@@ -107,6 +108,7 @@ static const SettingSlot memory_slots[] = {
     {"array", &storage_slots.array},
     {"version", &storage_slots.version},
     {"has_detached", &storage_slots.has_detached},
+    {"has_views", &storage_slots.has_views},
     {"former", &storage_slots.former},
     {"resizable", &storage_slots.resizable},
     {"_flat", &storage_slots.flat},

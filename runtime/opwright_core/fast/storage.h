@@ -9,7 +9,7 @@
 typedef struct {
     PyTypeObject *extra, *storage;
     Py_ssize_t base, grad, own, seen, creation;                /* of Extra; `own` is `storage` */
-    Py_ssize_t array, version, has_detached, resizable, flat, former; /* of Storage */
+    Py_ssize_t array, version, has_detached, has_views, resizable, flat, former; /* of Storage */
 } StorageSlots;
 
 extern StorageSlots storage_slots;

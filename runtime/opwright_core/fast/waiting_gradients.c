@@ -22,7 +22,7 @@ typedef struct {
 /* Whether the pass alone has a gradient, and its memory, which is an array of its own. */
 static int is_ours_alone(PyObject *grad) {
     const Tensor *tensor = (Tensor *)grad;
-    return Py_REFCNT(grad) == 1 && Py_TYPE(grad) == core.tensor && tensor->keys == core.dense_cpu &&
+    return is_only_reference(grad) && Py_TYPE(grad) == core.tensor && tensor->keys == core.dense_cpu &&
            tensor->extra == Py_None && tensor->weak_references == NULL && tensor->array != NULL &&
            Py_TYPE(tensor->array) == core.array && array_is_small(tensor->array, PY_SSIZE_T_MAX) &&
            array_is_free(tensor->array);
@@ -32,14 +32,14 @@ static int is_ours_alone(PyObject *grad) {
 static int is_view_alone(PyObject *grad) {
     const Tensor *tensor = (Tensor *)grad;
     PyObject *extra = tensor->extra;
-    if (Py_REFCNT(grad) != 1 || Py_TYPE(grad) != core.tensor || tensor->weak_references != NULL || extra == NULL ||
+    if (!is_only_reference(grad) || Py_TYPE(grad) != core.tensor || tensor->weak_references != NULL || extra == NULL ||
         (tensor->keys != core.dense_cpu && tensor->keys != core.dense_cpu_view) ||
-        !Py_IS_TYPE(extra, storage_slots.extra) || Py_REFCNT(extra) != 1 || tensor->array == NULL ||
+        !Py_IS_TYPE(extra, storage_slots.extra) || !is_only_reference(extra) || tensor->array == NULL ||
         Py_TYPE(tensor->array) != core.array) {
         return 0;
     }
     PyObject *base = slot_at(extra, storage_slots.base), *storage = slot_at(extra, storage_slots.own);
-    return base != NULL && Py_TYPE(base) == core.tensor && Py_REFCNT(base) == 1 &&
+    return base != NULL && Py_TYPE(base) == core.tensor && is_only_reference(base) &&
            ((Tensor *)base)->weak_references == NULL && storage != NULL && Py_REFCNT(storage) == 2 &&
            array_is_alone_with(tensor->array, ((Tensor *)base)->array);
 }

@@ -189,6 +189,7 @@ def wrap_view(base: Tensor, array: Array, nondense: int | None = None) -> Tensor
     storage = extra.storage
     if storage is None:
         storage = extra.storage = Storage(base.array)
+    storage.has_views = True
     root = extra.base
     out = new_tensor()
     out.array = array
