@@ -772,7 +772,7 @@ static int set_up(PyObject *module)
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)set_up},
-#ifdef Py_mod_gil
+#ifdef Py_MOD_GIL_NOT_USED /* Python 3.15 declares the slot to a limited API that lacks its values */
     {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* shims share nothing that they write */
 #endif
     {0, NULL},
