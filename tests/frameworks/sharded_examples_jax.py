@@ -32,6 +32,8 @@ from opwright.bindings.jax.rules import rule_of_program  # noqa: E402
 from opwright.dimensions.rule import DimensionRule  # noqa: E402
 
 NAMES = {"all-gather": "gather", "all-reduce": "sum", "collective-permute": "halo", "all-to-all": "all-to-all"}
+# The part that sends: its scope, or the argument that is sent, which JAX 0.12 names instead where nothing computes first.
+PART = re.compile(r"(?:^|[/(])(?:part|given\[)(\d+)(?:_|\])")
 SENT = re.compile(rf"= [^=]* ({'|'.join(NAMES)})(?:-start)?\(.*?op_name=\"([^\"]*)\"")
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 RANDOM = np.random.default_rng(0)
@@ -116,13 +118,13 @@ def main() -> None:
         with jax.set_mesh(mesh):
             compiled = jax.jit(partial(together, parts)).lower(given).compile(QUICKLY)
             results = compiled(given)
-        sent: dict[str, set[str]] = {}
+        sent: dict[int | str, set[str]] = {}
         for word, scope in SENT.findall(compiled.as_text()):
-            label = next((each for each in re.split(r"[/()]", scope) if each.startswith("part")), scope)
-            sent.setdefault(label, set()).add(NAMES[word])
+            named = PART.search(scope)
+            sent.setdefault(int(named[1]) if named else scope, set()).add(NAMES[word])
         for number, (part, leaves) in enumerate(zip(parts, results, strict=True)):
             said = f"{axes.name} {part.what} of {part.name} at {part.kind}"
-            own = sent.pop(f"part{number}_", set())
+            own = sent.pop(number, set())
             why = (
                 differences(leaves, expected[part.name, part.what]),
                 misplaced(part, leaves, mesh),
