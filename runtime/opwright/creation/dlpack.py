@@ -66,6 +66,8 @@ def load(source: Any, copy: bool | None = None) -> Array:
         return cupy.from_dlpack(source)
     if kind != _CPU:
         raise BufferError(f"from_dlpack() takes memory of the CPU and of CUDA devices, not DLPack device type {kind}")
+    if hasattr(source, "is_neg") and source.is_neg():  # (PyTorch refuses conjugates itself)
+        raise BufferError("Can't export tensors with the negative bit set: call resolve_neg() first")
     capsule = _capsule_of(source)
     is_bfloat = _type_code(capsule).value == _BFLOAT
     if is_bfloat:

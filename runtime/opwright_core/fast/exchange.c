@@ -100,7 +100,8 @@ static PyObject *shell_on(Exchange *exchange, const DLTensor *tensor, PyObject *
     return (PyObject *)array;
 }
 
-/* Return the array that PyTorch makes of a tensor; NULL without an exception where it refuses, and for one without elements. */
+/* Return the array that Python makes of a tensor of PyTorch; NULL without an exception if it refuses, and for one without
+ * elements. */
 static PyObject *taken_by_numpy(const Exchange *exchange, PyObject *value) {
     PyObject *array = PyObject_CallOneArg(exchange->numpy, value);
     if (array != NULL && (!PyArray_CheckExact(array) || !PyArray_ISBEHAVED((PyArrayObject *)array) ||

@@ -49,7 +49,7 @@ typedef struct {
 /* How the arrays of a class are exchanged: its API, and what is asked of a value before. */
 typedef struct {
     const ExchangeAPI *api;    /* borrowed for ever; NULL: the class is not known */
-    PyObject *numpy, *from_numpy; /* of a PyTorch without such an API; else NULL */
+    PyObject *numpy, *from_numpy; /* functions that take and give tensors of a PyTorch without such an API; else NULL */
     const PyGetSetDef *requires_grad;
     PyCFunction is_neg;
     PyObject *levels;          /* a dict: PyTorch's `_current_level` of forward gradients is -1 where there are none */

@@ -48,7 +48,7 @@ static int find_questions(Exchange *exchange, PyTypeObject *type) {
     return grad == NULL || find_module_questions(exchange);
 }
 
-/* What stands for the API of a PyTorch that has none: its arrays go by NumPy's. */
+/* What stands for the API of a PyTorch that has none: Python takes its tensors. */
 static const ExchangeAPI by_numpy = {{0, 0}, NULL, NULL, NULL, NULL, NULL, NULL};
 
 /* Fill in how the arrays of a class are exchanged, by the API that it offers. Returns 0 where it has none that is known
@@ -57,7 +57,9 @@ int exchange_open(Exchange *exchange, PyObject *type) {
     const ExchangeAPI *api = exchange_api_of(type);
     int is_known = api != NULL && find_questions(exchange, (PyTypeObject *)type);
     if (is_known && api == &by_numpy) {
-        exchange->numpy = PyObject_GetAttrString(type, "numpy");
+        PyObject *values = PyImport_ImportModule("opwright.bindings.torch.values");
+        exchange->numpy = values == NULL ? NULL : PyObject_GetAttrString(values, "array_of");
+        Py_XDECREF(values);
         exchange->from_numpy = attribute_of("torch", "from_numpy");
         is_known = exchange->numpy != NULL && exchange->from_numpy != NULL;
     }

@@ -102,8 +102,13 @@ def _write_back(given: Any, value: Any, before: list[Any]) -> None:
     """Give PyTorch's tensors what was written to others instead: an `out` of another shape is a new array."""
     theirs, ours = (given, value) if isinstance(value, list) else ([given], [value])
     for target, tensor, array in zip(theirs, ours, before, strict=True):
-        if tensor is not None and tensor.array is not array:
-            target.set_(torch_tensor(tensor))  # (PyTorch resizes no memory that NumPy has seen)
+        if tensor is None or tensor.array is array:
+            continue
+        made = torch_tensor(tensor)
+        if target.untyped_storage().resizable():
+            target.resize_(made.shape).copy_(made)
+        else:
+            target.set_(made)
 
 
 def _written(result: Any, given: list[Any], values: list[Any], arguments: Arguments) -> Any:

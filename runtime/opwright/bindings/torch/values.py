@@ -15,7 +15,7 @@ from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import DType
 from opwright_core.tensors.tensor import Tensor, wrap
 
-__all__ = ["our_dtype", "our_tensor", "our_value", "torch_dtype", "torch_tensor", "torch_value"]
+__all__ = ["array_of", "our_dtype", "our_tensor", "our_value", "torch_dtype", "torch_tensor", "torch_value"]
 
 _NAMES: Final = (
     "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
@@ -30,6 +30,8 @@ _TORCHS: Final[dict[DType, torch.dtype]] = {ours: theirs for theirs, ours in _OU
 # Dtypes that NumPy has from ml_dtypes: passed on as integers of the same size.
 _PASSED_AS: Final = {2: (torch.int16, np.int16), 1: (torch.uint8, np.uint8)}
 _FOREIGN: Final = {theirs: ours for theirs, ours in _OURS.items() if hasattr(ml_dtypes, ours.name)}
+# A capsule of DLPack 1.0 leaves memory resizable, `Tensor.numpy()` does not. NumPy 2.0 and older PyTorch lack it.
+_EXPORTED: Final = getattr(torch._C, "_to_dlpack_versioned", None) if hasattr(np, "unstack") else None
 _LAYOUTS: Final = {torch.strided: formats.Layout.strided}
 _FORMATS: Final = {
     torch.contiguous_format: formats.MemoryFormat.contiguous_format,
@@ -45,8 +47,32 @@ def our_tensor(tensor: torch.Tensor) -> Tensor:
         return wrap(_cupy().from_dlpack(tensor.detach()))
     foreign = _FOREIGN.get(tensor.dtype)
     if foreign is not None:
-        return wrap(tensor.detach().view(_PASSED_AS[foreign.itemsize][0]).numpy().view(foreign))
-    return wrap(tensor.detach().numpy())
+        return wrap(array_of(tensor.detach().view(_PASSED_AS[foreign.itemsize][0])).view(foreign))
+    if tensor.dtype not in _OURS:
+        raise TypeError(f"Opwright has no dtype {tensor.dtype}")
+    return wrap(array_of(tensor))
+
+
+class _Memory:
+    """The memory of a tensor on the CPU, for NumPy."""
+
+    __slots__ = ("capsule",)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def array_of(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """Return an array on the memory of a tensor on the CPU, which stays resizable. Raises what PyTorch raises."""
+    plain = tensor.detach()
+    if _EXPORTED is None or plain.is_neg() or plain.is_conj() or plain.layout != torch.strided:
+        return plain.numpy()  # (it refuses values that are not in memory as they are)
+    memory = _Memory()
+    memory.capsule = _EXPORTED(plain)
+    return np.from_dlpack(memory)
 
 
 def torch_tensor(tensor: Tensor) -> torch.Tensor:
