@@ -129,8 +129,8 @@ def _block(package: Package, operator: OperatorView, name: str, builder: Gradien
 
 
 def _functional(package: Package, operator: OperatorView) -> str:
-    """Return the operator that computes what an in-place one writes: through it gradients go."""
-    if operator.schema.kind is not SchemaKind.INPLACE:
+    """Return the functional operator whose results an in-place or out variant writes, "" if there is none."""
+    if operator.schema.kind not in (SchemaKind.INPLACE, SchemaKind.OUT):
         return ""
     wanted = operator.schema.signature()
     for other in package.view.packets.get(operator.schema.name.base.removesuffix("_"), ()):

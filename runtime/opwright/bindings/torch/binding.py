@@ -19,7 +19,7 @@ from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
 from opwright.bindings.torch.opaque import register_opaque
 from opwright.bindings.torch.samples import Looping
 from opwright.bindings.torch.sharding import register_sharding
-from opwright.bindings.torch.writing import register_writing
+from opwright.bindings.torch.writing import register_replacement, register_writing
 from opwright_core.dispatch.call.operator import find_operator
 
 __all__ = ["Binding", "open_binding"]
@@ -53,12 +53,15 @@ class Binding:
     ) -> None:
         """Define an operator: its kernels, its fake, its rule for vmap, its shardings, its casts under autocast.
 
-        `functional` is the operator whose result an in-place one writes, by which gradients go through it.
+        `functional` is the operator whose results an in-place or out variant writes: it gives the former its gradients,
+        and replaces the latter in compiled programs.
         """
         name = schema.partition("(")[0]
         ours = find_operator(f"{self.namespace}::{name}")
         written = bool(ours.signature.written)
-        self.library.define(schema, tags=self._tags(ours.tags, schema))
+        tags = self._tags(ours.tags, schema)
+        is_replaced = torch.Tag.out in tags and bool(functional)
+        self.library.define(schema, tags=[each for each in tags if not is_replaced or each is not torch.Tag.out])
         overload = self.overload(name)
         arguments = self._arguments[name] = Arguments(ours, overload._schema)
         kernel = kernel_of(arguments)
@@ -68,8 +71,11 @@ class Binding:
             self.library.impl(name, by_device(overload, arguments), "BackendSelect")
         torch.library.register_fake(ours.name, fake_kernel_of(arguments), lib=self.library)
         register_cost(overload, arguments)
+        found = partial(self.overload, functional) if functional else None
+        if found is not None and is_replaced:
+            register_replacement(self.library, name, overload, found)
         if written:
-            register_writing(self.library, name, overload, partial(self.overload, functional) if functional else None)
+            register_writing(self.library, name, overload, None if is_replaced else found)
         if batch is None and arguments.have_lists and not written:
             batch = Looping()
         if batch is not None and arguments.may_have_rules:

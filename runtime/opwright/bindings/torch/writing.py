@@ -1,4 +1,12 @@
-"""Operators that write arguments in PyTorch: version counters, and gradients by the functional variant."""
+"""Operators that write arguments in PyTorch: version counters, gradients and compiled programs by functional variants.
+
+Note [Out variants in compiled programs]
+An out variant with a functional sibling is not tagged `out`. By that tag inductor replaces the functional operator by
+the out variant, and (in PyTorch 2.13 and 2.14) passes its tensors first and then its other arguments, all by position:
+`f(x, None, bias)` becomes `f.out(x, bias, None)`, which has another result; keyword-only arguments, lists and symbolic
+sizes fail. Without the tag PyTorch does not functionalize the out variant, so that its kernel for `Functionalize` calls
+the functional one and copies the results.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +16,7 @@ from typing import Any
 import torch
 from torch._C import _AutoDispatchBelowADInplaceOrView, _AutoDispatchBelowAutograd
 
-__all__ = ["register_writing"]
+__all__ = ["register_replacement", "register_writing"]
 
 
 def register_writing(
@@ -50,3 +58,33 @@ def register_writing(
 
     library.impl(name, count, "ADInplaceOrView", with_keyset=True)
     library.impl(name, differentiable, "Autograd", with_keyset=True)
+
+
+def register_replacement(
+    library: torch.library.Library,
+    name: str,
+    overload: torch._ops.OpOverload,
+    functional: Callable[[], torch._ops.OpOverload],
+) -> None:
+    """Register what replaces an out variant in compiled programs, see Note [Out variants in compiled programs]."""
+    names = [
+        each.name for each in overload._schema.arguments if each.alias_info is not None and each.alias_info.is_write
+    ]
+
+    def replaced(*args: Any, **kwargs: Any) -> Any:
+        outs = [kwargs.pop(each) for each in names]
+        results = functional()(*args, **kwargs)
+        for out, result in zip(outs, [results] if len(outs) == 1 else results, strict=True):
+            if not torch.can_cast(result.dtype, out.dtype):
+                raise RuntimeError(
+                    f"{overload}: result type {result.dtype} can't be cast to the desired output type {out.dtype}"
+                )
+            if out.shape != result.shape:
+                raise RuntimeError(
+                    f"{overload}: 'out' has shape {list(out.shape)}, the result {list(result.shape)}: "
+                    "a compiled program does not resize it"
+                )
+            out.copy_(result)
+        return outs[0] if len(outs) == 1 else tuple(outs)
+
+    library.impl(name, replaced, "Functionalize")
