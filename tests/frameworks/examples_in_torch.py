@@ -196,6 +196,55 @@ def mapped(value: Any, change: Callable[[Any], Any], torch: Any, rest: Callable[
     return change(value) if isinstance(value, torch.Tensor) else rest(value)
 
 
+def tangents(torch: Any, operator: Any, args: Any, kwargs: Any) -> bool:
+    """Compare forward mode with differences of values, by itself and in a batch. Return False if it is refused.
+
+    Tensors that require grad must be refused.
+    """
+    flat = [each.detach() for each in tensors(args, torch)]
+    moved = [at for at, each in enumerate(tensors(args, torch)) if each.requires_grad]
+    moved = moved or [at for at, each in enumerate(flat) if each.is_floating_point()]
+    given, directions = [flat[at] for at in moved], [torch.randn_like(flat[at]) for at in moved]
+
+    def program(*given: Any) -> list[Any]:
+        replaced = iter([dict(zip(moved, given, strict=True)).get(at, each) for at, each in enumerate(flat)])
+        results = operator(*mapped(args, lambda each: next(replaced), torch), **kwargs)
+        return [each for each in tensors(results, torch) if each.is_floating_point()]
+
+    def at(step: float) -> list[Any]:
+        return program(*[each + step * along for each, along in zip(given, directions, strict=True)])
+
+    if not moved or not program(*given):
+        return False
+    refused(torch, operator, lambda *duals: program(*[each.requires_grad_() for each in duals]), given, directions)
+    try:
+        found = torch.func.jvp(program, tuple(given), tuple(directions))[1]
+    except NotImplementedError as error:
+        assert f"{operator}: no forward formula" in str(error), error
+        return False
+    wanted = [(one - other) / 2e-6 for one, other in zip(at(1e-6), at(-1e-6), strict=True)]
+    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
+    batch = [torch.stack([each, each * 2]) for each in directions]
+    several = torch.vmap(lambda *along: torch.func.jvp(program, tuple(given), along)[1])(*batch)
+    torch.testing.assert_close(several, [torch.stack([each, each * 2]) for each in found])
+    with torch.autograd.forward_ad.dual_level():
+        duals = map(torch.autograd.forward_ad.make_dual, given, directions)
+        tangents_of = [torch.autograd.forward_ad.unpack_dual(each).tangent for each in program(*duals)]
+    torch.testing.assert_close(tangents_of, found)
+    return True
+
+
+def refused(torch: Any, operator: Any, program: Any, given: Any, directions: Any) -> None:
+    """Raise AssertionError unless a program of dual tensors is refused in words that name the operator."""
+    with torch.autograd.forward_ad.dual_level():
+        try:
+            program(*map(torch.autograd.forward_ad.make_dual, given, directions))
+        except NotImplementedError as error:
+            assert str(operator) in str(error), error
+        else:
+            raise AssertionError("tensors with tangents that require grad are not refused")
+
+
 def check(torch: Any, operator: Any, call: Call) -> Iterator[str]:
     """Yield what fails."""
     args, kwargs = call
@@ -203,10 +252,11 @@ def check(torch: Any, operator: Any, call: Call) -> Iterator[str]:
     yield from [f"{test}: {error}" for test, error in found.items() if error != "SUCCESS"]
     if operator._schema.is_mutable:
         return  # opcheck compiles it
-    for test in (compiled, exported, batched):
+    for test in (compiled, exported, batched, tangents):
         torch._dynamo.reset()
         try:
-            test(torch, operator, args, kwargs)
+            if test(torch, operator, args, kwargs):
+                print("tangents of", operator)
         except Exception as error:  # all that fail are shown together
             yield f"{test.__name__}: {type(error).__name__}: {error}"[:600]
 

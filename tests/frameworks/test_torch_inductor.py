@@ -132,9 +132,7 @@ CALLS: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...] = (
 @pytest.fixture(scope="module", autouse=True)
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Generate the package and yield its operators. Compiled programs are not read from PyTorch's cache."""
-    import torch._functorch.config as autograd
-    import torch._inductor.config as inductor
-
+    inductor, autograd = map(importlib.import_module, ("torch._inductor.config", "torch._functorch.config"))
     folder = tmp_path_factory.mktemp("inductor_zoo")
     (folder / "ops.yaml").write_text(SCHEMAS)
     (folder / "inductor_zoo_kernels.py").write_text(KERNELS)
@@ -175,7 +173,7 @@ def test_out_variants_in_compiled_and_exported_programs(zoo: Any) -> None:
     calls += [(zoo.named.into, (X, 3.0), {}), (zoo.only.out, (X,), {"by": 3.0})]
     outs = [torch.zeros(3, 4, dtype=kwargs.get("dtype")) for _, _, kwargs in calls]
 
-    class Program(torch.nn.Module):  # type: ignore[misc]
+    class Program(torch.nn.Module):  # type: ignore[name-defined]
         def forward(self, *outs: Any) -> list[Any]:
             found = []
             for (overload, args, kwargs), out in zip(calls, outs, strict=True):
@@ -195,8 +193,8 @@ def test_out_variants_in_compiled_and_exported_programs(zoo: Any) -> None:
     for overload, args, kwargs in calls:
         name = "result" if overload is zoo.named.into else "out"
         tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
-        given = {**kwargs, name: torch.zeros(3, 4, dtype=kwargs.get("dtype"))}
-        assert set(torch.library.opcheck(overload, args, given, test_utils=tests).values()) == {"SUCCESS"}
+        named = {**kwargs, name: torch.zeros(3, 4, dtype=kwargs.get("dtype"))}
+        assert set(torch.library.opcheck(overload, args, named, test_utils=tests).values()) == {"SUCCESS"}
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,6 @@ PATHS: dict[str, Callable[[Any], Any]] = {
     "as_tensor": opwright.as_tensor,
     "asarray": opwright.asarray,
     "from_dlpack": opwright.from_dlpack,
-    "Tensor": opwright.Tensor,
     "new_tensor": lambda x: opwright.ones(2).new_tensor(x),
     "a call": lambda x: opwright.add(x, x),
     "a number beside it": lambda x: opwright.mul(x, 2),

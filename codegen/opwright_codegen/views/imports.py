@@ -59,7 +59,7 @@ def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Seque
     sections: tuple[list[str], ...] = ([], [], [], [])
     for module in sorted([*modules, *(f"{name} as {alias}" for module, name, alias in extra if not module)]):
         sections[_section(module.partition(" ")[0])].append(f"import {module}")
-    lines = [(home, _import_line(home, sorted(names, key=_member))) for home, names in homes.items()]
+    lines = [(home, import_line(home, sorted(names, key=_member))) for home, names in homes.items()]
     lines += [
         (module, f"from {module} import {name}{'' if alias == name else f' as {alias}'}")
         for module, name, alias in extra
@@ -72,7 +72,8 @@ def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Seque
     return "\n\n".join("\n".join(section) for section in sections if section)
 
 
-def _import_line(home: str, names: Sequence[str]) -> str:
+def import_line(home: str, names: Sequence[str]) -> str:
+    """Return the statement that imports names of a module, a name a line if it is long."""
     line = f"from {home} import {', '.join(names)}"
     return line if len(line) <= LINE else bracketed(f"from {home} import (", names, ")")
 

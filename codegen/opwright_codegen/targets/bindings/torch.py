@@ -15,8 +15,9 @@ from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType
 from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
-from opwright_codegen.targets.bindings.torch_gradients import GradientBuilder, GradientView
-from opwright_codegen.views.imports import words_in
+from opwright_codegen.targets.bindings.torch_gradients import GradientBuilder, GradientView, calls_of
+from opwright_codegen.targets.bindings.torch_tangents import TangentBuilder
+from opwright_codegen.views.imports import import_line, words_in
 from opwright_codegen.views.layout import LINE, bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, tuple_text
@@ -30,8 +31,10 @@ _TYPES = frozenset(
      "Generator")
 )  # fmt: skip
 _FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing"))
+_FUNCTIONS = frozenset(("or_zeros", "sum_terms"))
+_IMPORTED = _FAMILIES | {"ForwardRule", "TangentFormula"}
 _RESERVED = (
-    *sorted(_FAMILIES),
+    *sorted(_IMPORTED | _FUNCTIONS),
     "Any",
     "annotations",
     "aten",
@@ -45,11 +48,11 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One operator: its comment, the statement that defines it, and its gradient."""
+    """One operator: its comment, the statement that defines it, its gradient and its tangents."""
 
     comment: str
     defined: str
-    gradient: GradientView | None
+    parts: tuple[GradientView, ...]
 
 
 def _refusal(package: Package, operator: OperatorView) -> str | None:
@@ -94,26 +97,32 @@ def _refused_writing(schema: FunctionSchema) -> str | None:
 def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence[LeftOut]) -> dict[str, object]:
     """Return what the template shows: a block for each operator that PyTorch is given."""
     namer = Namer(_RESERVED)
-    builder = GradientBuilder(package, {operator.schema.name.base for operator in taken})
+    calls = dict(calls_of(package, {operator.schema.name.base for operator in taken}))
+    builders = GradientBuilder(package, calls), TangentBuilder(package, calls)
     names = {operator.name: namer.claim(operator.stub) for operator in taken}
-    blocks = [_block(package, operator, names[operator.name], builder) for operator in taken]
+    blocks = [_block(package, operator, names[operator.name], *builders) for operator in taken]
     texts = [each.defined for each in blocks]
     for block in blocks:
-        if block.gradient is not None:
-            texts += [*block.gradient.statements, block.gradient.registered]
+        for part in block.parts:
+            texts += [*part.statements, part.registered]
     words = words_in(texts)
+    imported = [*sorted(words & _IMPORTED), "open_binding", *sorted(words & _FUNCTIONS)]
+    if words & {"torch", "aten", "own"}:
+        imported.append("torch")
     return {
         "package": package.view.package,
         "blocks": blocks,
-        "names": [*sorted(words & _FAMILIES), "open_binding", *(["torch"] if words & {"torch", "aten", "own"} else [])],
+        "imported": import_line("opwright.bindings.torch", imported),
         "uses_math": "math" in words,
-        "uses_any": any(block.gradient is not None and block.gradient.statements for block in blocks),
+        "uses_any": any(part.statements for block in blocks for part in block.parts),
         "spaces": [name for name in ("aten", "own") if name in words],
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
     }
 
 
-def _block(package: Package, operator: OperatorView, name: str, builder: GradientBuilder) -> _Block:
+def _block(
+    package: Package, operator: OperatorView, name: str, gradients: GradientBuilder, tangents: TangentBuilder
+) -> _Block:
     schema = operator.schema
     arguments = [quoted(operator.declaration)]
     family = package.families.get(operator.name)
@@ -125,7 +134,9 @@ def _block(package: Package, operator: OperatorView, name: str, builder: Gradien
     if functional:
         arguments.append(f"functional={quoted(functional)}")
     defined = bracketed("binding.define(", arguments, ")")
-    return _Block(fill_comment(operator.declaration), _long(defined), builder.gradient(operator, name))
+    gradient = gradients.gradient(operator, name)
+    parts = tuple([each for each in (gradient, tangents.tangents(operator, name, gradient)) if each is not None])
+    return _Block(fill_comment(operator.declaration), _long(defined), parts)
 
 
 def _functional(package: Package, operator: OperatorView) -> str:

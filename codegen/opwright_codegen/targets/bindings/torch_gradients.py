@@ -31,7 +31,7 @@ from opwright_codegen.views.layout import LINE, bracketed, formula_lines, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text
 
-__all__ = ["GradientBuilder", "GradientView"]
+__all__ = ["GradientBuilder", "GradientView", "calls_of"]
 
 _TAKEN = ("Any", "aten", "binding", "grad", "grads", "len", "list", "math", "needs", "own", "torch", "tuple")
 _PYTORCHS = "opwright_aten"  # the package whose operators PyTorch has, under the same names
@@ -39,19 +39,18 @@ _PYTORCHS = "opwright_aten"  # the package whose operators PyTorch has, under th
 
 @dataclass(frozen=True, slots=True)
 class GradientView:
-    """The lines of one operator's gradient: its functions, and the statement that registers them."""
+    """The lines of one operator's gradient or tangents: functions, and the statement that registers them."""
 
     statements: tuple[str, ...]
     registered: str
 
 
 class GradientBuilder:
-    """The builder of gradients for the operators of a package. `bound` are the base names that PyTorch is given."""
+    """The builder of gradients for the operators of a package. `calls` is what PyTorch has, as formulas call it."""
 
-    def __init__(self, package: Package, bound: Collection[str]) -> None:
+    def __init__(self, package: Package, calls: Mapping[str, str]) -> None:
         self._package = package
-        self._bound = bound
-        self._calls = dict(_calls(package, bound))
+        self._calls = calls
 
     def gradient(self, operator: OperatorView, name: str) -> GradientView | None:
         """Return the gradient of an operator's calls; None where nothing goes through it."""
@@ -90,8 +89,8 @@ class GradientBuilder:
         return True
 
 
-def _calls(package: Package, bound: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield what formulas call, by base name, as it is called in PyTorch."""
+def calls_of(package: Package, bound: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what formulas call, by base name, as PyTorch calls it. `bound` are the base names that it is given."""
     for name, text in package.view.calls.items():
         alias = text.partition(".")[0]
         if alias == "ops" and name in bound:

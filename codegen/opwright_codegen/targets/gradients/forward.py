@@ -8,7 +8,7 @@ Products, quotients and functions that are linear are drawn into the sum for tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeGuard
 
 from opwright_codegen.derivatives.model import (
@@ -46,7 +46,18 @@ from opwright_codegen.views.layout import LINE, fill_comment, formula_lines, quo
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
-__all__ = ["FOLDER", "TEMPLATE", "Rule", "context", "rules"]
+__all__ = [
+    "FOLDER",
+    "TEMPLATE",
+    "Function",
+    "Rule",
+    "Speaker",
+    "context",
+    "function_of",
+    "is_complete",
+    "rule_call",
+    "rules",
+]
 
 FOLDER = "forward"
 TEMPLATE = "forward.py.j2"
@@ -66,7 +77,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
+class Function:
     """A generated function: its comment, its `def` line, and its statements."""
 
     comment: str
@@ -85,7 +96,7 @@ def rules(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSe
     found = []
     for name, by_key in derivatives.entries.items():
         entry = by_key.get(DEFAULT_KEY)
-        if entry is None or name not in view.operators or not _is_complete(entry):
+        if entry is None or name not in view.operators or not is_complete(entry):
             continue
         names = [name, inplace[name]] if name in inplace else [name]
         views = tuple(view.operators[each] for each in names)
@@ -97,7 +108,8 @@ def rules(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSe
     return tuple(found)
 
 
-def _is_complete(entry: Differentiability) -> bool:
+def is_complete(entry: Differentiability) -> bool:
+    """Return whether all differentiable results have a forward formula, or there are none."""
     if not entry.differentiable_inputs:
         return True
     names = entry.operator.schema.output_names
@@ -112,15 +124,20 @@ def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules
     formulas = [forward.formula for rule in found for forward in rule.entry.forward if forward.formula is not None]
     taken = [*_RESERVED, *(name for rule in found for name in rule.functions)]
     modules, backward = backward_functions(formulas, functions, taken)
+
+    def called(part: Formula) -> Formula | None:
+        return Verbatim(backward[part.name]) if _is_function(part) else None
+
+    speaker = Speaker(
+        lambda formula: rewrite(spelled(formula, {}, view.calls), called),
+        Spelling(builtin="builtins."),
+        tuple(modules.values()),
+    )
     made = []
     rows = []
     for rule in found:
         for name, forward in zip(rule.functions, rule.entry.forward, strict=True):
-            made.append(
-                _Builder(
-                    rule.views[0], name, forward, view.function(rule.views[0]), view.calls, backward, modules.values()
-                ).build()
-            )
+            made.append(function_of(rule.views[0], name, forward, view.function(rule.views[0]), speaker))
         rows += [_row(each, rule) for each in rule.views]
     words = words_in(text for each in made for text in (each.signature, *each.statements))
     whole = [name for name in ("builtins", "math") if name in words]
@@ -135,39 +152,45 @@ def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules
 # -- functions
 
 
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """The language of a generated module: how it calls operators and functions, its prefixes, and names it has."""
+
+    spell: Callable[[Formula], Formula]
+    spelling: Spelling
+    names: tuple[str, ...] = ()
+
+
+def function_of(view: OperatorView, name: str, forward: ForwardDerivative, linear: str, speaker: Speaker) -> Function:
+    """Return the function of one forward formula. `linear` is the operator as the module calls it."""
+    return _Builder(view, name, forward, linear, speaker).build()
+
+
 class _Builder:
     """The builder of the function of one forward formula."""
 
     def __init__(
-        self,
-        view: OperatorView,
-        name: str,
-        forward: ForwardDerivative,
-        linear: str,
-        operators: Mapping[str, str],
-        functions: Mapping[str, str],
-        modules: Iterable[str],
+        self, view: OperatorView, name: str, forward: ForwardDerivative, linear: str, speaker: Speaker
     ) -> None:
         self.view = view
         self.name = name
         self.forward = forward
-        self.operators = operators
-        self.functions = functions
+        self.speaker = speaker
         assert forward.formula is not None  # formulas in our language alone are rendered
         self.formula = forward.formula
         if forward.kind is ForwardKind.LINEAR and isinstance(self.formula, Call):
             self.formula = replace(self.formula, function=Verbatim(linear))
         self.arguments, self.results = read_by(view.schema, forward)
-        namer = Namer((*_RESERVED, *modules))
+        namer = Namer((*_RESERVED, *speaker.names))
         self.own = {each: namer.claim(each) for each in self.arguments}
         self.tangents = {each: namer.claim(f"{each}_t") for each in forward.tangents}
         self.own_results = {each: namer.claim(each) for each in self.results}
 
-    def build(self) -> _Function:
+    def build(self) -> Function:
         parameters = [*self.own.values(), *self.tangents.values(), *self.own_results.values()]
         comment = fill_comment(f"{self.view.declaration}: {', '.join(self.forward.outputs)}")
         head = signature(self.name, [f"{each}: Any" for each in parameters], "Any")
-        return _Function(comment, head, tuple(self._statements()))
+        return Function(comment, head, tuple(self._statements()))
 
     def _statements(self) -> Iterator[str]:
         is_sum = len(self.tangents) > 1 and not isinstance(self.formula, Tuple)
@@ -215,20 +238,17 @@ class _Builder:
         return formula_lines(self._spelled(formula), self._spelling, 4, before)
 
     def _spelled(self, formula: Formula) -> Formula:
-        return rewrite(spelled(formula, {}, self.operators), self._called)
+        return self.speaker.spell(formula)
 
     @property
     def _spelling(self) -> Spelling:
-        return Spelling(
-            builtin="builtins.",
+        return replace(
+            self.speaker.spelling,
             arguments=self.own
             | {f"{name}_p": own for name, own in self.own.items()}
             | {f"{name}_t": own for name, own in self.tangents.items()}
             | self.own_results,
         )
-
-    def _called(self, part: Formula) -> Formula | None:
-        return Verbatim(self.functions[part.name]) if _is_function(part) else None
 
 
 def _is_function(part: Formula) -> TypeGuard[Reference]:
@@ -293,10 +313,15 @@ _NOTHING, _FIRST = Tuple(()), Tuple((Constant(0),))
 
 def _row(view: OperatorView, rule: Rule) -> str:
     """Return the operator's line in RULES."""
-    schema = rule.views[0].schema
-    entry = rule.entry
+    short = view.name.removeprefix(f"{view.schema.name.namespace}::")
+    return formula_lines(rule_call(rule.entry, rule.functions), Spelling(), 4, f"{quoted(short)}: ", ",")
+
+
+def rule_call(entry: Differentiability, functions: Sequence[str]) -> Call:
+    """Return the call that makes the rule of an operator from the functions of its forward formulas."""
+    schema = entry.operator.schema
     formulas = []
-    for name, forward in zip(rule.functions, entry.forward, strict=True):
+    for name, forward in zip(functions, entry.forward, strict=True):
         arguments, results = read_by(schema, forward)
         values = [_positions(each, schema) for each in (arguments, forward.tangents, results, forward.outputs)]
         formulas.append(_made("TangentFormula", [Verbatim(name), *values], [_NOTHING, _NOTHING, _NOTHING, _FIRST]))
@@ -304,9 +329,7 @@ def _row(view: OperatorView, rule: Rule) -> str:
     if not entry.differentiable_outputs:
         ignored = tuple(argument.name for argument in schema.arguments if argument.type.is_tensor_like)
     values = [_positions(inputs, schema), Tuple(tuple(formulas)), _positions(ignored, schema)]
-    call = _made("ForwardRule", values, [_NOTHING, _NOTHING])
-    short = view.name.removeprefix(f"{view.schema.name.namespace}::")
-    return formula_lines(call, Spelling(), 4, f"{quoted(short)}: ", ",")
+    return _made("ForwardRule", values, [_NOTHING, _NOTHING])
 
 
 def _made(name: str, values: list[Formula], defaults: list[Formula]) -> Call:

@@ -14,6 +14,8 @@ except ModuleNotFoundError as error:
 from opwright.bindings.torch.batching import Along, Elementwise, Everything, Reducing
 from opwright.bindings.torch.binding import Binding, open_binding
 from opwright.bindings.torch.stacking import Folded, Leading, Product
+from opwright.bindings.torch.tangents import or_zeros
+from opwright_core.abi import ForwardRule, TangentFormula, sum_terms
 
 __all__ = [
     "Along",
@@ -21,10 +23,14 @@ __all__ = [
     "Elementwise",
     "Everything",
     "Folded",
+    "ForwardRule",
     "Leading",
     "Product",
     "Reducing",
+    "TangentFormula",
     "open_binding",
+    "or_zeros",
+    "sum_terms",
     "torch",
 ]
 

@@ -10,11 +10,29 @@ import torch
 from opwright.bindings.torch.values import our_value
 from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["Arguments"]
+__all__ = ["Arguments", "Declared"]
 
 
-class Arguments:
-    """The arguments of an operator. PyTorch leaves out arguments that are at their defaults: they are filled in.
+class Declared:
+    """The arguments that a schema declares. PyTorch leaves out those that are at their defaults: they are filled in."""
+
+    __slots__ = ("_defaults", "_positions", "names")
+
+    def __init__(self, schema: torch.FunctionSchema) -> None:
+        self.names = [each.name for each in schema.arguments]
+        self._positions = {name: position for position, name in enumerate(self.names)}
+        self._defaults = tuple([each.default_value for each in schema.arguments])
+
+    def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return all arguments, as PyTorch has them."""
+        values = [*args, *self._defaults[len(args) :]]
+        for name, value in kwargs.items():
+            values[self._positions[name]] = value
+        return values
+
+
+class Arguments(Declared):
+    """The arguments of an operator of ours.
 
     `tensors` are the positions of tensors, `lists` those of lists of them; `written` of those of both that are
     written to.
@@ -24,25 +42,18 @@ class Arguments:
 
     __slots__ = (
         "_converters",
-        "_count",
-        "_defaults",
-        "_positions",
         "have_lists",
         "lists",
         "may_have_rules",
-        "names",
         "operator",
         "tensors",
         "written",
     )
 
     def __init__(self, operator: Operator, schema: torch.FunctionSchema) -> None:
+        super().__init__(schema)
         self.operator = operator
         given = [str(each.real_type) for each in schema.arguments]
-        self.names = [each.name for each in schema.arguments]
-        self._positions = {name: position for position, name in enumerate(self.names)}
-        self._count = len(given)
-        self._defaults = tuple([each.default_value for each in schema.arguments])
         self.tensors = tuple(
             [position for position, each in enumerate(given) if each in ("Tensor", "Optional[Tensor]")]
         )
@@ -59,13 +70,6 @@ class Arguments:
                 if position not in tensors
             ]
         )
-
-    def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return all arguments, as PyTorch has them."""
-        values = [*args, *self._defaults[len(args) :]]
-        for name, value in kwargs.items():
-            values[self._positions[name]] = value
-        return values
 
     def ours(self, values: list[Any], tensor: Callable[[Any], Any], number: Callable[[Any], Any] | None = None) -> None:
         """Make arguments ours, in their positions: tensors by `tensor`, and numbers by `number` first."""

@@ -19,8 +19,10 @@ from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
 from opwright.bindings.torch.opaque import register_opaque
 from opwright.bindings.torch.samples import Looping
 from opwright.bindings.torch.sharding import register_sharding
+from opwright.bindings.torch.tangents import refuse_tangents
 from opwright.bindings.torch.writing import register_replacement, register_writing
 from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.dispatch.registry.forward_rules import ForwardRule
 
 __all__ = ["Binding", "open_binding"]
 
@@ -42,6 +44,7 @@ class Binding:
         self.namespace = namespace
         self.library = torch.library.Library(namespace, "FRAGMENT")
         self._arguments: dict[str, Arguments] = {}
+        self._rules: dict[str, ForwardRule] = {}
 
     def define(
         self,
@@ -95,11 +98,20 @@ class Binding:
     ) -> None:
         """Register the gradients of arguments by formulas: `kept` is told the arguments and results of a call, and what
         it returns is given to `backward`, after the gradients of `outputs` and which of `of` need one."""
-        register_formulas(self.library, self.overload(name), self._arguments[name], kept, backward, of, outputs)
+        rule = partial(self._rules.get, name)
+        register_formulas(self.library, self.overload(name), self._arguments[name], kept, backward, of, outputs, rule)
 
     def opaque_gradient(self, name: str, of: Sequence[str]) -> None:
         """Register the gradients of arguments by an operator of their own, which computes them as Opwright does."""
-        register_opaque(self.library, self.overload(name), self._arguments[name], of)
+        rule = partial(self._rules.get, name)
+        register_opaque(self.library, self.overload(name), self._arguments[name], of, rule)
+
+    def tangents(self, name: str, rule: ForwardRule | None = None) -> None:
+        """Give an operator that has a gradient the rule of its tangents; refuse tangents of one that has none."""
+        if rule is None:
+            refuse_tangents(self.library, self.overload(name), self._arguments[name])
+        else:
+            self._rules[name] = rule
 
     def overload(self, name: str) -> torch._ops.OpOverload:
         """Return PyTorch's operator of that name, `add.Tensor`."""

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from opwright.bindings.torch.arguments import Arguments
+from opwright.bindings.torch.tangents import Rule, register_recorded
 
 __all__ = ["need_of", "needs_of", "register_formulas", "spread"]
 
@@ -20,8 +21,9 @@ def register_formulas(
     backward: Callable[..., Any],
     of: Sequence[str],
     outputs: Sequence[int],
+    rule: Rule,
 ) -> None:
-    """Register the formulas of one operator."""
+    """Register the formulas of one operator, and the rule of its tangents."""
     positions = [arguments.names.index(name) for name in of]
     count = len(overload._schema.returns)
     is_list = count == 1 and "List[" in str(overload._schema.returns[0].type)
@@ -40,7 +42,7 @@ def register_formulas(
         found = backward(chosen, needs_of(ctx, positions), *_unpacked(ctx))
         return spread(ctx, positions, found)
 
-    torch.library.register_autograd(overload, gradients, setup_context=setup_context, lib=library)
+    register_recorded(library, overload, arguments, gradients, setup_context, rule)
 
 
 def needs_of(ctx: Any, positions: Sequence[int]) -> list[bool]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
+from opwright.bindings.torch.arguments import Arguments, Declared
 from opwright.bindings.torch.gradients import need_of, spread
 from opwright.bindings.torch.sharding import register_gradient_sharding
+from opwright.bindings.torch.tangents import Rule, register_recorded
 from opwright.bindings.torch.values import our_tensor, torch_tensor
 from opwright_core.tensors.tensor import Tensor
 
@@ -21,7 +22,11 @@ __all__ = ["register_opaque"]
 
 
 def register_opaque(
-    library: torch.library.Library, overload: torch._ops.OpOverload, arguments: Arguments, of: Sequence[str]
+    library: torch.library.Library,
+    overload: torch._ops.OpOverload,
+    arguments: Arguments,
+    of: Sequence[str],
+    rule: Rule,
 ) -> None:
     """Define the operator that computes the gradients of `of`, and register it."""
     schema = overload._schema
@@ -60,7 +65,7 @@ def register_opaque(
         return spread(ctx, positions, asked)
 
     if returned:
-        torch.library.register_autograd(overload, backward, setup_context=setup_context, lib=library)
+        register_recorded(library, overload, arguments, backward, setup_context, rule)
 
 
 def _register_kernels(
@@ -105,7 +110,8 @@ def _register_kernels(
     library.impl(name, kernel, "CPU")
     library.impl(name, kernel, "CUDA")
     torch.library.register_fake(own._schema.name, fake, lib=library)
-    torch.library.register_autograd(own, refuse, lib=library)
+    declared = Declared(own._schema)
+    register_recorded(library, own, declared, refuse, lambda **kept: None, lambda: None)
 
 
 def _contiguous(like: Tensor, found: Tensor | None) -> torch.Tensor:

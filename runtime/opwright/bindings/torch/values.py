@@ -57,6 +57,7 @@ class _Memory:
     """The memory of a tensor on the CPU, for NumPy."""
 
     __slots__ = ("capsule",)
+    capsule: Any
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.capsule
@@ -69,7 +70,8 @@ def array_of(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """Return an array on the memory of a tensor on the CPU, which stays resizable. Raises what PyTorch raises."""
     plain = tensor.detach()
     if _EXPORTED is None or plain.is_neg() or plain.is_conj() or plain.layout != torch.strided:
-        return plain.numpy()  # (it refuses values that are not in memory as they are)
+        array: np.ndarray[Any, Any] = plain.numpy()  # (it refuses values that are not in memory as they are)
+        return array
     memory = _Memory()
     memory.capsule = _EXPORTED(plain)
     return np.from_dlpack(memory)

@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch._C import _AutoDispatchBelowADInplaceOrView, _AutoDispatchBelowAutograd
 
+from opwright.bindings.torch.tangents import have_tangents
+
 __all__ = ["register_replacement", "register_writing"]
 
 
@@ -45,11 +47,11 @@ def register_writing(
             return overload.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *args, **kwargs)
 
     def differentiable(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        if torch.is_grad_enabled() and torch._C._any_requires_grad(*args, **kwargs):
+        if have_tangents(args, kwargs) or (torch.is_grad_enabled() and torch._C._any_requires_grad(*args, **kwargs)):
             if functional is None:
                 raise RuntimeError(
-                    f"{overload}: it writes arguments, and gradients do not go through it: call the functional "
-                    "variant, or call it in a block of torch.no_grad()"
+                    f"{overload}: it writes arguments, and derivatives do not go through it: call the functional "
+                    "variant, or pass detached tensors in a block of torch.no_grad()"
                 )
             # (a copy, for what the formulas keep of it is not written to)
             return args[0].copy_(functional()(args[0].clone(), *args[1:], **kwargs))
