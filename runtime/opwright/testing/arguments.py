@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from opwright.creation.construction import from_numpy
-from opwright.testing.layouts import make_tensor
+from opwright.testing.layouts import MIXED, make_tensor
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, float32, float64, int64
 from opwright_core.dispatch.package.declarations import REQUIRED
 
@@ -41,6 +41,7 @@ _IMAGE_LISTS: Final = {
     "kernel_size": (1, 2, 3), "stride": (1, 1, 2), "padding": (0, 0, 1), "dilation": (1,), "output_size": (1, 2, 3),
     "output_padding": (0,),
 }  # fmt: skip
+_OTHERS: Final = (float32, float64, int64, bool_)  # dtypes of the other tensors of a call that mixes them
 _OFTEN: Final = 0.7
 
 
@@ -135,6 +136,8 @@ class _Draw:
                 dtype = bool_
             elif any(word in name for word in POSITIONS) and (name != "target" or self._often()):  # or numbers
                 dtype, high = int64, 2
+            elif self._situation == MIXED:
+                dtype = self._random.choice(_OTHERS)
         layout = self._situation if first or self._random.random() < 0.5 else "contiguous"
         if layout == "expanded" and self._operator.signature.positions[name] in self._operator.signature.written:
             layout = "contiguous"  # nothing is written to an expanded Tensor

@@ -13,9 +13,12 @@ from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_
 from opwright_core.keys import DENSE_CPU, GRAD
 from opwright_core.tensors.tensor import Tensor, wrap
 
-__all__ = ["SITUATIONS", "Copies", "make_tensor"]
+__all__ = ["MIXED", "SITUATIONS", "Copies", "make_tensor"]
 
-SITUATIONS: Final = ("contiguous", "transposed", "sliced", "expanded", "broadcast", "0-dim", "empty", "size 1")
+MIXED: Final = "mixed dtypes"
+SITUATIONS: Final = (
+    "contiguous", "transposed", "sliced", "expanded", "broadcast", "0-dim", "empty", "size 1", MIXED,
+)  # fmt: skip
 
 
 def make_tensor(shape: tuple[int, ...], dtype: DType, layout: str, random: Random, *, high: int = 4) -> Tensor:

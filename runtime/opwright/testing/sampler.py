@@ -11,13 +11,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from random import Random
 from typing import Any, Final
 
+from opwright.base.limits import promote_types
+from opwright.dimensions.declared import declared_of
+from opwright.dimensions.families import Elementwise
 from opwright.errors import FakeKernelError, LibraryMissingError
 from opwright.fake import FakeTensorMode
 from opwright.testing.arguments import declared_dtypes, draw
-from opwright.testing.layouts import SITUATIONS, Copies
+from opwright.testing.layouts import MIXED, SITUATIONS, Copies
 from opwright_core.arrays.dtypes import (
     DType,
     as_dtype,
@@ -99,7 +103,7 @@ def samples(
 
     `op` is an operator, one's qualified name (`"aten::add.Tensor"`), or a packet, which stands for its overloads.
     `situations` are those of SITUATIONS: `contiguous`, `transposed`, `sliced`, `expanded`, `broadcast`, `0-dim`,
-    `empty`, `size 1`. Without `by_fakes` the operator alone judges, and not its fake kernel before it. Raises
+    `empty`, `size 1`, `mixed dtypes` (of operators that take several tensors). Without `by_fakes` the operator alone judges, and not its fake kernel before it. Raises
     DispatchError for a name that is no operator, and for one whose library has not been built.
     """
     if isinstance(op, Packet):
@@ -110,9 +114,17 @@ def samples(
     wanted = list(map(as_dtype, dtypes))
     if not operator.signature.tensors:
         wanted, situations = wanted[:1], situations[:1]
+    if not _takes_several(operator):
+        situations = [each for each in situations if each != MIXED]
     listed = declared_dtypes(operator)
     for dtype in sorted(wanted, key=lambda each: each not in listed):
         yield from _of_dtype(operator, dtype, situations, seed, by_fakes)
+
+
+def _takes_several(operator: Operator) -> bool:
+    """Return whether a call may have tensors of several dtypes."""
+    texts = [argument.type for argument in operator.arguments if argument.type.startswith("Tensor")]
+    return len(texts) > 1 or any("[" in text for text in texts)
 
 
 def _of_dtype(
@@ -143,13 +155,31 @@ def _search(
         found = Sample(tuple(args), kwargs)
         error = _refusal_of_fakes(operator, found) if by_fakes else None
         error = error or _refusal(operator, found)
-        if error is None:
+        if error is None or (situation == MIXED and _breaks_promise(operator, found, by_fakes)):
             return found
         errors[str(error)] += 1
         of_dtype = of_dtype + 1 if _is_about_dtype(error, dtype) else 0
         if of_dtype == _OF_DTYPE or errors[str(error)] == _EQUAL:
             return error
     return None
+
+
+def _breaks_promise(operator: Operator, sample: Sample, by_fakes: bool) -> bool:
+    """Return whether an elementwise operator, whose rule promotes its operands and takes these, refuses them as they
+    are and takes them promoted. Such a sample is yielded: a check reports the error."""
+    family = declared_of(operator).family
+    places = family.promoted if isinstance(family, Elementwise) else ()
+    if by_fakes and _refusal_of_fakes(operator, sample) is not None:
+        return False
+    given = [value.dtype for place, value in enumerate(sample.args) if place in places and isinstance(value, Tensor)]
+    if len({*given}) < 2:
+        return False
+    common = reduce(promote_types, given)
+    args = [
+        value.to(common) if place in places and isinstance(value, Tensor) else value
+        for place, value in enumerate(sample.args)
+    ]
+    return _refusal(operator, Sample(tuple(args), sample.kwargs)) is None
 
 
 def _is_about_dtype(error: Exception, dtype: DType) -> bool:

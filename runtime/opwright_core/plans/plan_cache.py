@@ -128,17 +128,18 @@ class PlanCache(SpecCache):
         plans = (plan,) if isinstance(plan, Plan) else tuple(plan)
         if not _are_as_given(plans[0], operands):
             raise RuntimeError("a rule whose plans are kept must take the operands as they are")
-        own = self._own(plans[0].spec, operands), *[self._own(each.spec, ()) for each in plans[1:]]
+        own = tuple([self._own(each) for each in plans])
         return self.keep(key, own[0] if isinstance(plan, Plan) else own)
 
-    def _own(self, spec: TensorSpec, operands: Sequence[Any]) -> CachedSpec:
-        """Return a spec of this cache's own: it notes the layout of the kernel's results."""
+    def _own(self, plan: Plan) -> CachedSpec:
+        """Return the plan's spec as one of this cache's own: it notes the layout of the kernel's results."""
+        spec = plan.spec
         is_dense = not spec.nondense or not spec.shape  # (how others lie may depend on the data)
         is_alone = fast is None or not self.runs_in_core  # the core may come here with a result that it has refused
         may_settle = (
             self.is_trusted and is_alone and is_dense and bool(self.kinds) and not _OTHERS.intersection(self.kinds)
         )
-        return CachedSpec(spec, operands, may_settle=may_settle)
+        return CachedSpec(spec, plan.given, may_settle=may_settle)
 
     def fill_from_plan(self, key: Any, plan: Plan, *operands: Any) -> None:
         """Add the spec of a call that writes, unless its plan says more."""
