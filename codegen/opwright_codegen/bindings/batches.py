@@ -4,7 +4,7 @@ parameters (Note [Roles] in `opwright_core.arrays.annotations`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
@@ -91,14 +91,21 @@ def _check_function(function: KernelFunction, text: Text) -> None:
 def _from_meta(binding: Binding, rules: KernelModules) -> Family | None:
     if not isinstance(binding.meta, Plans):
         return None
-    return family_of(binding.view.operator.schema, binding.meta.formulas[0], rules)
+    return _common(family_of(binding.view.operator.schema, each, rules) for each in binding.meta.formulas)
+
+
+def _common(found: Iterable[Family | None]) -> Family | None:
+    """Return the family that all formulas have in common, None where they differ."""
+    first, *others = found
+    return first if all(each == first for each in others) else None
 
 
 def family_of(schema: FunctionSchema, formula: Formula, rules: KernelModules) -> Family | None:
     """Return the family that follows from a formula, of a `meta` that is bound, and the roles of the rule's parameters;
     None where these say nothing of it."""
-    call = _first_call(formula)
-    assert isinstance(call.function, Reference)
+    if isinstance(formula, Conditional):
+        return _common(family_of(schema, each, rules) for each in (formula.then, formula.otherwise))
+    assert isinstance(call := formula, Call) and isinstance(call.function, Reference)
     name = call.function.name
     module, _, function = name.rpartition(":")
     rule = rules.find_path(module, function) if module else rules.find(name)
@@ -129,13 +136,6 @@ def _reads(formula: Formula, tensors: Set[int], positions: Mapping[str, int]) ->
     """Whether a tensor argument is in the formula."""
     nodes = (node for node in walk(formula) if isinstance(node, Reference) and node.kind is Kind.ARGUMENT)
     return any(positions.get(node.name) in tensors for node in nodes)
-
-
-def _first_call(formula: Formula) -> Call:
-    while isinstance(formula, Conditional):
-        formula = formula.then
-    assert isinstance(formula, Call)
-    return formula
 
 
 def _passed(call: Call, rule: KernelFunction) -> Iterator[tuple[str, Formula]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright_core.arrays.annotations import DtypeKinds, Elementwise, Size
+from opwright_core.arrays.annotations import DtypeKinds, Size
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import as_dtype, get_default_dtype, opmath
 from opwright_core.arrays.layouts import contiguous_strides
@@ -28,9 +28,9 @@ _sized = SpecCache()
 _of_operands = SpecCache()
 
 
-def like(self: Elementwise, *, dtype: object = None, memory_format: object = None) -> Plan:
+def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Plan:
     """Plan a result of the shape of `self`, as `empty_like` makes it: dense inputs keep their strides, others
-    TensorIterator's order.
+    TensorIterator's order. It says nothing of elements, so no dimension rule follows: `pointwise` gives one.
 
     `memory_format`: None or `preserve_format`, `contiguous_format`, `channels_last`, `channels_last_3d`.
     """
@@ -38,7 +38,7 @@ def like(self: Elementwise, *, dtype: object = None, memory_format: object = Non
 
 
 def overwritten(
-    self: Elementwise,
+    self: Any,
     *,
     accepts: DtypeKinds | None = None,
     memory_format: object = None,

@@ -91,7 +91,7 @@ def _halved(self: Any, dim: int) -> TensorSpec:
     return TensorSpec(shape, strides, given, given, compute, compute, (given is not compute,), dims=(axis,))
 
 
-def like_contiguous(self: Elementwise) -> Plan:
+def like_contiguous(self: Any) -> Plan:
     """Plan the shape and dtype of `self`, which is floating-point; contiguous."""
     key = (self.shape, self.dtype)
     spec = _contiguous.get(key)

@@ -9,9 +9,5 @@ from opwright_core.abi import Elementwise, Everything, Family
 RULES: dict[str, Family] = {
     "axpy": Elementwise(0, 1),
     "row_sums": Everything(0),
-    "words": Elementwise(0),
     "twice": Elementwise(0),
-    "rows": Elementwise(0),
-    "blend": Elementwise(0),
-    "blend_host": Elementwise(0),
 }

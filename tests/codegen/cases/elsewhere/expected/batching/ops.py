@@ -9,5 +9,4 @@ from opwright_core.abi import Elementwise, Family
 RULES: dict[str, Family] = {
     "axpy": Elementwise(0, 1),
     "of_arrays": Elementwise(0),
-    "counted.Tensor": Elementwise(0),
 }

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-from opwright_core.abi import Dimensions, Elementwise, Family
+from opwright_core.abi import Elementwise, Family
 
 # By operator: its family, with the positions of the arguments by their role.
-RULES: dict[str, Family | Dimensions] = {
-    "a_very_long_operator_name_that_leaves_little_room": Elementwise(0, 1),
+RULES: dict[str, Family] = {
     "conditional": Elementwise(0, 1),
-    "another_operator": Dimensions(blocks=Elementwise(0, 1, 2)),
-    "third_of_several": Dimensions(blocks=Elementwise(1, 0)),
 }

@@ -9,7 +9,6 @@ from opwright_core.abi import Along, Elementwise, Family
 RULES: dict[str, Family] = {
     "softplus": Elementwise(0),
     "softplus_": Elementwise(0),
-    "scale": Elementwise(0),
     "moments": Along(0, dim=1, empty_is_all=True),
     "parts": Elementwise(0),
 }

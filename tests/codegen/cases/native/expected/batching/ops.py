@@ -9,8 +9,6 @@ from opwright_core.abi import Elementwise, Family
 RULES: dict[str, Family] = {
     "axpy": Elementwise(0, 1),
     "axpy_": Elementwise(0, 1),
-    "words": Elementwise(0),
-    "rows": Elementwise(0),
     "compared": Elementwise(0, 1),
     "halve_": Elementwise(0),
 }
