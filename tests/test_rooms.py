@@ -57,7 +57,7 @@ ANNOTATED = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 10_000
+MOST_LINES_OF_THE_CORE = 12_000
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
     "opwright_core.abi -> opwright.former.versions",

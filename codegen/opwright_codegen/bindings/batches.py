@@ -105,8 +105,8 @@ def family_of(schema: FunctionSchema, formula: Formula, rules: KernelModules) ->
     None where these say nothing of it."""
     if isinstance(formula, Conditional):
         return _common(family_of(schema, each, rules) for each in (formula.then, formula.otherwise))
-    assert isinstance(call := formula, Call) and isinstance(call.function, Reference)
-    name = call.function.name
+    assert isinstance(formula, Call) and isinstance(formula.function, Reference)
+    call, name = formula, formula.function.name
     module, _, function = name.rpartition(":")
     rule = rules.find_path(module, function) if module else rules.find(name)
     assert rule is not None  # the formula is bound

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.amp.settings import SETTINGS, current, get_autocast_dtype, is_autocast_available, switch
 from opwright.backends.cuda_arrays import device_count
+from opwright.ground.wrapping import wraps
 from opwright.guards.blocks import ThreadBlock
 from opwright_core.arrays.dtypes import DType, as_dtype, bfloat16, float16
 from opwright_core.keys import META
@@ -77,7 +77,7 @@ class autocast(ThreadBlock):
                 "written: with opwright.autocast('cpu'): …"
             )
 
-        @functools.wraps(function)
+        @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             with self:
                 return function(*args, **kwargs)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
+from opwright.ground.wrapping import wraps
 from opwright.guards.blocks import modes_or_none
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, PRE_DISPATCH, TANGENT, VIEW
 from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
@@ -94,7 +95,7 @@ class Switch:
         if inspect.isgeneratorfunction(function):
             return _decorate_generator(self, function)
 
-        @functools.wraps(function)
+        @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
                 return function(*args, **kwargs)
@@ -112,7 +113,7 @@ class Switch:
 def _decorate_generator(switch: Switch, function: Call) -> Call:
     """Return a generator function in the mode, which holds while the generator runs, not between its values."""
 
-    @functools.wraps(function)
+    @wraps(function)
     def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         with switch.clone():
             generator = function(*args, **kwargs)

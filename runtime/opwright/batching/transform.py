@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, ParamSpec, TypeVar, get_args
 
 from opwright.batching.batching import Batching, Randomness
 from opwright.generators.generator import Generator, generator_of
+from opwright.ground.wrapping import wraps
 from opwright.namespaces import aten
 from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
 from opwright_core.arrays.devices import as_device, shape_of
@@ -41,7 +41,7 @@ def vmap(
 
     is_simple = type(in_dims) is int and type(out_dims) is int and chunk_size is None
 
-    @functools.wraps(func)
+    @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if is_simple and (size := _size_of(args, in_dims)) is not None:
             return _simple(func, in_dims, out_dims, args, kwargs, size, randomness)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Final
 
 from opwright.creation.checks import check_differentiable
+from opwright.ground.wrapping import wraps
 from opwright_core.core import fast
 from opwright_core.tensors.tensor import Tensor
 
@@ -28,7 +28,7 @@ def _with_requires_grad(function: Function) -> Function:
     It raises RuntimeError where that is asked of integers or bools, TypeError for anything but True, False and None.
     """
 
-    @functools.wraps(function)
+    @wraps(function)
     def factory(*args: Any, requires_grad: bool | None = None, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
         return made if requires_grad is None else requires_grad_of(function.__name__, made, requires_grad)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
@@ -10,6 +9,7 @@ from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
 from opwright.func.levels import Differentiation
 from opwright.func.transforms import jvp, lifted, positions_of, vjp
+from opwright.ground.wrapping import wraps
 from opwright.namespaces import aten
 from opwright.pytree import tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import COMPLEX
@@ -58,7 +58,7 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
     """
     _check_chunk_size(chunk_size)
 
-    @functools.wraps(func)
+    @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         chosen, inner = _chosen(func, argnums, args, kwargs)
         inputs, in_spec = tree_flatten(chosen)
@@ -120,7 +120,7 @@ def jacfwd(
     the arguments at `argnums`. `randomness` is that of `vmap`. Semantics: `torch.func.jacfwd`.
     """
 
-    @functools.wraps(func)
+    @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         chosen, inner = _chosen(func, argnums, args, kwargs)
         inputs, in_spec = tree_flatten(chosen)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, TypeVarTuple, overload
 
 from opwright.autograd.differentiate import grad as gradients_of
 from opwright.autograd.forward_ad import make_dual, unpack_dual
 from opwright.func.levels import Differentiation, ForwardDifferentiation
+from opwright.ground.wrapping import wraps
 from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
 from opwright_core.tensors.tensor import Tensor
@@ -51,7 +51,7 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
     Raises RuntimeError where `func` returns something else. Semantics: `torch.func.grad`.
     """
 
-    @functools.wraps(func)
+    @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         found, result = _grad_and_value(func, argnums, has_aux, args, kwargs)
         return (found, result[1]) if has_aux else found
@@ -77,7 +77,7 @@ def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: 
     Semantics: `torch.func.grad_and_value`.
     """
 
-    @functools.wraps(func)
+    @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return _grad_and_value(func, argnums, has_aux, args, kwargs)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from opwright.functionalize.interpreter import Functionalization
+from opwright.ground.wrapping import wraps
 from opwright.pytree import tree_leaves, tree_map
 from opwright_core.tensors.tensor import Tensor
 
@@ -30,7 +30,7 @@ def functionalize(func: Callable[P, R], *, remove: str = "mutations") -> Callabl
             "     remove='mutations'\n     remove='mutations_and_views'\n"
         )
 
-    @functools.wraps(func)
+    @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level = Functionalization(remove == "mutations_and_views")
         with level:

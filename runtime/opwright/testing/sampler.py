@@ -103,8 +103,9 @@ def samples(
 
     `op` is an operator, one's qualified name (`"aten::add.Tensor"`), or a packet, which stands for its overloads.
     `situations` are those of SITUATIONS: `contiguous`, `transposed`, `sliced`, `expanded`, `broadcast`, `0-dim`,
-    `empty`, `size 1`, `mixed dtypes` (of operators that take several tensors). Without `by_fakes` the operator alone judges, and not its fake kernel before it. Raises
-    DispatchError for a name that is no operator, and for one whose library has not been built.
+    `empty`, `size 1`, `mixed dtypes` (of operators that take several tensors). Without `by_fakes` the operator alone
+    judges, and not its fake kernel before it. Raises DispatchError for a name that is no operator, and for one whose
+    library has not been built.
     """
     if isinstance(op, Packet):
         for operator in op.operators.values():

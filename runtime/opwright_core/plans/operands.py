@@ -32,10 +32,11 @@ def check_accepted(accepts: str | None, *found: DType) -> None:
 
 @lru_cache(maxsize=1024)
 def _is_accepted(accepts: str, dtype: DType) -> bool:
-    return bool({_category(dtype), str(dtype)} & set(accepts.split()))
+    return bool({category(dtype), str(dtype)} & set(accepts.split()))
 
 
-def _category(dtype: DType) -> str:
+def category(dtype: DType) -> str:
+    """Return the kind of a dtype in the words of `accepts`."""
     if dtype in FLOATING:
         return "floating"
     return "complex" if dtype in COMPLEX else "bool" if dtype is bool_ else "integer"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,9 @@ from opwright_core.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright_core.arrays.promotion import castable
 from opwright_core.arrays.storage import new_array, resize, stride_over
 from opwright_core.core import TensorBase, compiled
-from opwright_core.plans.kernel_errors import shown, wrong_result
+from opwright_core.plans.kernel_errors import wrong_result
+from opwright_core.plans.operands import category
+from opwright_core.plans.returned import as_array
 from opwright_core.plans.specs import TensorSpec
 
 INTERNAL_OVERLAP = (
@@ -115,11 +116,13 @@ class Plan:
     def lay_out(self, result: Any) -> Array:
         """Lay out the kernel's result as a new array of exactly this dtype and strides, copied only if it must be.
 
-        Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
+        Raises ContractError if its shape is another one, or its dtype of another kind (`Plan._converted`).
         """
         spec = self.spec
-        if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
-            result = _as_array(result)
+        if type(result) is not np.ndarray and (
+            isinstance(result, (np.generic, memoryview)) or not hasattr(result, "strides")
+        ):
+            result = as_array(result, spec)
         if result.shape != spec.shape:
             raise self._wrong_shape(result)
         if result.dtype is not spec.dtype:
@@ -131,11 +134,14 @@ class Plan:
         return self._copied(result)
 
     def _converted(self, result: Array) -> Array:
-        """Return the array of the kernel in the planned dtype."""
+        """Return the array of the kernel in the planned dtype, of which only the size may differ: float64 for float32.
+
+        Raises ContractError for another kind: integers for floats, floats for integers, floats for complex numbers.
+        """
         spec = self.spec
         if result.dtype is not spec.produces and not spec.converts:
             known = CANONICAL.get(result.dtype)
-            if known is None or not castable(known, spec.dtype):
+            if known is None or category(known) not in (category(spec.dtype), category(spec.produces)):
                 raise wrong_result(f"returned dtype {result.dtype}, but {dtype_name(spec.dtype)} is declared")
         return cast_array(result, spec.dtype)
 
@@ -255,7 +261,7 @@ class Plan:
             return
         spec = self.spec
         if not hasattr(result, "astype"):
-            result = _as_array(result)
+            result = as_array(result, spec)
         if result.shape != spec.shape:
             raise self._wrong_shape(result)
         if result.dtype is not spec.dtype:
@@ -284,14 +290,6 @@ def _cast(spec: TensorSpec, operand: Any) -> Any:
     if operand.dtype is not spec.common is not spec.compute and not (spec.exact_scalars and operand.ndim == 0):
         operand = cast_array(operand, spec.common)
     return cast_array(operand, spec.compute)
-
-
-def _as_array(result: Any) -> Array:
-    """Return a number or nested list as an array. Raises ContractError for what is none."""
-    if result is not None:
-        with suppress(ValueError, TypeError):  # lists of several lengths
-            return np.asarray(result)
-    raise wrong_result(f"must return an array, but returned {shown(result)}")
 
 
 class PlanApart(Plan):

@@ -96,7 +96,8 @@ def randperm(
     xp: ModuleType, n: int, generator: Generator | None, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """Draw a random order of the numbers below `n`."""
-    return xp.asarray(source_for(xp.empty(0), generator).permutation(n))
+    drawn = xp.asarray(source_for(xp.empty(0), generator).permutation(n))
+    return drawn if dtype is None else drawn.astype(dtype, copy=False)
 
 
 def host(xp: ModuleType, array: Array) -> Host:

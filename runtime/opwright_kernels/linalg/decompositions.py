@@ -339,13 +339,18 @@ def eig(xp: ModuleType, self: Array) -> tuple[Array, Array]:
     """Return eigenvalues, and eigenvectors as columns (`linalg_eig`). Raises RuntimeError for what is not finite."""
     _check_finite(xp, self, "torch.linalg.eig")
     values, vectors = _converged("linalg.eig", xp.linalg.eig, self)
-    return values, vectors
+    return _as_complex(xp, values), _as_complex(xp, vectors)
 
 
 def eigvals(xp: ModuleType, self: Array) -> Array:
     """Return eigenvalues (`linalg_eigvals`). Raises RuntimeError for what is not finite."""
     _check_finite(xp, self, "torch.linalg.eigvals")
-    return _converged("linalg.eig", xp.linalg.eigvals, self)
+    return _as_complex(xp, _converged("linalg.eig", xp.linalg.eigvals, self))
+
+
+def _as_complex(xp: ModuleType, values: Array) -> Array:
+    """Return an array as complex numbers: NumPy's eigenvalues are real where all of them are."""
+    return values.astype(xp.result_type(values, xp.complex64), copy=False)
 
 
 def _check_finite(xp: ModuleType, self: Array, operator: str) -> None:

@@ -107,7 +107,7 @@ def _check_bound(name: str, bound: int, dtype: DType) -> None:
 
 def permutation(n: int, *, dtype: object, device: object) -> Plan:
     """Plan the numbers below `n`. Raises RuntimeError where the dtype cannot hold them, DispatchError for no number."""
-    plan = empty([n], dtype=dtype, device=device)
+    plan = empty([n], dtype=int64 if dtype is None else dtype, device=device)
     if plan.dtype not in FLOATING and (plan.dtype.kind not in "iu" or plan.dtype in (uint16, uint32, uint64)):
         raise DispatchError(f"randperm: not implemented for {plan.dtype}")
     if plan.dtype in FLOATING and not holds(n <= largest_integer(plan.dtype) + 1):

@@ -111,7 +111,7 @@ def test_a_number_and_several_results(ops: Any, n: Any) -> None:
 
 
 def test_what_is_drawn_mixes_dtypes(ops: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of a call whose operands would be right in one dtype is a finding, not a refusal: such a call is drawn."""
+    """An error of a call whose operands would be right in one dtype is a finding: such a call is drawn."""
     plain = PlanCache.fill
 
     def fill(cache: PlanCache, key: Any, plan: Any, *operands: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from array import array
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from opwright.creation import construction
 from opwright_core.arrays import dtypes
 from opwright_core.arrays.dtypes import bfloat16, float32, int64
 from opwright_core.arrays.storage import storage_of
+from opwright_core.errors import ContractError
 from opwright_core.plans.specs import SpecCache
 from opwright_core.tensors.tensor import wrap
 
@@ -309,11 +311,50 @@ def test_a_computing_dtype_converts_the_operands() -> None:
     assert rules.pointwise(x, compute_dtype=np.float64, dtype=np.float16).operands[0].dtype == np.float64
 
 
-def test_an_answer_of_a_higher_category_is_refused() -> None:
-    plan = rules.pointwise(np.arange(3))
-    with pytest.raises(RuntimeError, match="returned dtype float64, but int64 is declared"):
-        plan.lay_out(np.zeros(3))
-    for answer in (np.zeros(3, bool), np.zeros(3, np.int8)):
-        assert plan.lay_out(answer).dtype == np.int64
-    with pytest.raises(RuntimeError, match="must return an array, but returned None"):
-        rules.pointwise(np.array(1.0)).lay_out(None)
+KINDS = {"bool": "?", "integer": "bhilBHIL", "floating": "efd", "complex": "FD"}  # NumPy's letters of dtypes
+
+
+@pytest.mark.parametrize("declared", "".join(KINDS.values()))
+@pytest.mark.parametrize("answered", "".join(KINDS.values()))
+def test_an_answer_of_another_kind_is_refused(declared: str, answered: str) -> None:
+    """One of another size is cast: a kernel may compute float64 for float32."""
+    x = np.ones(3, declared)
+    plan, target = rules.like(x), np.empty(3, np.complex128)
+    if any(declared in letters and answered in letters for letters in KINDS.values()):
+        assert plan.lay_out(np.ones(3, answered)).dtype == x.dtype
+        plan.store(np.ones(3, answered), target)
+        assert target.tolist() == [1, 1, 1]
+    else:
+        for call in (plan.lay_out, lambda answer: plan.store(answer, target)):
+            with pytest.raises(ContractError, match=f"returned dtype {np.dtype(answered)}, but .* is declared"):
+                call(np.ones(3, answered))
+    assert rules.pointwise(x, dtype=np.complex64).lay_out(np.ones(3, answered)).dtype == np.complex64
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, [1.0], (1.0,), [[1.0]], [], "1.0", b"1", "", {1.0}, range(1), memoryview(b"12345678"), array("d", [1.0])],
+    ids=repr,
+)
+def test_an_answer_that_is_no_array_is_refused(answer: Any) -> None:
+    x = np.ones(1)
+    with pytest.raises(ContractError, match="must return an array, but returned"):
+        rules.like(x).lay_out(answer)
+    with pytest.raises(ContractError, match="must return an array, but returned"):
+        rules.like(x).store(answer, x)
+
+
+@pytest.mark.parametrize("declared", "?ilefdFD")
+@pytest.mark.parametrize("answer", [True, 1, 1.0, 1j, np.float32(1), np.int64(1)], ids=repr)
+def test_an_answer_may_be_a_number(declared: str, answer: Any) -> None:
+    """Python's numbers have no dtype: they are of the declared one, if it holds them. Scalars of NumPy have one."""
+    x = np.ones((), declared)
+    ranks = "bifc"
+    kind = np.asarray(answer).dtype.kind
+    is_right = kind == x.dtype.kind if isinstance(answer, np.generic) else ranks.find(kind) <= ranks.find(x.dtype.kind)
+    if is_right:
+        found = rules.like(x).lay_out(answer)
+        assert found.dtype == x.dtype and found == answer
+    else:
+        with pytest.raises(ContractError, match="returned"):
+            rules.like(x).lay_out(answer)
