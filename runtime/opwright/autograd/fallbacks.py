@@ -5,7 +5,7 @@ An operator that has a kernel for a backend and none for autograd, and that no d
 generated or defined at run time, is handled by default: the call works, its results require grad, and a backward pass
 through them warns and finds no gradient. What cannot be a warning is an error, since gradients would silently be wrong:
 a write to a leaf that requires grad when it is called, one to another tensor that requires grad in a backward pass
-through that. Operators that the kernel calls are recorded, and then those gradients hold. Writes count in versions.
+through that, and a backward pass through a backward pass that called an operator of a schema file. Operators that the kernel calls are recorded, and then those gradients hold. Writes count in versions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.autograd.engine import is_running
 from opwright.autograd.nodes import Node
 from opwright.autograd.recording import (
     check_inplace,
@@ -47,7 +48,7 @@ class NotImplementedNode(Node):
     """The node of a call without a gradient formula: an error in a backward pass."""
 
     __slots__ = ("operator",)
-    operator: str
+    operator: Operator
 
     def name(self) -> str:
         """Return PyTorch's name."""
@@ -55,14 +56,14 @@ class NotImplementedNode(Node):
 
     def apply(self, grad: Any) -> Sequence[Any]:
         """Raise AutogradError."""
-        raise AutogradError(f"{self.operator}: a backward pass went through it, and {_how_to_register(self.operator)}")
+        raise AutogradError(f"{self.operator.name}: a backward pass went through it, and {_how_to_register(self.operator)}")
 
 
 class WarnNotImplementedNode(Node):
     """The node of a call without a gradient formula, where that is a warning: it gives no gradients."""
 
     __slots__ = ("operator",)
-    operator: str
+    operator: Operator
 
     def name(self) -> str:
         """Return PyTorch's name."""
@@ -71,7 +72,7 @@ class WarnNotImplementedNode(Node):
     def apply(self, grad: Any) -> Sequence[Any]:
         """Return no gradients."""
         warnings.warn(
-            f"{self.operator}: a backward pass went through it and found no gradient, since "
+            f"{self.operator.name}: a backward pass went through it and found no gradient, since "
             f"{_how_to_register(self.operator)}. If it is not differentiable, register "
             "opwright.library.fallthrough_kernel for Autograd",
             stacklevel=2,
@@ -79,8 +80,17 @@ class WarnNotImplementedNode(Node):
         return (None,) * len(self.edges)
 
 
-def _how_to_register(name: str) -> str:
-    return f"no autograd formula was registered for it: use opwright.library.register_autograd({name!r}, backward)"
+def _how_to_register(operator: Operator) -> str:
+    how = f"use opwright.library.register_autograd({operator.name!r}, backward)"
+    found = f"no autograd formula was registered for it: {how}"
+    if not _is_of_schema_file(operator):
+        return found
+    entry = f"{operator.name}{operator.declaration}"
+    return f"{found}, or add an entry to derivatives.yaml, `- name: {entry}` ({operator.where} declares it)"
+
+
+def _is_of_schema_file(operator: Operator) -> bool:
+    return operator.where.rpartition(":")[0].endswith((".yaml", ".yml"))
 
 
 def _not_implemented(operator: Operator, below: Kernel) -> Kernel:
@@ -109,6 +119,7 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
         targets = _checked_targets(operator, args, written)
         before = edges_of(targets)
         result = below(*args)
+        made = NotImplementedNode if is_running() and _is_of_schema_file(operator) else kind
         for target, edge in zip(targets, before, strict=True):
             if target.edge is not edge:
                 _warn_of(operator, target)
@@ -118,7 +129,7 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
         for each in tensors_of((result,)):
             if each.edge is None:
                 if each.dtype in INEXACT:
-                    record(each, _node(kind, operator, edges))
+                    record(each, _node(made, operator, edges))
             elif not any(each is operand for operand in operands):
                 _warn_of(operator, each)
         return result
@@ -146,7 +157,7 @@ def _checked_targets(operator: Operator, args: Sequence[Any], written: Sequence[
 def _node(kind: type[Any], operator: Operator, edges: Sequence[Any]) -> Any:
     node = kind()
     node.edges = tuple(edges)
-    node.operator = operator.name
+    node.operator = operator
     return node
 
 
@@ -156,7 +167,7 @@ def _warn_of(operator: Operator, tensor: Tensor) -> None:
     def warn(grad: Any) -> None:
         warnings.warn(
             f"{operator.name}: a backward pass went through the operators that its kernel called, since "
-            f"{_how_to_register(operator.name)}, or register the kernel for CompositeImplicitAutograd",
+            f"{_how_to_register(operator)}, or register the kernel for CompositeImplicitAutograd",
             stacklevel=2,
         )
 
