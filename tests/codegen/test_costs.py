@@ -11,7 +11,9 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from pipeline import generate, imported, new_namespace
 
+import opwright
 from opwright_codegen.bindings.operations import TRANSCENDENTAL, operations_of_expression
 from opwright_codegen.cli import main
 from opwright_codegen.expressions.functions import FUNCTIONS
@@ -92,17 +94,25 @@ class Counted:
     """A number that counts operations with it; `xp` are functions that count."""
 
     operations: ClassVar[list[int]] = [0, 0]
+    seen: ClassVar[set[Any]] = set()
     dtype = None
+
+    def __init__(self, text: Any) -> None:
+        self.text = text
 
     def astype(self, dtype: Any) -> Counted:
         return self
 
 
-def _count(of: int) -> Any:
+def _count(of: int, name: str) -> Any:
+    """Return a function that counts its calls, those of equal operands once."""
+
     def call(*operands: Any) -> Any:
         if any(isinstance(each, Counted) for each in operands):
-            Counted.operations[of] += 1
-            return Counted()
+            made = Counted((name, *[each.text if isinstance(each, Counted) else each for each in operands]))
+            Counted.operations[of] += made.text not in Counted.seen
+            Counted.seen.add(made.text)
+            return made
         return 1
 
     return call
@@ -110,16 +120,20 @@ def _count(of: int) -> Any:
 
 SIGNS = "add sub mul truediv floordiv mod neg and or xor lshift rshift invert lt le gt ge eq ne"
 for _name in SIGNS.split():
-    setattr(Counted, f"__{_name}__", _count(0))
-    setattr(Counted, f"__r{_name}__", _count(0))
-Counted.__pow__ = _count(1)  # type: ignore[attr-defined]
+    setattr(Counted, f"__{_name}__", _count(0, _name))
+    setattr(Counted, f"__r{_name}__", _count(0, f"r{_name}"))
+Counted.__pow__ = _count(1, "pow")  # type: ignore[attr-defined]
 
 
 class Functions:
     """The array module."""
 
     def __getattr__(self, name: str) -> Any:
-        return (lambda x: x) if name == "positive" else _count(name in TRANSCENDENTAL)
+        return (lambda x: x) if name == "positive" else _count(name in TRANSCENDENTAL, name)
+
+
+def _special(xp: Any, *operands: Any) -> Any:
+    return _count(1, "special")(*operands)
 
 
 def test_numbers_that_count_agree_with_the_model() -> None:
@@ -136,11 +150,11 @@ def test_numbers_that_count_agree_with_the_model() -> None:
 
             text = emit(rewrite(numpy_form(operator.expression), named))
             values = {each.name: 3 for each in operator.schema.arguments} | {
-                each: Counted() for each in operator.expression.tensors
+                each: Counted(each) for each in operator.expression.tensors
             }
-            Counted.operations = [0, 0]
-            known = SimpleNamespace(math=math)
-            eval(text, {"xp": Functions(), "special": lambda xp, *rest: _count(1)(*rest), "math": known}, values)
+            Counted.operations, Counted.seen = [0, 0], set()
+            known = {"xp": Functions(), "special": _special, "math": SimpleNamespace(math=math)}
+            eval(text, known, values)
             assert tuple(Counted.operations) == operations_of_expression(operator.expression.root), text
             compared += 1
     assert compared >= 8
@@ -149,3 +163,59 @@ def test_numbers_that_count_agree_with_the_model() -> None:
 def test_each_function_of_expressions_is_computed_once_for_each_operand() -> None:
     for function in FUNCTIONS.values():
         assert all(len(re.findall(rf"\b{letter}\b", function.array)) <= 1 for letter in "xyz"), function.name
+
+
+WRITING = """
+- func: NS::fade(Tensor self) -> Tensor
+  meta: pointwise(self)
+  dispatch: {CPU: "self * 0.5 + 1"}
+  autogen: fade_, fade.out
+- func: NS::alone_(Tensor(a!) self) -> Tensor(a!)
+  meta: pointwise(self)
+  dispatch: {CPU: "self * 0.5 + 1"}
+- func: NS::mixed(Tensor(a!) x, Tensor y) -> ()
+  dispatch: {CPU: fill}
+  autogen: mixed_functional
+- func: NS::both(Tensor(a!) x, Tensor(b!) y) -> ()
+  sharding: ..., ... -> ..., ...
+  dispatch: {CPU: fill}
+"""
+
+
+def test_what_is_written_is_counted(tmp_path: Path) -> None:
+    """Whether it is returned or not: bytes were 0 for operators that return nothing."""
+    space = new_namespace()
+    kernels = "def fill(x, y):\n    x[...] = y\n"
+    with imported(generate(tmp_path, WRITING.replace("NS", space), kernels=kernels)):
+        ops, x, y = getattr(opwright.ops, space), opwright.ones(10), opwright.ones(10)
+        for operator, args, read, written in (
+            (ops.fade.default, (x,), 40, 40),
+            (ops.fade_.default, (x,), 40, 40),
+            (ops.alone_.default, (x,), 40, 40),
+            (ops.mixed.default, (x, y), 80, 40),
+            (ops.both.default, (x, y), 80, 80),
+        ):
+            found = operator.cost(*args)
+            assert (found.read, found.written) == (read, written), operator
+        assert ops.fade_.default.cost(x) == ops.fade.default.cost(x) == ops.fade.out.cost(x, out=y)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "flops", "transcendentals"),
+    [
+        ("xp.exp(x) * xp.exp(x) - y", 2, 1),
+        ("xp.exp(x - y) + xp.exp(y - x)", 3, 2),
+        ("(x - y) * (x - y) + (x - y)", 3, 0),
+        ("xp.where(x > y, x - y, y - x) * (x - y)", 5, 0),
+        ("-x * -x + y", 3, 0),
+    ],
+)
+def test_equal_parts_are_counted_once(tmp_path: Path, kernel: str, flops: int, transcendentals: int) -> None:
+    ways = {"inline": f"  meta: pointwise(x, y)\n  dispatch: {{CPU: '{kernel}'}}\n"}
+    ways["expression"] = f"  kernel: {kernel.replace('xp.', '')}\n  dtypes: float32\n"
+    for name, text in ways.items():
+        folder, space = tmp_path / name, new_namespace()
+        folder.mkdir()
+        with imported(generate(folder, f"- func: {space}::f(Tensor x, Tensor y) -> Tensor\n{text}")):
+            found = getattr(opwright.ops, space).f.default.cost(opwright.ones(10), opwright.ones(10))
+            assert (found.flops, found.transcendentals) == (10 * flops, 10 * transcendentals), name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from opwright_codegen.expressions.numpy_form import template
-from opwright_codegen.expressions.typed import Applied, Cast, Node
+from opwright_codegen.expressions.typed import Applied, Node, nodes
 from opwright_codegen.formula.ast import (
     Attribute,
     Binary,
@@ -35,43 +36,60 @@ _CHOICES: Final = ("where", "clip")
 Count = tuple[int, int]
 
 
-def operations_of_expression(node: Node) -> Count:
-    """Return the operations of a `kernel`, a node at a time: what is made of numbers alone is computed once a call."""
-    match node:
-        case Applied(function, operands):
-            own = (0, 1) if function.module else operations_of(template(function.array), is_array=("x", "y", "z"))
-            assert own is not None, function.name
-            return _sum([own, *[operations_of_expression(each) for each in operands]])
-        case Cast(operand):
-            return operations_of_expression(operand)
-        case _:
-            return 0, 0
+def operations_of_expression(root: Node) -> Count:
+    """Return the operations of a `kernel`, those of equal parts once: what is made of numbers alone is computed once a
+    call."""
+    functions = [each.function for each in {*nodes(root)} if isinstance(each, Applied)]
+    counts = _all(
+        [(0, 1) if each.module else operations_of(template(each.array), ("x", "y", "z")) for each in functions]
+    )
+    assert counts is not None, functions
+    return counts
 
 
 def operations_of(formula: Formula, is_array: tuple[str, ...] = ()) -> Count | None:
-    """Return the operations of a formula over arrays, None where it has others than those of elements.
+    """Return the operations of a formula over arrays, those of equal parts once; None where it has others than those of
+    elements.
 
     Of `… if … else …` those of the first are counted. `is_array` are names of arrays, beside arguments.
     """
-    parts = [operations_of(each, is_array) for each in children(formula)]
+    return _all([_own_operations(each, is_array) for each in {*_computed(formula)}])
+
+
+def _computed(formula: Formula) -> Iterator[Formula]:
+    """Yield a formula and the parts that it computes with arrays."""
     match formula:
-        case Reference() | Name() | Constant() | Attribute():
-            return 0, 0
         case Conditional(_, then, _):
-            return operations_of(then, is_array)
-        case Call(Attribute(Reference(Kind.MODULE, "xp") | Name("xp"), name), arguments):
-            own = (0, 0) if name in _FREE else (0, 1) if name in TRANSCENDENTAL else (1, 0)
+            yield from _computed(then)
+            return
+        case Call(Attribute(Reference(Kind.MODULE, "xp") | Name("xp")), arguments):
+            parts = arguments
+        case Call(Attribute(value, "astype")):
+            parts = (value,)
+        case Attribute():
+            parts = ()
+        case _:
+            parts = children(formula)
+    yield formula
+    for part in parts:
+        yield from _computed(part)
+
+
+def _own_operations(formula: Formula, is_array: tuple[str, ...]) -> Count | None:
+    """Return the operations of a formula without those of its parts, None where it is none of elements."""
+    match formula:
+        case Reference() | Name() | Constant() | Attribute() | Call(Attribute(_, "astype")):
+            return 0, 0
+        case Call(Attribute(Reference(Kind.MODULE, "xp") | Name("xp"), name)):
             if name not in UFUNCS and name not in _CHOICES and name not in _FREE:
                 return None
-            return _all([own, *[operations_of(each, is_array) for each in arguments]])
-        case Call(Attribute(value, "astype")):
-            return operations_of(value, is_array)
+            return (0, 0) if name in _FREE else (0, 1) if name in TRANSCENDENTAL else (1, 0)
         case Binary(sign):
-            return _all([((0, 1) if sign == "**" else (1, 0)) if _is_array(formula, is_array) else (0, 0), *parts])
+            return (0, 0) if not _is_array(formula, is_array) else (0, 1) if sign == "**" else (1, 0)
         case Unary(sign):
-            return _all([(int(sign != "+" and _is_array(formula, is_array)), 0), *parts])
+            return int(sign != "+" and _is_array(formula, is_array)), 0
         case Comparison(_, rest):
-            return _all([(2 * len(rest) - 1 if _is_array(formula, is_array) else 0, 0), *parts])
+            return 2 * len(rest) - 1 if _is_array(formula, is_array) else 0, 0
     return None
 
 
@@ -86,8 +104,4 @@ def _is_array(formula: Formula, is_array: tuple[str, ...]) -> bool:
 
 def _all(parts: list[Count | None]) -> Count | None:
     known = [each for each in parts if each is not None]
-    return _sum(known) if len(known) == len(parts) else None
-
-
-def _sum(parts: list[Count]) -> Count:
-    return sum([each[0] for each in parts]), sum([each[1] for each in parts])
+    return (sum([each[0] for each in known]), sum([each[1] for each in known])) if len(known) == len(parts) else None

@@ -16,7 +16,7 @@ from typing import Final
 
 from opwright_codegen.expressions.functions import Function
 from opwright_codegen.formula.ast import Constant, Formula, Kind, Reference, Unary
-from opwright_codegen.records import dataclass
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.source import Span
 
 __all__ = ["Applied", "Argument", "Cast", "Node", "Number", "Sort", "literal_of", "nodes", "numbers_of"]
@@ -37,7 +37,7 @@ class Argument:
     """A Tensor argument."""
 
     name: str
-    span: Span | None
+    span: Span | None = field(compare=False)
     sort: Sort = Sort.VALUE
 
 
@@ -46,7 +46,7 @@ class Number:
     """A part of numbers alone: a constant, or a formula that Python computes."""
 
     formula: Formula
-    span: Span | None
+    span: Span | None = field(compare=False)
     sort: Sort = Sort.NUMBER
 
 
@@ -55,7 +55,7 @@ class Cast:
     """A truth as a value, or as one a choice of numbers."""
 
     operand: Node
-    span: Span | None
+    span: Span | None = field(compare=False)
     sort: Sort = Sort.VALUE
 
 
@@ -66,7 +66,7 @@ class Applied:
     function: Function
     operands: tuple[Node, ...]
     sort: Sort
-    span: Span | None
+    span: Span | None = field(compare=False)
 
 
 Node = Argument | Number | Cast | Applied

@@ -5,7 +5,8 @@ An operator that has a kernel for a backend and none for autograd, and that no d
 generated or defined at run time, is handled by default: the call works, its results require grad, and a backward pass
 through them warns and finds no gradient. What cannot be a warning is an error, since gradients would silently be wrong:
 a write to a leaf that requires grad when it is called, one to another tensor that requires grad in a backward pass
-through that, and a backward pass through a backward pass that called an operator of a schema file. Operators that the kernel calls are recorded, and then those gradients hold. Writes count in versions.
+through that, and a backward pass through a backward pass that called an operator of a schema file. Operators that the
+kernel calls are recorded, and then those gradients hold. Writes count in versions.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class NotImplementedNode(Node):
 
     def apply(self, grad: Any) -> Sequence[Any]:
         """Raise AutogradError."""
-        raise AutogradError(f"{self.operator.name}: a backward pass went through it, and {_how_to_register(self.operator)}")
+        raise AutogradError(
+            f"{self.operator.name}: a backward pass went through it, and {_how_to_register(self.operator)}"
+        )
 
 
 class WarnNotImplementedNode(Node):

@@ -14,6 +14,7 @@ from opwright.dimensions.declared import declared_of
 from opwright.dimensions.deriving import tensors_in
 from opwright.dimensions.families import Along, Elementwise, Everything, Family, Product, Reducing
 from opwright_core.dispatch.call.operator import Operator
+from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["cost_of", "tensors_of_results"]
@@ -21,7 +22,9 @@ __all__ = ["cost_of", "tensors_of_results"]
 
 def cost_of(operator: Operator, values: Sequence[Any], results: Sequence[Tensor]) -> Cost | None:
     """Return the cost of a call with these arguments, all of them in order, that gave these results: tensors, of
-    which shapes and dtypes are asked. None where it is that of what the operator calls."""
+    which shapes and dtypes are asked. None where it is that of what the operator calls. Tensors that are written and
+    not returned count as results."""
+    results = [*results, *_unreturned(operator, values)]
     if operator.signature.written and any(operator.signature.aliases) and "inplace_view" in operator.tags:
         return Cost(source="view")
     base = functional_of(operator)
@@ -31,7 +34,7 @@ def cost_of(operator: Operator, values: Sequence[Any], results: Sequence[Tensor]
         return _by_text(base, *said, operator, values, results, read, written)
     if not operator.signature.written and any(each is not None for each in operator.signature.aliases):
         return Cost(source="view")
-    if _is_composite(base):
+    if _is_composite(base) and not _has_kernel(operator):
         return None
     flops, source = _of_family(base, _given(operator, base, values), results)
     return Cost(flops, 0, read, written, source)
@@ -40,6 +43,16 @@ def cost_of(operator: Operator, values: Sequence[Any], results: Sequence[Tensor]
 def _is_composite(operator: Operator) -> bool:
     """Whether an operator is written over others: a backend has no kernel of its own."""
     return any(str(key).partition(".")[2].startswith("Composite") for key in operator.registrations)
+
+
+def _has_kernel(operator: Operator) -> bool:
+    return any(key in operator.registrations for key in (DispatchKey.CPU, DispatchKey.CUDA))
+
+
+def _unreturned(operator: Operator, values: Sequence[Any]) -> list[Tensor]:
+    """Return the tensors that a call writes and does not return, in the order in which a functional variant does."""
+    left = [place for place in sorted(operator.signature.written) if place not in operator.signature.aliases]
+    return [each for place in left for each in tensors_of_results(values[place])]
 
 
 def tensors_of_results(result: Any) -> list[Tensor]:
