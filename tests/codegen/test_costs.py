@@ -177,6 +177,7 @@ WRITING = """
   dispatch: {CPU: fill}
   autogen: mixed_functional
 - func: NS::both(Tensor(a!) x, Tensor(b!) y) -> ()
+  autogen: both_functional
   sharding: ..., ... -> ..., ...
   dispatch: {CPU: fill}
 """
