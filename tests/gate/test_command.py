@@ -29,8 +29,8 @@ def twice(x):
 """
 
 
-def run(tmp_path: Path, source: str, *words: str) -> tuple[int, Any]:
-    file, out = tmp_path / "kernel.py", tmp_path / "report.json"
+def run(tmp_path: Path, source: str, *words: str, name: str = "kernel.py") -> tuple[int, Any]:
+    file, out = tmp_path / name, tmp_path / "report.json"
     file.write_text(source, encoding="utf-8")
     against = ["--candidate", str(file), "--against", "twice(Tensor x) -> Tensor", "--meta", "like(x)"]
     status = command.main([*against, "--format", "json", "-o", str(out), "-q", *words])
@@ -50,6 +50,30 @@ def test_a_candidate_that_writes_and_its_program(tmp_path: Path) -> None:
 def test_a_sound_candidate(tmp_path: Path) -> None:
     status, read = run(tmp_path, SOUND, "--property", "schema", "--property", "bounds")
     assert (status, [each for each in read["verdicts"] if each["verdict"] == "broken"]) == (0, [])
+
+
+HELPED = """
+from dataclasses import dataclass
+
+import factors
+
+@dataclass
+class Factor:
+    value: "int"
+
+def twice(x):
+    return x * Factor(factors.TWO).value
+"""
+
+
+@pytest.mark.parametrize("name", ["kernel.py", "twice.py", "random.py", "two.parts.py"])
+def test_a_candidate_is_imported_as_its_folder_does(tmp_path: Path, name: str) -> None:
+    """Pickles of it, its dataclasses and modules beside it need a module that is found by its name."""
+    (tmp_path / "factors.py").write_text("TWO = 2\n", encoding="utf-8")
+    words = ("--property", "pickles", "--property", "traces-and-replays", "--property", "deterministic")
+    status, read = run(tmp_path, HELPED, *words, name=name)
+    verdicts = {each["property"]: each["verdict"] for each in read["verdicts"]}
+    assert (status, verdicts["pickles"]) == (0, "held"), read["verdicts"]
 
 
 def test_what_cannot_be_judged(capsys: pytest.CaptureFixture[str]) -> None:

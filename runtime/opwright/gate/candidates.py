@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -62,10 +63,15 @@ def load_candidate(file: str, against: str, by: str = "", meta: str = "") -> str
 
 
 def _loaded(file: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"_candidate_{Path(file).stem}", file)
+    """Import a file as a program in its folder imports it: by its own name, unless another module has that."""
+    folder, stem = str(Path(file).resolve().parent), Path(file).stem
+    is_free = stem.isidentifier() and stem not in sys.modules and importlib.util.find_spec(stem) is None
+    spec = importlib.util.spec_from_file_location(stem if is_free else f"_candidate_{stem}", file)
     if spec is None or spec.loader is None:
         raise ValueError(f"{file} is no file of Python")
-    module = importlib.util.module_from_spec(spec)
+    if folder not in sys.path:
+        sys.path.append(folder)  # also for what pickles and modules beside it name
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
