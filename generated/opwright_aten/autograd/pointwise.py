@@ -414,11 +414,16 @@ class FmaxBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = pointwise_gradients.extremum_backward(grad, self_, other, self_ < other)
+            grad_self = pointwise_gradients.extremum_backward(
+                grad,
+                self_,
+                other,
+                ops.logical_not((self_ > other) | ops.isnan(other)),
+            )
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, self_ > other)
+            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, (self_ > other) | ops.isnan(other))
         return grad_self, grad_other
 
 
@@ -438,11 +443,16 @@ class FminBackward0(Recorded, operands=(0, 1)):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = pointwise_gradients.extremum_backward(grad, self_, other, self_ > other)
+            grad_self = pointwise_gradients.extremum_backward(
+                grad,
+                self_,
+                other,
+                ops.logical_not((self_ < other) | ops.isnan(other)),
+            )
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, self_ < other)
+            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, (self_ < other) | ops.isnan(other))
         return grad_self, grad_other
 
 

@@ -142,14 +142,14 @@ def div_Scalar_mode(other: Any, rounding_mode: Any, self_t: Any) -> Any:
 def fmax_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     other_t = or_zeros(other_t, other)
-    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, self > other)
+    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, (self > other) | ops.isnan(other))
 
 
 # fmin(Tensor self, Tensor other) -> Tensor: result
 def fmin_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     other_t = or_zeros(other_t, other)
-    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, self < other)
+    return pointwise_gradients.extremum_forward(self, self_t, other, other_t, (self < other) | ops.isnan(other))
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor: result

@@ -60,10 +60,10 @@ def mean_backward(grad: Tensor | None, shape: Sequence[int], dim: Any, keepdim: 
 
 
 def var_backward(grad: Tensor | None, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor | None:
-    """Return 2 / (n - correction) * (self - mean)."""
+    """Return 2 / (n - correction) * (self - mean): infinite without degrees of freedom, as the variance is."""
     if grad is None:
         return None
-    freedom = count_of(self.shape, dim) - (1 if correction is None else correction)
+    freedom = max(count_of(self.shape, dim) - (1 if correction is None else correction), 0)
     dims = _dims(dim, self.ndim)
     mean = aten.mean(self, dims, True) if self.ndim else self
     distance = self - mean

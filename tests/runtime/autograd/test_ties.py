@@ -1,4 +1,6 @@
-"""Gradients and tangents where operands are equal, or NaN: those of PyTorch 2.14, as it gave them.
+"""Gradients and tangents where operands are equal, or NaN: those of PyTorch 2.14, except `fmax` and `fmin` of NaN.
+
+`fmax` and `fmin` leave NaN out, so the other operand has the gradient: PyTorch 2.13 and 2.15; 2.14 gives it to both.
 
 Each cell holds the gradient of each operand, and the tangent where theirs are 1, 10 and 100.
 """
@@ -16,6 +18,7 @@ import opwright.autograd.forward_ad as forward_ad
 PAIRS = [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.0, math.nan), (math.nan, 1.0), (math.nan, math.nan)]
 GREATER = "0.5 0.5 5.5 | 0 1 10 | 1 0 1 | 1 1 10 | 1 1 10 | 1 1 10"
 LESS = "0.5 0.5 5.5 | 1 0 1 | 0 1 10 | 1 1 10 | 1 1 10 | 1 1 10"
+LEAVES_NAN_OUT = "1 0 1 | 0 1 10 | 1 0 1"
 
 BOUNDS = [None, 0.0, 1.0, 2.0, 3.0, math.nan]
 CLAMPED = {  # a row for each lower bound, a column for each upper one
@@ -64,6 +67,8 @@ def derivatives(function: Any, *values: float | None) -> str:
 @pytest.mark.parametrize("name", ["maximum", "fmax", "clamp_min", "minimum", "fmin", "clamp_max"])
 def test_two_operands(name: str) -> None:
     wanted = LESS if name in ("minimum", "fmin", "clamp_max") else GREATER
+    if name in ("fmax", "fmin"):
+        wanted = wanted.removesuffix("1 1 10 | 1 1 10 | 1 1 10") + LEAVES_NAN_OUT
     assert " | ".join(derivatives(getattr(opwright, name), *pair) for pair in PAIRS) == wanted
 
 
