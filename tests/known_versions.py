@@ -1,4 +1,5 @@
-"""What PyTorch does since 2.14, and we do, and an older oracle does otherwise: that of continuous integration is 2.13.
+"""What PyTorch does since 2.14 or 2.15, and we do, and an older oracle does otherwise: that of continuous integration is
+2.13. What 2.14 alone does otherwise is here, too. 2.15 was read, and not run.
 
 Where the oracle that runs is new, nothing is passed over. Tests that compare with PyTorch ask this table beside theirs;
 those of an operator that it does not have, or has no longer, which `NOT_THERE` names, are not collected.
@@ -22,13 +23,25 @@ def oracle_version() -> tuple[int, int] | None:
     return int(major), int(minor)
 
 
+def _numbers(sample: Any) -> list[np.ndarray]:
+    given = [*sample.args, *sample.kwargs.values()]
+    return [np.asarray(each) for each in given if isinstance(each, np.ndarray | int | float | complex)]
+
+
 def _has_a_tie(sample: Any) -> bool:
-    """Whether a number of the first operand is among those of another, or one is NaN."""
+    """Whether a number of the first operand is among those of another."""
     if sample is None:  # of a test that has no samples
         return True
-    given = [*sample.args, *sample.kwargs.values()]
-    first, *others = (np.asarray(each) for each in given if isinstance(each, np.ndarray | int | float | complex))
-    return any(np.isin(first, each).any() for each in others) or any((each != each).any() for each in (first, *others))
+    first, *others = _numbers(sample)
+    return any(np.isin(first, each).any() for each in others)
+
+
+def _has_nan(sample: Any) -> bool:
+    return sample is None or any((each != each).any() for each in _numbers(sample))
+
+
+def _has_either(sample: Any) -> bool:
+    return _has_a_tie(sample) or _has_nan(sample)
 
 
 _SLOPES = "^(?!value)"  # not values: problems of these begin so
@@ -37,23 +50,36 @@ _SINCE_214 = (
         "clamp.*|clip.*",
         _SLOPES,
         "equal to a bound that is a number there is no gradient, to a Tensor half of it",
-        when=_has_a_tie,
+        when=_has_either,
     ),
-    Known(
-        "f(max|min).*",
-        _SLOPES,
-        "equal operands share a gradient, and NaN takes none",
-        when=_has_a_tie,
-    ),
+    Known("f(max|min).*", _SLOPES, "equal operands share a gradient", when=_has_a_tie),
     Known(
         "register_autograd", "^counts", "backward may not return some of the gradients of arguments at their defaults"
     ),
     Known("(hinge_embedding|margin_ranking)_loss", _SLOPES, "their clamp_min"),
 )
+_IN_214 = (Known("f(max|min).*", _SLOPES, "NaN takes half of the gradient of a number", when=_has_nan),)
+_SINCE_215 = (Known("special_(bessel_[jy]|modified_bessel_[ik])[01]", "^records", "PyTorch has a gradient since 2.15"),)
+_DIFFERENTIABLE_SINCE_215 = tuple(
+    f"special_{family}{order}"
+    for family in ("bessel_j", "bessel_y", "modified_bessel_i", "modified_bessel_k")
+    for order in (0, 1)
+)
+
+
+def _of_older(installed: tuple[int, int] | None) -> tuple[Known, ...]:
+    """Return what a version does otherwise than the newest."""
+    if installed is None or installed >= (2, 15):
+        return ()
+    return (*(_SINCE_214 if installed < (2, 14) else _IN_214), *_SINCE_215)
+
+
 _installed = oracle_version()
 _NEW_IN_214, _GONE_SINCE_214 = ("linalg_matrix_sqrth", "linalg_polar"), ("cholesky", "qr")
 NOT_THERE = () if _installed is None else _NEW_IN_214 if _installed < (2, 14) else _GONE_SINCE_214
-OLDER = Table("known_versions.OLDER", *(_SINCE_214 if _installed is not None and _installed < (2, 14) else ()))
+OLDER = Table("known_versions.OLDER", *_of_older(_installed))
+# Operators that have a gradient here, and none in the oracle.
+WITHOUT_GRADIENT = () if _installed is None or _installed >= (2, 15) else _DIFFERENTIABLE_SINCE_215
 
 
 def is_not_there(operator: object) -> bool:

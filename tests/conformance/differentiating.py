@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sweeps
 from excuses import Table
-from known_versions import OLDER
+from known_versions import OLDER, WITHOUT_GRADIENT
 from samples import SAMPLES
 from sampling import COMPLEX128, FLOAT64, Sample
 
@@ -38,7 +38,7 @@ NOT_COMPARED = {
         "its numbers are drawn",
     ),
     **dict.fromkeys(["normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor"], "its numbers are drawn"),
-    **dict.fromkeys(["special_modified_bessel_i0", "special_modified_bessel_i1"], "not differentiable in PyTorch"),
+    **dict.fromkeys(WITHOUT_GRADIENT, "not differentiable in PyTorch before 2.15"),
     **dict.fromkeys(["copy", "remainder.Scalar_Tensor"], "PyTorch has no gradient for it"),
     **dict.fromkeys(["scatter.reduce", "scatter.value_reduce"], "PyTorch has no gradient for it"),
     **dict.fromkeys(["linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor"], "likewise"),

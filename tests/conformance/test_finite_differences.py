@@ -80,8 +80,22 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "lgamma": (lambda x: aten.lgamma(x), (tensor(4) + 2,)),
     "digamma": (lambda x: aten.digamma(x), (tensor(4) + 2,)),
     "polygamma": (lambda x: aten.polygamma(1, x), (tensor(4) + 2,)),
-    "special_modified_bessel_i0": (lambda x: aten.special_modified_bessel_i0(x), (tensor(4),)),
-    "special_modified_bessel_i1": (lambda x: aten.special_modified_bessel_i1(x), (tensor(4),)),
+    **{
+        f"special_{name}": (
+            lambda x, name=name: getattr(aten, f"special_{name}")(x),
+            (np.array([0.01, 0.7, 1.5, 6.0]),),
+        )
+        for name in (
+            "bessel_j0",
+            "bessel_j1",
+            "bessel_y0",
+            "bessel_y1",
+            "modified_bessel_i0",
+            "modified_bessel_i1",
+            "modified_bessel_k0",
+            "modified_bessel_k1",
+        )
+    },
     "sinc at 0": (lambda x: aten.sinc(x), (np.array([0.0, 1.5]),)),
     "cumprod with zeros": (lambda x: aten.cumprod(x, 0), (np.array([1.0, 0.0, 2.0, 0.0, 3.0]),)),
     "prod with zeros": (lambda x: aten.prod(x), (np.array([0.0, 0.0, 2.0]),)),

@@ -324,7 +324,7 @@ copysign_Scalar_out = out_recorder(CopysignBackward1)
 class DivBackward0(Recorded, operands=(0, 1)):
     other = saved_tensor(1)
     self = saved_tensor(0, needed_by=(1,))
-    formulas = ("grad / other.conj()", "-grad * (self / (other * other)).conj()")
+    formulas = ("grad / other.conj()", "-grad * (self / other / other).conj()")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, other_edge = self.edges if edges is None else edges
@@ -336,7 +336,7 @@ class DivBackward0(Recorded, operands=(0, 1)):
         if other_edge is not None:
             other = unpack(self.other, self)
             self_ = unpack(self.self, self)
-            grad_other = -grad * conjugate_of(self_ / (other * other))
+            grad_other = -grad * conjugate_of(self_ / other / other)
         return grad_self, grad_other
 
 
@@ -376,9 +376,7 @@ class DivBackward2(Recorded, operands=(0, 1)):
             other = unpack(self.other, self)
             self_ = unpack(self.self, self)
             grad_other = (
-                ops.zeros_like(grad)
-                if self.rounding_mode is not None
-                else -grad * conjugate_of(self_ / (other * other))
+                ops.zeros_like(grad) if self.rounding_mode is not None else -grad * conjugate_of(self_ / other / other)
             )
         return grad_self, grad_other
 

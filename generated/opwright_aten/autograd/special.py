@@ -20,7 +20,7 @@ from opwright_core.abi import (
     saved_tensor,
     unpack,
 )
-from opwright_kernels.gradients import pointwise as pointwise_gradients
+from opwright_kernels.gradients import special as special_gradients
 
 from .. import ops
 
@@ -160,11 +160,11 @@ polygamma_ = inplace_recorder(PolygammaBackward1)
 # sinc(Tensor self) -> Tensor
 class SincBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad * pointwise_gradients.sinc_derivative(self).conj()",)
+    formulas = ("grad * special_gradients.sinc_derivative(self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * conjugate_of(pointwise_gradients.sinc_derivative(self_)),)
+        return (grad * conjugate_of(special_gradients.sinc_derivative(self_)),)
 
 
 sinc_default = recorder(SincBackward0)
@@ -190,11 +190,12 @@ special_entr_out = out_recorder(SpecialEntrBackward0)
 class SpecialErfcxBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     result = saved_result()
+    formulas = ("grad * special_gradients.erfcx_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (grad * (2 * self_ * result - 2 / math.pi**0.5),)
+        return (grad * special_gradients.erfcx_derivative(self_, result),)
 
 
 special_erfcx_default = recorder(SpecialErfcxBackward0)
@@ -221,12 +222,12 @@ special_i0e_out = out_recorder(SpecialI0EBackward0)
 class SpecialI1Backward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     result = saved_result()
-    formulas = ("grad * pointwise_gradients.i1_derivative(self, result)",)
+    formulas = ("grad * special_gradients.i1_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (grad * pointwise_gradients.i1_derivative(self_, result),)
+        return (grad * special_gradients.i1_derivative(self_, result),)
 
 
 special_i1_default = recorder(SpecialI1Backward0)
@@ -237,12 +238,12 @@ special_i1_out = out_recorder(SpecialI1Backward0)
 class SpecialI1EBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     result = saved_result()
-    formulas = ("grad * pointwise_gradients.i1e_derivative(self, result)",)
+    formulas = ("grad * special_gradients.i1e_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (grad * pointwise_gradients.i1e_derivative(self_, result),)
+        return (grad * special_gradients.i1e_derivative(self_, result),)
 
 
 special_i1e_default = recorder(SpecialI1EBackward0)
@@ -252,11 +253,11 @@ special_i1e_out = out_recorder(SpecialI1EBackward0)
 # special_log_ndtr(Tensor self) -> Tensor
 class SpecialLogNdtrBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad / ops.special_erfcx(self * -0.7071067811865476) * 0.7978845608028654",)
+    formulas = ("grad * special_gradients.log_ndtr_derivative(self)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / ops.special_erfcx(self_ * -0.7071067811865476) * 0.7978845608028654,)
+        return (grad * special_gradients.log_ndtr_derivative(self_),)
 
 
 special_log_ndtr_default = recorder(SpecialLogNdtrBackward0)
@@ -506,6 +507,96 @@ xlogy__Scalar_Other = inplace_recorder(XlogyBackward2)
 xlogy_OutScalar_Other = out_recorder(XlogyBackward2)
 
 
+# special_bessel_j0(Tensor self) -> Tensor
+class SpecialBesselJ0Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    formulas = ("-grad * ops.special_bessel_j1(self)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (-grad * ops.special_bessel_j1(self_),)
+
+
+special_bessel_j0_default = recorder(SpecialBesselJ0Backward0)
+special_bessel_j0_out = out_recorder(SpecialBesselJ0Backward0)
+
+
+# special_bessel_j1(Tensor self) -> Tensor
+class SpecialBesselJ1Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
+    formulas = ("grad * special_gradients.bessel_j1_derivative(self, result)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        result = unpack(self.result, self)
+        return (grad * special_gradients.bessel_j1_derivative(self_, result),)
+
+
+special_bessel_j1_default = recorder(SpecialBesselJ1Backward0)
+special_bessel_j1_out = out_recorder(SpecialBesselJ1Backward0)
+
+
+# special_bessel_y0(Tensor self) -> Tensor
+class SpecialBesselY0Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    formulas = ("-grad * ops.special_bessel_y1(self)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (-grad * ops.special_bessel_y1(self_),)
+
+
+special_bessel_y0_default = recorder(SpecialBesselY0Backward0)
+special_bessel_y0_out = out_recorder(SpecialBesselY0Backward0)
+
+
+# special_bessel_y1(Tensor self) -> Tensor
+class SpecialBesselY1Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
+    formulas = ("grad * special_gradients.bessel_y1_derivative(self, result)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        result = unpack(self.result, self)
+        return (grad * special_gradients.bessel_y1_derivative(self_, result),)
+
+
+special_bessel_y1_default = recorder(SpecialBesselY1Backward0)
+special_bessel_y1_out = out_recorder(SpecialBesselY1Backward0)
+
+
+# special_modified_bessel_k0(Tensor self) -> Tensor
+class SpecialModifiedBesselK0Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    formulas = ("-grad * ops.special_modified_bessel_k1(self)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (-grad * ops.special_modified_bessel_k1(self_),)
+
+
+special_modified_bessel_k0_default = recorder(SpecialModifiedBesselK0Backward0)
+special_modified_bessel_k0_out = out_recorder(SpecialModifiedBesselK0Backward0)
+
+
+# special_modified_bessel_k1(Tensor self) -> Tensor
+class SpecialModifiedBesselK1Backward0(Recorded, operands=(0,)):
+    self = saved_tensor(0)
+    result = saved_result()
+    formulas = ("-grad * (ops.special_modified_bessel_k0(self) + result / self)",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        result = unpack(self.result, self)
+        return (-grad * (ops.special_modified_bessel_k0(self_) + result / self_),)
+
+
+special_modified_bessel_k1_default = recorder(SpecialModifiedBesselK1Backward0)
+special_modified_bessel_k1_out = out_recorder(SpecialModifiedBesselK1Backward0)
+
+
 # special_modified_bessel_i0(Tensor self) -> Tensor
 class SpecialModifiedBesselI0Backward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
@@ -524,12 +615,12 @@ special_modified_bessel_i0_out = out_recorder(SpecialModifiedBesselI0Backward0)
 class SpecialModifiedBesselI1Backward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
     result = saved_result()
-    formulas = ("grad * pointwise_gradients.i1_derivative(self, result)",)
+    formulas = ("grad * special_gradients.i1_derivative(self, result)",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (grad * pointwise_gradients.i1_derivative(self_, result),)
+        return (grad * special_gradients.i1_derivative(self_, result),)
 
 
 special_modified_bessel_i1_default = recorder(SpecialModifiedBesselI1Backward0)

@@ -43,11 +43,11 @@ abs_out = out_recorder(AbsBackward0)
 # acos(Tensor self) -> Tensor
 class AcosBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad * -(1 - self * self).rsqrt().conj()",)
+    formulas = ("grad * -pointwise_gradients.one_less_square(self).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * -conjugate_of((1 - self_ * self_).rsqrt()),)
+        return (grad * -conjugate_of(pointwise_gradients.one_less_square(self_).rsqrt()),)
 
 
 acos_default = recorder(AcosBackward0)
@@ -87,11 +87,11 @@ angle_out = out_recorder(AngleBackward0)
 # asin(Tensor self) -> Tensor
 class AsinBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad * (1 - self * self).rsqrt().conj()",)
+    formulas = ("grad * pointwise_gradients.one_less_square(self).rsqrt().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * conjugate_of((1 - self_ * self_).rsqrt()),)
+        return (grad * conjugate_of(pointwise_gradients.one_less_square(self_).rsqrt()),)
 
 
 asin_default = recorder(AsinBackward0)
@@ -102,11 +102,11 @@ asin_out = out_recorder(AsinBackward0)
 # asinh(Tensor self) -> Tensor
 class AsinhBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad * (self * self + 1).rsqrt().conj()",)
+    formulas = ("grad * pointwise_gradients.asinh_derivative(self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * conjugate_of((self_ * self_ + 1).rsqrt()),)
+        return (grad * conjugate_of(pointwise_gradients.asinh_derivative(self_)),)
 
 
 asinh_default = recorder(AsinhBackward0)
@@ -132,11 +132,11 @@ atan_out = out_recorder(AtanBackward0)
 # atanh(Tensor self) -> Tensor
 class AtanhBackward0(Recorded, operands=(0,)):
     self = saved_tensor(0)
-    formulas = ("grad / (1 - self * self).conj()",)
+    formulas = ("grad / pointwise_gradients.one_less_square(self).conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad / conjugate_of(1 - self_ * self_),)
+        return (grad / conjugate_of(pointwise_gradients.one_less_square(self_)),)
 
 
 atanh_default = recorder(AtanhBackward0)
@@ -256,12 +256,12 @@ exp2_out = out_recorder(Exp2Backward0)
 
 # expm1(Tensor self) -> Tensor
 class Expm1Backward0(Recorded, operands=(0,)):
-    result = saved_result()
-    formulas = ("grad * (result.conj() + 1)",)
+    self = saved_tensor(0)
+    formulas = ("grad * self.exp().conj()",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        result = unpack(self.result, self)
-        return (grad * (conjugate_of(result) + 1),)
+        self_ = unpack(self.self, self)
+        return (grad * conjugate_of(self_.exp()),)
 
 
 expm1_default = recorder(Expm1Backward0)

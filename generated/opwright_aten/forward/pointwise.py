@@ -128,9 +128,13 @@ def div_Scalar(other: Any, self_t: Any) -> Any:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor: result
 def div_Tensor_mode(self: Any, other: Any, rounding_mode: Any, self_t: Any, other_t: Any, result: Any) -> Any:
-    self_t = or_zeros(self_t, self)
-    other_t = or_zeros(other_t, other)
-    return ops.zeros_like(result) if rounding_mode is not None else self_t / other - other_t * (self / other) / other
+    term0 = None
+    if self_t is not None:
+        term0 = ops.zeros_like(result) if rounding_mode is not None else self_t / other
+    term1 = None
+    if other_t is not None:
+        term1 = -(ops.zeros_like(result) if rounding_mode is not None else other_t * (self / other) / other)
+    return sum_terms(term0, term1)
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor: result

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from opwright_core.abi import ForwardRule, TangentFormula, sum_terms
-from opwright_kernels.gradients import pointwise as pointwise_gradients
+from opwright_kernels.gradients import special as special_gradients
 
 from .. import ops
 
@@ -59,7 +59,7 @@ def polygamma_(self: Any, n: Any, self_t: Any) -> Any:
 
 # sinc(Tensor self) -> Tensor: result
 def sinc_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * pointwise_gradients.sinc_derivative(self).conj()).conj()
+    return (self_t.conj() * special_gradients.sinc_derivative(self).conj()).conj()
 
 
 # special_entr(Tensor self) -> Tensor: result
@@ -69,7 +69,7 @@ def special_entr_default(self: Any, self_t: Any) -> Any:
 
 # special_erfcx(Tensor self) -> Tensor: result
 def special_erfcx_default(self: Any, self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (2 * self * result - 2 / math.pi**0.5)).conj()
+    return (self_t.conj() * special_gradients.erfcx_derivative(self, result)).conj()
 
 
 # special_i0e(Tensor self) -> Tensor: result
@@ -79,17 +79,17 @@ def special_i0e_default(self: Any, self_t: Any, result: Any) -> Any:
 
 # special_i1(Tensor self) -> Tensor: result
 def special_i1_default(self: Any, self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * pointwise_gradients.i1_derivative(self, result)).conj()
+    return (self_t.conj() * special_gradients.i1_derivative(self, result)).conj()
 
 
 # special_i1e(Tensor self) -> Tensor: result
 def special_i1e_default(self: Any, self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * pointwise_gradients.i1e_derivative(self, result)).conj()
+    return (self_t.conj() * special_gradients.i1e_derivative(self, result)).conj()
 
 
 # special_log_ndtr(Tensor self) -> Tensor: result
 def special_log_ndtr_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / ops.special_erfcx(self * -0.7071067811865476) * 0.7978845608028654).conj()
+    return (self_t.conj() * special_gradients.log_ndtr_derivative(self)).conj()
 
 
 # special_ndtri(Tensor self) -> Tensor: result
@@ -166,6 +166,36 @@ def xlogy_Scalar_Other(self: Any, other: Any, self_t: Any) -> Any:
     return tangent.conj()
 
 
+# special_bessel_j0(Tensor self) -> Tensor: result
+def special_bessel_j0_default(self: Any, self_t: Any) -> Any:
+    return (-self_t.conj() * ops.special_bessel_j1(self)).conj()
+
+
+# special_bessel_j1(Tensor self) -> Tensor: result
+def special_bessel_j1_default(self: Any, self_t: Any, result: Any) -> Any:
+    return (self_t.conj() * special_gradients.bessel_j1_derivative(self, result)).conj()
+
+
+# special_bessel_y0(Tensor self) -> Tensor: result
+def special_bessel_y0_default(self: Any, self_t: Any) -> Any:
+    return (-self_t.conj() * ops.special_bessel_y1(self)).conj()
+
+
+# special_bessel_y1(Tensor self) -> Tensor: result
+def special_bessel_y1_default(self: Any, self_t: Any, result: Any) -> Any:
+    return (self_t.conj() * special_gradients.bessel_y1_derivative(self, result)).conj()
+
+
+# special_modified_bessel_k0(Tensor self) -> Tensor: result
+def special_modified_bessel_k0_default(self: Any, self_t: Any) -> Any:
+    return (-self_t.conj() * ops.special_modified_bessel_k1(self)).conj()
+
+
+# special_modified_bessel_k1(Tensor self) -> Tensor: result
+def special_modified_bessel_k1_default(self: Any, self_t: Any, result: Any) -> Any:
+    return (-self_t.conj() * (ops.special_modified_bessel_k0(self) + result / self)).conj()
+
+
 # special_modified_bessel_i0(Tensor self) -> Tensor: result
 def special_modified_bessel_i0_default(self: Any, self_t: Any) -> Any:
     return (self_t.conj() * ops.special_modified_bessel_i1(self)).conj()
@@ -173,7 +203,7 @@ def special_modified_bessel_i0_default(self: Any, self_t: Any) -> Any:
 
 # special_modified_bessel_i1(Tensor self) -> Tensor: result
 def special_modified_bessel_i1_default(self: Any, self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * pointwise_gradients.i1_derivative(self, result)).conj()
+    return (self_t.conj() * special_gradients.i1_derivative(self, result)).conj()
 
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
@@ -217,18 +247,21 @@ RULES: dict[str, ForwardRule] = {
     "xlogy.Scalar_Self": ForwardRule((1,), (TangentFormula(xlogy_Scalar_Self, (0, 1), (1,)),)),
     "xlogy.Scalar_Other": ForwardRule((0,), (TangentFormula(xlogy_Scalar_Other, (0, 1), (0,)),)),
     "xlogy_.Scalar_Other": ForwardRule((0,), (TangentFormula(xlogy_Scalar_Other, (0, 1), (0,)),)),
+    "special_bessel_j0": ForwardRule((0,), (TangentFormula(special_bessel_j0_default, (0,), (0,)),)),
+    "special_bessel_j1": ForwardRule((0,), (TangentFormula(special_bessel_j1_default, (0,), (0,), (0,)),)),
+    "special_bessel_y0": ForwardRule((0,), (TangentFormula(special_bessel_y0_default, (0,), (0,)),)),
+    "special_bessel_y1": ForwardRule((0,), (TangentFormula(special_bessel_y1_default, (0,), (0,), (0,)),)),
+    "special_modified_bessel_k0": ForwardRule((0,), (TangentFormula(special_modified_bessel_k0_default, (0,), (0,)),)),
+    "special_modified_bessel_k1": ForwardRule(
+        (0,),
+        (TangentFormula(special_modified_bessel_k1_default, (0,), (0,), (0,)),),
+    ),
     "special_modified_bessel_i0": ForwardRule((0,), (TangentFormula(special_modified_bessel_i0_default, (0,), (0,)),)),
     "special_modified_bessel_i1": ForwardRule(
         (0,),
         (TangentFormula(special_modified_bessel_i1_default, (0,), (0,), (0,)),),
     ),
     "special_airy_ai": ForwardRule((), (), (0,)),
-    "special_bessel_j0": ForwardRule((), (), (0,)),
-    "special_bessel_j1": ForwardRule((), (), (0,)),
-    "special_bessel_y0": ForwardRule((), (), (0,)),
-    "special_bessel_y1": ForwardRule((), (), (0,)),
-    "special_modified_bessel_k0": ForwardRule((), (), (0,)),
-    "special_modified_bessel_k1": ForwardRule((), (), (0,)),
     "special_scaled_modified_bessel_k0": ForwardRule((), (), (0,)),
     "special_scaled_modified_bessel_k1": ForwardRule((), (), (0,)),
     "special_spherical_bessel_j0": ForwardRule((), (), (0,)),

@@ -19,7 +19,7 @@ def abs_default(self: Any, self_t: Any, result: Any) -> Any:
 
 # acos(Tensor self) -> Tensor: result
 def acos_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * -(1 - self * self).rsqrt().conj()).conj()
+    return (self_t.conj() * -pointwise_gradients.one_less_square(self).rsqrt().conj()).conj()
 
 
 # acosh(Tensor self) -> Tensor: result
@@ -37,12 +37,12 @@ def angle_default(self: Any, self_t: Any, result: Any) -> Any:
 
 # asin(Tensor self) -> Tensor: result
 def asin_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * (1 - self * self).rsqrt().conj()).conj()
+    return (self_t.conj() * pointwise_gradients.one_less_square(self).rsqrt().conj()).conj()
 
 
 # asinh(Tensor self) -> Tensor: result
 def asinh_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * (self * self + 1).rsqrt().conj()).conj()
+    return (self_t.conj() * pointwise_gradients.asinh_derivative(self).conj()).conj()
 
 
 # atan(Tensor self) -> Tensor: result
@@ -52,7 +52,7 @@ def atan_default(self: Any, self_t: Any) -> Any:
 
 # atanh(Tensor self) -> Tensor: result
 def atanh_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() / (1 - self * self).conj()).conj()
+    return (self_t.conj() / pointwise_gradients.one_less_square(self).conj()).conj()
 
 
 # ceil(Tensor self) -> Tensor: result
@@ -96,8 +96,8 @@ def exp2_default(self_t: Any, result: Any) -> Any:
 
 
 # expm1(Tensor self) -> Tensor: result
-def expm1_default(self_t: Any, result: Any) -> Any:
-    return (self_t.conj() * (result.conj() + 1)).conj()
+def expm1_default(self: Any, self_t: Any) -> Any:
+    return (self_t.conj() * self.exp().conj()).conj()
 
 
 # floor(Tensor self) -> Tensor: result
@@ -273,8 +273,8 @@ RULES: dict[str, ForwardRule] = {
     "exp_": ForwardRule((0,), (TangentFormula(exp_default, (), (0,), (0,)),)),
     "exp2": ForwardRule((0,), (TangentFormula(exp2_default, (), (0,), (0,)),)),
     "exp2_": ForwardRule((0,), (TangentFormula(exp2_default, (), (0,), (0,)),)),
-    "expm1": ForwardRule((0,), (TangentFormula(expm1_default, (), (0,), (0,)),)),
-    "expm1_": ForwardRule((0,), (TangentFormula(expm1_default, (), (0,), (0,)),)),
+    "expm1": ForwardRule((0,), (TangentFormula(expm1_default, (0,), (0,)),)),
+    "expm1_": ForwardRule((0,), (TangentFormula(expm1_default, (0,), (0,)),)),
     "floor": ForwardRule((0,), (TangentFormula(floor_default, (), (0,)),)),
     "floor_": ForwardRule((0,), (TangentFormula(floor_default, (), (0,)),)),
     "frac": ForwardRule((0,), (TangentFormula(frac_default, (), (0,)),)),

@@ -27,10 +27,11 @@ def gelu_curvature(x: Tensor, approximate: str) -> Tensor:
         return (2 - x * x) * _normal_density(x)
     factor = math.sqrt(2 / math.pi)
     square = x * x
-    gate = aten.sigmoid(2 * factor * x * (1 + 0.044715 * square))  # (1 + tanh) / 2, with digits where tanh is near -1
+    inner = 2 * factor * x * (1 + 0.044715 * square)
+    gate, rest = aten.sigmoid(inner), aten.sigmoid(-inner)  # (1 ± tanh) / 2, with digits where tanh is near ∓1
     slope = factor * (1 + 3 * 0.044715 * square)
     bent = 6 * 0.044715 * factor * square
-    return 2 * gate * (1 - gate) * (2 * slope + bent + 2 * x * slope * slope * (1 - 2 * gate))
+    return 2 * gate * rest * (2 * slope + bent + 2 * x * slope * slope * (rest - gate))
 
 
 def _normal_density(x: Tensor) -> Tensor:
@@ -41,27 +42,28 @@ def _normal_density(x: Tensor) -> Tensor:
 
 
 def silu_curvature(x: Tensor) -> Tensor:
-    """Return how the slope of `silu` changes: s (1 - s) (2 + x (1 - 2 s)), where s is the sigmoid."""
-    gate = aten.sigmoid(x)
-    return gate * (1 - gate) * (2 + x * (1 - 2 * gate))
+    """Return how the slope of `silu` changes: s r (2 + x (r - s)), where s is the sigmoid, and r of -x."""
+    gate, rest = aten.sigmoid(x), aten.sigmoid(-x)
+    return gate * rest * (2 + x * (rest - gate))
 
 
 def mish_curvature(x: Tensor) -> Tensor:
-    """Return how the slope of `mish` changes."""
-    bent, gate = aten.tanh(aten.softplus(x)), aten.sigmoid(x)
-    return (1 - bent * bent) * gate * (2 + x * (1 - gate - 2 * bent * gate))
+    """Return how the slope of `mish` changes: t is the tanh of softplus, and 1 - t² is 4r² / (1 + r²)², r the sigmoid
+    of -x."""
+    bent, gate, rest = aten.tanh(aten.softplus(x)), aten.sigmoid(x), aten.sigmoid(-x)
+    share = 2 * rest / (1 + rest * rest)
+    return share * share * gate * (2 + x * (rest - 2 * bent * gate))
 
 
 def log_sigmoid_curvature(x: Tensor) -> Tensor:
     """Return how the slope of `log_sigmoid` changes."""
-    gate = aten.sigmoid(x)
-    return gate * (gate - 1)
+    return -aten.sigmoid(x) * aten.sigmoid(-x)
 
 
 def softplus_curvature(x: Tensor, beta: Any, threshold: Any) -> Tensor:
     """Return how the slope of `softplus` changes: not at all where it is linear."""
-    gate = aten.sigmoid(x * beta)
-    return aten.where(x * beta > threshold, 0, gate * (1 - gate) * beta)
+    scaled = x * beta
+    return aten.where(scaled > threshold, 0, aten.sigmoid(scaled) * aten.sigmoid(-scaled) * beta)
 
 
 def elu_curvature(self_or_result: Tensor, alpha: Any, scale: Any, input_scale: Any, is_result: bool) -> Tensor:
@@ -109,9 +111,9 @@ def prelu_gradient_backward(
 def glu_gradient_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return the gradients of what `glu_backward` was given: the gradient, and both halves."""
     (first, second), (of_first, of_second) = halves(self, dim), halves(grad, dim)
-    gate = aten.sigmoid(second)
-    slope = gate * (1 - gate)
-    bent = slope * (1 - gate) - gate * slope
+    gate, rest = aten.sigmoid(second), aten.sigmoid(-second)
+    slope = gate * rest
+    bent = slope * (rest - gate)
     of_output = of_first * gate + of_second * (first * slope)
     moved = of_second * first * grad_output * bent + of_first * grad_output * slope
     return of_output, aten.cat([of_second * grad_output * slope, moved], dim)

@@ -92,7 +92,7 @@ def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
         (aten.narrow(each, dim, 0, half), aten.narrow(each, dim, half, half)) for each in (x, tangent)
     )
     share = aten.sigmoid(b)
-    return a_t * share + a * share * (1 - share) * b_t
+    return a_t * share + a * share * aten.sigmoid(-b) * b_t
 
 
 def loss_forward(tangent: Tensor, slope: Tensor | float, weight: Tensor | None, reduction: int) -> Tensor:

@@ -75,8 +75,8 @@ def soft_margin_slope(self: Tensor, target: Tensor) -> Tensor:
 
 def soft_margin_curvature(self: Tensor, target: Tensor) -> Tensor:
     """Return how that slope changes with x."""
-    gate = aten.sigmoid(target * self)
-    return target * target * gate * (1 - gate)
+    product = target * self
+    return target * target * aten.sigmoid(product) * aten.sigmoid(-product)
 
 
 def binary_cross_entropy_smooth_derivative(probability: Tensor, target: Tensor) -> Tensor:

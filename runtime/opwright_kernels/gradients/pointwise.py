@@ -32,11 +32,25 @@ def on_device(value: Tensor, device: Any) -> Tensor:
     return value if value.device == device else aten.to(value, device=device)
 
 
+def one_less_square(x: Tensor) -> Tensor:
+    """Return 1 - x², as a product where x² is near 1: that keeps the digits there, and loses those of the slope near
+    0."""
+    return aten.where(aten.abs(x) < 0.5, 1 - x * x, (1 - x) * (1 + x))
+
+
 def acosh_derivative(x: Tensor) -> Tensor:
-    """Return 1 / sqrt(x² - 1), on the principal branch."""
+    """Return 1 / sqrt(x² - 1), on the principal branch. The product keeps the digits near 1."""
     if as_dtype(x.dtype) in COMPLEX:
         return aten.rsqrt(x + 1) * aten.rsqrt(x - 1)
-    return aten.rsqrt(x * x - 1)
+    size = aten.abs(x)
+    return aten.rsqrt((size - 1) * (size + 1))
+
+
+def asinh_derivative(x: Tensor) -> Tensor:
+    """Return 1 / sqrt(x² + 1), without the square of a real number, which may overflow."""
+    if as_dtype(x.dtype) in COMPLEX:
+        return aten.rsqrt(x * x + 1)
+    return aten.reciprocal(aten.hypot(x, aten.ones_like(x)))
 
 
 def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
@@ -56,32 +70,6 @@ def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     size = aten.abs(self)
     across = grad - aten.real(grad * aten.conj(result)) * result
     return aten.where(size == 0, 0.0, across / size)
-
-
-def sinc_derivative(x: Tensor) -> Tensor:
-    """Return (cos(πx) πx - sin(πx)) / (πx²), and -π²x/3 at 0."""
-    away = aten.where(x == 0, 1, x)
-    angle = away * math.pi
-    slope = (aten.cos(angle) * angle - aten.sin(angle)) / (angle * away)
-    return aten.where(x == 0, x * (-math.pi * math.pi / 3), slope)
-
-
-def i1_derivative(x: Tensor, result: Tensor) -> Tensor:
-    """Return I₀(x) - I₁(x) / x, and 1/2 at 0."""
-    near = aten.logical_not(aten.abs(x) > _EPSILON)  # of NaN too
-    safe = aten.where(near, _EPSILON, x)
-    return aten.where(near, 0.5, aten.i0(safe) - result / safe)
-
-
-def i1e_derivative(x: Tensor, result: Tensor) -> Tensor:
-    """Return the slope of i1e: that of i1, scaled by exp(-|x|)."""
-    near = aten.logical_not(aten.abs(x) > _EPSILON)  # of NaN too
-    safe = aten.where(near, _EPSILON, x)
-    slope = aten.special_i0e(safe) - result * (aten.sgn(safe) + aten.reciprocal(safe))
-    return aten.where(near, 0.5, slope)
-
-
-_EPSILON = 2.220446049250313e-16
 
 
 def atan2_denominator(y: Tensor, x: Tensor) -> Tensor:
