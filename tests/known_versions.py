@@ -1,5 +1,6 @@
-"""What PyTorch does since 2.14 or 2.15, and we do, and an older oracle does otherwise: that of continuous integration is
-2.13. What 2.14 alone does otherwise is here, too. 2.15 was read, and not run.
+"""What PyTorch does since 2.14 or 2.15, and we do, and an older oracle does otherwise: continuous integration has 2.13.
+
+What 2.14 alone does otherwise is here, too. 2.13 and 2.14.1 were run beside Opwright; 2.15.0 was read, and not run.
 
 Where the oracle that runs is new, nothing is passed over. Tests that compare with PyTorch ask this table beside theirs;
 those of an operator that it does not have, or has no longer, which `NOT_THERE` names, are not collected.
@@ -8,6 +9,7 @@ those of an operator that it does not have, or has no longer, which `NOT_THERE` 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,10 @@ def _numbers(sample: Any) -> list[np.ndarray]:
 
 
 def _has_a_tie(sample: Any) -> bool:
-    """Whether a number of the first operand is among those of another."""
+    """Whether a number of one operand is among those of another."""
     if sample is None:  # of a test that has no samples
         return True
-    first, *others = _numbers(sample)
-    return any(np.isin(first, each).any() for each in others)
+    return any(np.isin(*pair).any() for pair in combinations(_numbers(sample), 2))
 
 
 def _has_nan(sample: Any) -> bool:

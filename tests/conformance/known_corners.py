@@ -43,6 +43,7 @@ KNOWN_CORNERS = Table.of(
     infinite_loss=lambda one: bool(np.isneginf(one.args[0] * one.args[1]).any()),
     outside_0_to_1=lambda one: not ((one.args[0] >= 0) & (one.args[0] <= 1)).all(),
     at_0_or_1=lambda one: bool(np.isin(one.args[0], (0, 1)).any()),
+    without_freedom=lambda one: one.kwargs.get("correction", 1) > one.args[0].shape[-1],
     infinite_weight=lambda one: bool(np.isinf(one.args[2]).any()),
 )
 

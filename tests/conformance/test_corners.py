@@ -11,17 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from declared import functional_of, of_kind
-from differentiating import DIFFERENT
-from known_versions import OLDER
 from sampling import Sample
 
 from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
-from corners import PALETTES, cornered, problems, samples_of  # noqa: E402
-from differentiating_once import DIFFERENT_TANGENTS  # noqa: E402
-from known_corners import KNOWN_CORNERS, is_known_corner, why_not_tried  # noqa: E402
-from known_differences import is_known  # noqa: E402
+from corners import PALETTES, cornered, is_expected, problems, samples_of  # noqa: E402
+from known_corners import KNOWN_CORNERS, why_not_tried  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
@@ -41,18 +37,6 @@ def chosen(name: str, is_slow: bool) -> Iterator[tuple[Sample, str, int]]:
     elif found:
         first = SEED % len(found)
         yield from ((found[(first + step) % len(found)], palette, SEED) for step, palette in enumerate(PALETTES))
-
-
-def is_expected(name: str, sample: Sample, problem: str) -> bool:
-    """Whether a difference is known: of the operator anywhere, of its gradients, or at corners alone."""
-    functional = functional_of(name)
-    table = DIFFERENT_TANGENTS if problem.startswith("tangent") else DIFFERENT
-    return (
-        is_known(name, sample, problem)
-        or is_known_corner(functional, sample, problem)
-        or OLDER.covers(functional, problem, sample)
-        or (not problem.startswith("value") and table.covers(functional, problem, sample))
-    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -111,9 +111,9 @@ def prelu_gradient_backward(
 def glu_gradient_backward(grad: Tensor, grad_output: Tensor, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return the gradients of what `glu_backward` was given: the gradient, and both halves."""
     (first, second), (of_first, of_second) = halves(self, dim), halves(grad, dim)
-    gate, rest = aten.sigmoid(second), aten.sigmoid(-second)
-    slope = gate * rest
-    bent = slope * (rest - gate)
+    gate = aten.sigmoid(second)
+    slope = gate * aten.sigmoid(-second)
+    bent = slope * -aten.tanh(second / 2)
     of_output = of_first * gate + of_second * (first * slope)
     moved = of_second * first * grad_output * bent + of_first * grad_output * slope
     return of_output, aten.cat([of_second * grad_output * slope, moved], dim)

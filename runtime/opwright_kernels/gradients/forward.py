@@ -5,7 +5,6 @@ A tangent that is None stands for zero.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from opwright_kernels.gradients.losses import MEAN, multi_margin_loss_backward, 
 from opwright_kernels.gradients.nn import statistics
 from opwright_kernels.gradients.pointwise import real_part_for
 from opwright_kernels.gradients.reductions import var_backward
+from opwright_kernels.gradients.shapes import logarithm
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -82,7 +82,7 @@ def std_forward(
 
 def logspace_forward(tangent: Tensor, result: Tensor, base: float) -> Tensor:
     """Return the tangent of powers of `base`, from the tangents of the exponents."""
-    return result * math.log(base) * tangent
+    return result * logarithm(base) * tangent
 
 
 def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:

@@ -224,11 +224,16 @@ def linspace_backward(grad: Tensor, steps: int, mask: Sequence[bool]) -> tuple[T
     return of_start, aten.sum(grad * weights) if mask[1] else None
 
 
+def logarithm(base: float) -> float:
+    """Return the logarithm of a base: NaN below 0, minus infinity at 0."""
+    return math.log(base) if base > 0 else math.nan if base < 0 else -math.inf
+
+
 def logspace_backward(
     grad: Tensor, result: Tensor, steps: int, base: float, mask: Sequence[bool]
 ) -> tuple[Tensor | None, Tensor | None]:
     """Return the gradients of both ends of powers of `base`, whose exponents are means of the ends."""
-    return linspace_backward(grad * aten.conj(result) * math.log(base), steps, mask)
+    return linspace_backward(grad * aten.conj(result) * logarithm(base), steps, mask)
 
 
 # Indexing
