@@ -148,10 +148,10 @@ REGISTER_EXTENSION(common_ops)
     assert rows(findings) == [
         ("sgl_kernel::merge_state(Tensor v_a, Tensor! v_merged, int cuda_stream) -> ()", {"CUDA": "merge_state"})
     ]
-    inferred = "its schema is inferred from C++: write it"
+    inferred = "its schema cannot be inferred from C++: no given file declares "
     assert holes(findings) == [
-        (2, "sgl_kernel::get_graph_buffer_ipc_meta", inferred),
-        (5, "sgl_kernel::dispose", inferred),
+        (2, "sgl_kernel::get_graph_buffer_ipc_meta", f"{inferred}get_graph_buffer_ipc_meta"),
+        (5, "sgl_kernel::dispose", f"{inferred}dispose"),
     ]
 
 
@@ -374,7 +374,7 @@ def test_python_sources(tmp_path: Path) -> None:
         ('lib.define("f(Tensr x -> ()")', "mine::f", "expected"),
         ('torch.library.custom_op("mine::f", mutates_args=())', "mine::f", "inferred from the annotations"),
         ('torch.library.triton_op("mine::f", mutates_args={})', "mine::f", "inferred from the annotations"),
-        ('direct_register_custom_op(op_name="f", op_func=f, mutates_args=[])', "f", "inferred from the annotations"),
+        ('direct_register_custom_op(op_name="f", op_func=f, mutates_args=[])', "f", "namespace of its library"),
         ('computed = torch.library.Library(name, "DEF"); computed.define("f() -> ()")', "f", "library is computed"),
         ('lib.define("yours::f() -> ()")', "yours::f", "the library is that of the namespace 'mine'"),
     ],

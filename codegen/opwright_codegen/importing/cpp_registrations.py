@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from opwright_codegen.importing.cpp_tokens import TEXT, WORD, Token, Tokens, cpp_error
 from opwright_codegen.importing.gathered import Gathered
 from opwright_codegen.importing.places import Places
 from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source
+from opwright_codegen.sources.cpp_signatures import Callee
+from opwright_codegen.sources.cpp_tokens import SIGN, TEXT, WORD, Token, Tokens, cpp_error
+from opwright_codegen.sources.cpp_types import closing, split
 
 __all__ = ["read_registrations"]
 
@@ -18,6 +20,7 @@ _LIBRARY = re.compile(r"(?:STABLE_)?TORCH_LIBRARY(?:_[A-Z]++)*+")
 _EXTENSIONS = ("TORCH_EXTENSION_NAME", "PYTHON_EXTENSION_NAME")  # what a build sets
 _OF_SCHEMAS = ("schema", "TORCH_SELECTIVE_SCHEMA", "TORCH_SELECTIVE_NAME", "string", "string_view")
 _OF_KERNELS = ("TORCH_FN", "TORCH_BOX")
+_OF_OPTIONS = ("kernel", "catchAllKernel", "impl_unboxedOnlyKernel", "impl_unboxedOnlyCatchAllKernel")
 _DEFAULT_KEY = "CompositeImplicitAutograd"
 _SEEN = 16  # blocks around a call, and calls around a text, that are looked at
 _OPEN, _CLOSE = "([{", ")]}"
@@ -189,14 +192,18 @@ class _Reader:
         full = f"{namespace}::{name}" if "::" not in name and namespace is not None else name
         if is_conditional:
             self._into.hole(where, full, "parts of the registration stand under #if", "write the one that is meant")
-        elif "(" not in text:
-            problem = "its schema is inferred from C++" if len(arguments) > 1 else "no schema is said here"
-            self._into.hole(where, full, f"{problem}: write it", _LOADED)
-        else:
+            return
+        kernel = _joined(arguments[1:])
+        if "(" in text:
             defined = self._into.define(text, namespace, where, _tags(arguments[1:]))
-            kernels = [each for each in arguments[1:] if not _is_tags(each)]
-            if defined is not None and block is not None and kernels:
-                self._add_kernel(defined, _DEFAULT_KEY, kernels[0], where)
+        elif not kernel:
+            defined = None
+            self._into.hole(where, full, "no schema is said here: write it", _LOADED)
+        else:
+            callee = Callee.read(_kernel_of(kernel))
+            defined = self._into.define_inferred(full, callee, where, _tags(arguments[1:]))
+        if defined is not None and block is not None and kernel:
+            self._add_kernel(defined, _DEFAULT_KEY, kernel, where)
 
     def _implement(self, block: _Block, at: Token, arguments: list[list[Token]], is_conditional: bool) -> None:
         where = self._where(at.start)
@@ -213,7 +220,9 @@ class _Reader:
         rest = arguments[1:]
         if len(rest) > 1 and (path := _path(rest[0])) is not None:
             key, rest = _key(path), rest[1:]
-        self._add_kernel(name, key, rest[0], where)
+        kernel = _joined(rest)
+        self._into.suggest(name, Callee.read(_kernel_of(kernel)))
+        self._add_kernel(name, key, kernel, where)
 
     def _add_kernel(self, name: str, key: str, tokens: _Tokens, where: str) -> None:
         inner = _within(tokens, ("dispatch",))
@@ -229,6 +238,25 @@ class _Reader:
             problem = f"its kernel for {key} is no name of a function, but a lambda or another expression"
             hint, kind = "name the kernel in the schema file", "its kernel is no name of a function"
             self._into.hole(where, name, problem, hint, kind)
+
+
+def _joined(arguments: list[list[Token]]) -> _Tokens:
+    """Return the function that arguments give, whose template may have commas: all of them without tags and texts."""
+    given = [each for each in arguments if not _is_tags(each) and any(token.kind is not TEXT for token in each)]
+    comma = [Token(SIGN, ",", 0, 0)]
+    return [token for i, each in enumerate(given) for token in (comma * bool(i) + each)]
+
+
+def _kernel_of(tokens: _Tokens) -> _Tokens:
+    """Return the function that `torch::dispatch(key, &f)` gives, or `options().kernel<decltype(f), &f>()`."""
+    inner = _within(tokens, ("dispatch",))
+    if inner is not None and len(inner) > 1:
+        return inner[1]
+    at = next(
+        (i for i, token in enumerate(tokens[:-1]) if token.text in _OF_OPTIONS and tokens[i + 1].text == "<"), None
+    )
+    given = None if at is None else split(tokens[at + 2 : closing(tokens, at + 1)])
+    return given[-1] if given and given[-1][0].text == "&" else tokens
 
 
 def _text_of(tokens: _Tokens) -> str | None:

@@ -9,9 +9,11 @@ from opwright_codegen.errors import SchemaError, shorten
 from opwright_codegen.importing.found import Findings, FoundOperator, Hole
 from opwright_codegen.importing.known import known_schema
 from opwright_codegen.read.keys import DISPATCH_KEYS
-from opwright_codegen.read.model import default_kernel_name
+from opwright_codegen.read.model import PYTORCHS, default_kernel_name
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.source import Source
+from opwright_codegen.sources.cpp_signatures import Callee, Signatures
 
 __all__ = ["Gathered"]
 
@@ -30,9 +32,18 @@ class _Definition:
 
 
 class Gathered:
-    """Operators and holes, in the order in which they were found. A kernel may be found before its operator."""
+    """Operators and holes, in the order in which they were found. A kernel may be found before its operator.
 
-    def __init__(self) -> None:
+    `signatures` are the C++ functions whose types are schemas of operators that are registered without one. The names
+    in `callees` are the functions that they must know: a first reading, without signatures, collects them.
+    """
+
+    def __init__(self, signatures: Signatures | None = None) -> None:
+        self.callees: set[str] = set()
+        self._signatures = signatures
+        self._suggested: dict[
+            str, Callee | str
+        ] = {}  # signatures of kernels, by the operator, and schemas without names
         self._defined: dict[str, _Definition] = {}
         self._kernels: list[tuple[str, str, str, str]] = []
         self._holes: list[Hole] = []
@@ -79,6 +90,45 @@ class Gathered:
             self.hole(where, name, problem, hint, "its schema differs from an earlier one")
         return name
 
+    def define_inferred(self, name: str, callee: Callee | None, where: str, tags: tuple[str, ...] = ()) -> str | None:
+        """Add an operator by the signature of its C++ function; its name, or None and a hole."""
+        schema, problem = self._inferred(callee)
+        if schema is not None:
+            return self.define(name + schema, None, where, tags)
+        hint = "write it; opwright import torch NAMESPACE --load MODULE reads what is loaded"
+        kind = "its schema cannot be inferred from C++"
+        self.hole(where, name, f"{kind}: {problem}", hint, kind)
+        return None
+
+    def is_declared_in(self, source: Source) -> bool:
+        """Whether a source declares functions whose types are schemas."""
+        return self._signatures is not None and source.path in self._signatures.paths
+
+    def suggest(self, name: str, signature: Callee | str | None) -> None:
+        """Note the signature of a kernel, or its schema without a name: the operator's own where no other is found."""
+        if signature is not None:
+            self._suggested.setdefault(name, signature)
+            if isinstance(signature, Callee):
+                self.callees.update(signature.path[-1:])
+
+    def _inferred(self, signature: Callee | str | None) -> tuple[str | None, str]:
+        """Return a schema without a name, or the problem why there is none."""
+        if signature is None or isinstance(signature, str):
+            return signature, "its function is given as an expression"
+        self.callees.update(signature.path[-1:])
+        return (None, "") if self._signatures is None else self._signatures.schema(signature)
+
+    def _define_suggested(self, name: str, where: str) -> bool:
+        """Add an operator by a signature of its kernels. False, and perhaps a hole, where none can be a schema."""
+        if name not in self._suggested or name in self._explained or name.startswith(f"{PYTORCHS}::"):
+            return False
+        schema, problem = self._inferred(self._suggested[name])
+        if schema is not None:
+            return self.define(name + schema, None, where) is not None
+        kind = "no schema of it is in the files or known here"
+        self.hole(where, name, f"{kind}: {problem}", "write it, as the project that defines the operator has it", kind)
+        return False
+
     def define_known(self, name: str, where: str) -> bool:
         """Add an operator of PyTorch by its name alone. False, and a hole, for one whose schema is not known here."""
         if name in self._defined:
@@ -120,7 +170,7 @@ class Gathered:
     def findings(self) -> Findings:
         """Return all that was found. Of two kernels for one key the first is taken."""
         for name, key, kernel, where in self._kernels:
-            if name in self._defined or self.define_known(name, where):
+            if name in self._defined or self._define_suggested(name, where) or self.define_known(name, where):
                 self._defined[name].dispatch.setdefault(key, kernel)
         self._kernels.clear()
         for name, each in self._defined.items():

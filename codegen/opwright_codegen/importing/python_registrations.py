@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.importing.gathered import Gathered
 from opwright_codegen.source import Source
+from opwright_codegen.sources.python_annotations import NotInferred, annotated_schema
+from opwright_codegen.sources.python_names import Computed, Names, argument
 
 __all__ = ["read_python_registrations"]
 
@@ -16,10 +18,11 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _OPERATORS = ("custom_op", "triton_op")
 _DEFAULT_KEY = "CompositeImplicitAutograd"
 _EXPLICIT_KEY = "CompositeExplicitAutograd"
-# Devices, as torch.library has them, and their dispatch keys; all others are their names in capitals.
-_KEYS = {"default": _EXPLICIT_KEY, "meta": "Meta", "lazy": "Lazy", "privateuseone": "PrivateUse1", "npu": "PrivateUse1"}
+# Devices, as torch.library has them, and their dispatch keys. Any other device is that of a backend outside of PyTorch.
+_KEYS = {"default": _EXPLICIT_KEY, "meta": "Meta", "lazy": "Lazy"}
 _LOWER = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "mtia", "hip", "ipu", "ve", "maia", "vulkan", "fpga")
-_MAX_PARTS = 16  # names with more dots, and sums of more texts, are nothing that is looked for
+_DIRECT = "direct_register_custom_op"  # as vLLM, SGLang and others have it
+_INFERRED = "torch.library.infer_schema"
 
 
 def read_python_registrations(source: Source, into: Gathered) -> None:
@@ -59,21 +62,15 @@ class _Reader:
     def __init__(self, source: Source, into: Gathered, tree: ast.Module) -> None:
         self._path = source.shown_path()
         self._into = into
-        self._names = {"torch": "torch"}  # what imported names stand for
-        self._texts: dict[str, str | None] = {}  # of the module, given once
+        self._names = Names(tree)
         self._libraries: dict[str, tuple[str | None, str]] = {}  # namespaces and dispatch keys, by variables
+        self._given: dict[ast.expr, _Function] = {}  # functions, by the calls that they are given to
         for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    if alias.asname:
-                        self._names[alias.asname] = alias.name
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    self._names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        for statement in tree.body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                name = statement.targets[0].id
-                self._texts[name] = None if name in self._texts else self._text(statement.value)
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._given |= dict.fromkeys(node.decorator_list, node)
+                case ast.Call(func=ast.Call() as inner, args=[ast.Name(id=name)]) if name in self._names.functions:
+                    self._given[inner] = self._names.functions[name]
 
     @staticmethod
     def is_of_interest(node: ast.AST) -> bool:
@@ -99,42 +96,44 @@ class _Reader:
     def _where(self, node: ast.AST) -> str:
         return f"{self._path}:{_place(node)[0]}"
 
-    def _dotted(self, node: ast.expr) -> str:
-        """Return a name as its imports have it, `torch.library.define`; "" for what is no name."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute) and len(parts) < _MAX_PARTS:
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        return ".".join([self._names.get(node.id, node.id), *reversed(parts)])
+    def _dotted(self, node: ast.expr | None) -> str:
+        return self._names.dotted(node)
 
     def _text(self, node: ast.expr | None) -> str | None:
-        """Return the text that an expression is; None for what is computed."""
-        parts: list[str] = []
-        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and len(parts) < _MAX_PARTS:
-            right = self._text_of_one(node.right)
-            if right is None:
-                return None
-            parts.append(right)
-            node = node.left
-        first = self._text_of_one(node)
-        return None if first is None else "".join([first, *reversed(parts)])
-
-    def _text_of_one(self, node: ast.expr | None) -> str | None:
+        """Return the text that an expression is, a call of `infer_schema` among them; None for what is computed."""
         match node:
-            case ast.Constant(value=str(text)):
-                return text
-            case ast.Name(id=name):
-                return self._texts.get(name)
-        return None
+            case ast.Call(args=[function, *_]) if self._dotted(node.func) == _INFERRED:
+                name, found = self._text(argument(node, None, "op_name")) or "", self._function(function)
+                schema = None if found is None else self._schema(node, found)
+                return f"{name}{schema}" if isinstance(schema, str) else None
+            case ast.BinOp(op=ast.Add(), left=left, right=ast.Call() as call):
+                before, after = self._names.text(left), self._text(call)
+                return None if before is None or after is None else before + after
+        return self._names.text(node)
+
+    def _function(self, node: ast.expr | None) -> _Function | None:
+        """Return the function of the source that an expression names."""
+        return self._names.functions.get(node.id) if isinstance(node, ast.Name) else None
+
+    def _schema(self, call: ast.Call, function: _Function) -> str | NotInferred:
+        """Return the schema of a function that a call registers, without its name, or why there is none."""
+        given = argument(call, 2, "mutates_args")  # by position in vLLM's function alone
+        written = () if given is None else self._names.value(given)
+        is_all = written == "unknown"
+        if not is_all and (isinstance(written, Computed) or not isinstance(written, tuple)):
+            return NotInferred("mutates_args is computed")
+        mutated = None if is_all else [str(each) for each in written]  # type: ignore[union-attr]
+        try:
+            return annotated_schema(function, mutated, self._names, _tags(call))
+        except NotInferred as problem:
+            return problem
 
     def _library(self, target: ast.expr, call: ast.Call) -> None:
         """Note the variable that a Library is assigned to."""
         name = self._dotted(call.func)
         if name in ("torch.library.Library", "torch.library._scoped_library") and (variable := self._dotted(target)):
-            key = self._text(_argument(call, 2, "dispatch_key"))
-            self._libraries[variable] = self._text(_argument(call, 0, "ns")), key or _DEFAULT_KEY
+            key = self._text(argument(call, 2, "dispatch_key"))
+            self._libraries[variable] = self._text(argument(call, 0, "ns")), key or _DEFAULT_KEY
 
     def _call(self, call: ast.Call) -> None:
         variable, _, method = self._dotted(call.func).rpartition(".")
@@ -147,11 +146,11 @@ class _Reader:
             self._define(call)
         elif variable == "torch.library" and method in _OPERATORS:
             self._operator(call, method)
-        elif (method or variable) == "direct_register_custom_op":  # as vLLM and others have it
-            self._inferred(call, self._text(_argument(call, 0, "op_name")))
+        elif (method or variable) == _DIRECT:
+            self._direct(call, variable)
 
     def _library_define(self, call: ast.Call, namespace: str | None, _: str) -> None:
-        text = self._text(_argument(call, 0, "schema"))
+        text = self._text(argument(call, 0, "schema"))
         if text is None:
             self._computed(call, None)
         elif namespace is None and "::" not in text.partition("(")[0]:
@@ -161,7 +160,7 @@ class _Reader:
             self._into.define(text, namespace, self._where(call), _tags(call))
 
     def _define(self, call: ast.Call) -> None:
-        name, schema = self._text(_argument(call, 0, "qualname")), self._text(_argument(call, 1, "schema"))
+        name, schema = self._text(argument(call, 0, "qualname")), self._text(argument(call, 1, "schema"))
         if name is not None and len(call.args) == 1 and not call.keywords and "(" in name:
             self._into.define(name, None, self._where(call))  # as PyTorch 2.14 takes it
         elif name is None or schema is None:
@@ -170,15 +169,15 @@ class _Reader:
             self._into.define(name + schema, None, self._where(call), _tags(call))
 
     def _operator(self, call: ast.Call, method: str) -> None:
-        name, node = self._text(_argument(call, 0, "name")), _argument(call, None, "schema")
+        name, node = self._text(argument(call, 0, "name")), argument(call, None, "schema")
         schema = self._text(node)
         if name is not None and (node is None or (isinstance(node, ast.Constant) and node.value is None)):
-            self._inferred(call, name)
+            self._inferred(call, name, self._given.get(call) or self._function(argument(call, 1, "fn")))
         elif name is None or schema is None:
             self._computed(call, name)
         else:
             self._into.define(name + schema, None, self._where(call), _tags(call))
-            if (function := _argument(call, 1, "fn")) is not None and method in _OPERATORS:
+            if (function := argument(call, 1, "fn")) is not None and method in _OPERATORS:
                 self._kernels(call, name, self._dotted(function))
 
     def _computed(self, call: ast.Call, name: str | None) -> None:
@@ -186,13 +185,35 @@ class _Reader:
         problem = "its schema or name is computed: no text stands here"
         self._into.hole(self._where(call), name, problem, hint)
 
-    def _inferred(self, call: ast.Call, name: str | None) -> None:
-        hint = "opwright import torch NAMESPACE --load MODULE reads it from what is loaded"
-        self._into.hole(self._where(call), name, "its schema is inferred from the annotations: write it", hint)
+    def _inferred(self, call: ast.Call, name: str, function: _Function | None) -> None:
+        """Define an operator by the annotations of its function."""
+        schema = NotInferred("its function is not in this file") if function is None else self._schema(call, function)
+        if isinstance(schema, str):
+            defined = self._into.define(name + schema, None, self._where(call), _tags(call))
+            if defined is not None and function is not None and call not in function.decorator_list:
+                self._kernels(call, name, function.name)
+            return
+        problem = f"its schema cannot be inferred from the annotations: {schema}"
+        hint = "write it; opwright import torch NAMESPACE --load MODULE reads it from what is loaded"
+        kind = "its schema cannot be inferred from the annotations"
+        self._into.hole(self._where(call), name, problem, hint, kind)
+
+    def _direct(self, call: ast.Call, package: str) -> None:
+        """Define an operator as vLLM's function does: in the library given, or in that of the function's package."""
+        name, target = self._text(argument(call, 0, "op_name")), argument(call, None, "target_lib")
+        library = self._libraries.get(self._dotted(target)) if target is not None else None
+        namespace = library[0] if library is not None else package.partition(".")[0] if target is None else ""
+        if name is None:
+            self._computed(call, None)
+        elif not namespace:
+            self._into.hole(self._where(call), name, "the namespace of its library is not in this file", "write it")
+        else:
+            function = self._function(argument(call, 1, "op_func"))
+            self._inferred(call, f"{namespace}::{name}", function)
 
     def _library_impl(self, call: ast.Call, namespace: str | None, key: str) -> None:
-        name, given = self._text(_argument(call, 0, "op_name")), _argument(call, 2, "dispatch_key")
-        function = _argument(call, 1, "fn")
+        name, given = self._text(argument(call, 0, "op_name")), argument(call, 2, "dispatch_key")
+        function = argument(call, 1, "fn")
         if name is None or function is None or (given is not None and self._text(given) is None):
             return  # of an operator that is defined elsewhere, as a packet or a loop has it
         self._implement(call, name, namespace, [self._text(given) or key], self._dotted(function))
@@ -203,45 +224,48 @@ class _Reader:
         if name in ("torch.library.impl", "torch.library.register_kernel"):
             library = self._libraries.get(self._dotted(call.args[0])) if call.args else None
             if library is not None:
-                operator, keys = self._text(_argument(call, 1, "name")), _argument(call, 2, "dispatch_key")
+                operator, keys = self._text(argument(call, 1, "name")), argument(call, 2, "dispatch_key")
                 namespace: str | None = library[0]
                 known = [library[1]] if keys is None else self._devices(keys)
             else:
-                operator, namespace = self._text(_argument(call, 0, "qualname")), None
-                known = self._devices(_argument(call, 1, "types") or _argument(call, None, "device_types"))
+                operator, namespace = self._text(argument(call, 0, "qualname")), None
+                known = self._devices(argument(call, 1, "types") or argument(call, None, "device_types"))
             if operator is not None:
                 self._implement(call, operator, namespace, known, function)
         elif name in [f"torch.library.{method}" for method in _OPERATORS]:
-            self._kernels(call, self._text(_argument(call, 0, "name")), function)
+            self._kernels(call, self._text(argument(call, 0, "name")), function)
 
     def _kernels(self, call: ast.Call, name: str | None, function: str) -> None:
         """Add the kernels of an operator that its own definition names."""
         if name is not None and self._into.is_defined(name):
-            self._implement(call, name, None, self._devices(_argument(call, None, "device_types")), function)
+            key = self._text(argument(call, None, "dispatch_key"))
+            devices = self._devices(argument(call, None, "device_types"))
+            self._implement(call, name, None, devices if key is None else [key], function)
 
     def _devices(self, node: ast.expr | None) -> list[str]:
         """Return the dispatch keys of devices, given as one text or several."""
         nodes = node.elts if isinstance(node, ast.Tuple | ast.List) else [node] if node is not None else []
         texts = [text for each in nodes if (text := self._text(each)) is not None]
-        return [_KEYS.get(text, text.upper() if text in _LOWER else text) for text in texts] or [_EXPLICIT_KEY]
+        return [_KEYS.get(text, _key(text)) for text in texts] or [_EXPLICIT_KEY]
 
     def _implement(self, call: ast.Call, name: str, namespace: str | None, keys: Sequence[str], function: str) -> None:
         full = name if "::" in name else f"{namespace}::{name}" if namespace is not None else None
+        if full is not None and function in self._names.functions:
+            schema = self._schema(ast.Call(ast.Name(""), [], []), self._names.functions[function])
+            self._into.suggest(full, schema if isinstance(schema, str) else None)
         if full is not None and function:
             for key in keys:
                 self._into.implement(full, key, function.rpartition(".")[2], self._where(call))
 
 
-def _argument(call: ast.Call, index: int | None, name: str) -> ast.expr | None:
-    """Return an argument by its position or name; None where it is not given."""
-    if index is not None and len(call.args) > index:
-        return call.args[index]
-    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+def _key(text: str) -> str:
+    """Return the dispatch key of a device, or the key that the text is already."""
+    return text.upper() if text in _LOWER else "PrivateUse1" if text.islower() else text
 
 
 def _tags(call: ast.Call) -> tuple[str, ...]:
     """Return the tags of a registration, `tags=(torch.Tag.core,)`."""
-    node = _argument(call, None, "tags")
+    node = argument(call, None, "tags")
     nodes = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
     found = [each for each in nodes if isinstance(each, ast.Attribute)]
     return tuple(each.attr for each in found)
