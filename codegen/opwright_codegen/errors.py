@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from opwright_codegen.source import Span
 
-__all__ = ["Errors", "SchemaError", "SchemaErrors", "UsageError", "nearest", "shorten", "undoubled"]
+__all__ = ["MAX_ERRORS", "Errors", "SchemaError", "SchemaErrors", "UsageError", "nearest", "shorten", "undoubled"]
+
+# Past this many causes nothing more is read: the file is not what it is taken for.
+MAX_ERRORS = 100
+_MOST_REPEATS = 50  # times MAX_ERRORS: errors of all causes together
+_SHOWN_REPEATS = 3  # of one cause that are shown each by itself; of more, the first is shown with their number
+_SHOWN_LINES = 8
+_OPERATOR = re.compile(r"^[\w.]+(?=: | has no namespace)|\b\w+::[\w.]+")
 
 
 class SchemaError(Exception):
@@ -18,13 +26,23 @@ class SchemaError(Exception):
         self.message = undoubled(message)
         self.span = span
         self.hint = hint
+        self.repeats: list[int] = []  # the lines of further errors of the same cause that are not shown
+
+    @property
+    def text(self) -> str:
+        """Return the message, with the number of errors that it stands for."""
+        if not self.repeats:
+            return self.message
+        others = sorted(set(self.repeats))
+        lines = ", ".join(map(str, others[:_SHOWN_LINES])) + (", …" if others[_SHOWN_LINES:] else "")
+        return f"{self.message} ({len(self.repeats) + 1:,} times, also in line{'s' * (len(others) > 1)} {lines})"
 
     def __str__(self) -> str:
         return self.shown("error")
 
     def shown(self, kind: str) -> str:
         """Return the text of the problem: an error, or a warning or a piece of advice with the same parts."""
-        lines = [f"{kind}: {self.message} [{self.code}]"]
+        lines = [f"{kind}: {self.text} [{self.code}]"]
         if self.span is not None:
             lines[0] = f"{self.span}: {lines[0]}"
             lines += (f"    {line}" for line in self.span.caret().split("\n"))
@@ -37,7 +55,8 @@ class SchemaErrors(SchemaError):
     """All the problems of a run, shown together."""
 
     def __init__(self, errors: tuple[SchemaError, ...]) -> None:
-        count = f"{len(errors)} error" + ("s" if len(errors) != 1 else "")
+        number = sum(1 + len(error.repeats) for error in errors)
+        count = f"{number:,} error" + ("s" if number != 1 else "")
         super().__init__("errors", count, errors[0].span if errors else None)
         self.args = (errors,)
         self.errors = errors
@@ -48,10 +67,11 @@ class SchemaErrors(SchemaError):
 
 class Errors:
     """A collection of the problems of a run, so that a user sees all of them at once, each once. `advice` is what might
-    be better, and is no error."""
+    be better, and is no error. Many problems of one cause are shown as the first of them, with their number."""
 
     def __init__(self) -> None:
         self.advice: list[SchemaError] = []
+        self._causes: dict[tuple[str, str, str], list[SchemaError]] = {}
         self._found: list[SchemaError] = []
         self._known: set[tuple[str, str, str]] = set()
 
@@ -62,9 +82,19 @@ class Errors:
         return len(self._found)
 
     @property
+    def is_full(self) -> bool:
+        """Whether there are so many causes that reading on helps nobody."""
+        return len(self._causes) >= MAX_ERRORS or len(self._found) >= MAX_ERRORS * _MOST_REPEATS
+
+    @property
     def found(self) -> tuple[SchemaError, ...]:
-        """Return the problems, in the order in which they were found."""
-        return tuple(self._found)
+        """Return the problems in the order of finding. The first of many of one cause has their lines."""
+        hidden = set()
+        for first, *others in self._causes.values():
+            if len(others) >= _SHOWN_REPEATS:
+                first.repeats = [each.span.line if each.span is not None else 0 for each in others]
+                hidden.update(map(id, others))
+        return tuple(each for each in self._found if id(each) not in hidden)
 
     def add(self, error: SchemaError) -> None:
         """Record a problem that is not known yet; a group adds its members.
@@ -74,10 +104,13 @@ class Errors:
         for member in error.errors if isinstance(error, SchemaErrors) else (error,):
             if self._is_new(member):
                 self._found.append(member)
+                place = "" if member.span is None else member.span.source.path
+                cause = place, member.code, _OPERATOR.sub("", member.message)
+                self._causes.setdefault(cause, []).append(member)
 
     def extend(self, others: Errors) -> None:
         """Record the problems of another collection that are not known yet."""
-        for each in others.found:
+        for each in others._found:
             self.add(each)
 
     def advise(self, error: SchemaError) -> None:
@@ -94,7 +127,7 @@ class Errors:
     def raise_if_any(self) -> None:
         """Raise SchemaErrors when problems were recorded, else do nothing."""
         if self._found:
-            raise SchemaErrors(tuple(self._found))
+            raise SchemaErrors(self.found)
 
 
 class UsageError(Exception):

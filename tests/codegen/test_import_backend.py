@@ -258,3 +258,39 @@ def test_what_is_no_backend_s_file_is_said_in_a_line(tmp_path: Path, text: str, 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SchemaErrors, match="cannot read"):
         read_backend(tmp_path / "missing.yaml")
+
+
+NAMES = """\
+- func: sgn.out
+- func: abs
+  device_guard: True
+- func: amax.out
+  dispatch:
+    PrivateUse1: AMaxOut
+- func: no_such_operator
+"""
+
+
+def test_lists_of_names_have_the_schemas_of_pytorch_and_one_error_in_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "musa.yaml"
+    path.write_text(NAMES)
+    findings = read_backend(path)
+    assert [(each.name, dict(each.dispatch)) for each in findings.operators] == [
+        ("aten::sgn.out", {"PrivateUse1": "sgn_out"}),
+        ("aten::abs", {"PrivateUse1": "abs"}),
+        ("aten::amax.out", {"PrivateUse1": "AMaxOut"}),
+    ]
+    assert [each.operator for each in findings.holes] == ["aten::no_such_operator"]
+    path.write_text(NAMES + "".join(f"- func: name{i}.out\n" for i in range(300)) + "- func: f(Tensor x) -> Tensor\n")
+    with pytest.raises(SchemaErrors) as caught:
+        read_text(path.read_text(), str(path))
+    (error,) = caught.value.errors
+    assert error.code == "backend-file" and error.hint == f"opwright import backend {path}"
+
+
+def test_a_single_name_is_a_schema_that_is_not_finished() -> None:
+    with pytest.raises(SchemaErrors) as caught:
+        read_text("- func: scale\n")
+    assert [each.code for each in caught.value.errors] == ["schema-syntax"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.errors import Errors, SchemaErrors
+from opwright_codegen.errors import MAX_ERRORS, Errors, SchemaErrors
 from opwright_codegen.read.entries import ALL_KEYS
 from opwright_codegen.read.files import MAX_BYTES, read, read_text
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet, UfuncLoop
-from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, read_entries
+from opwright_codegen.read.yaml_reader import MappingNode, read_entries
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.source import Source
 
@@ -262,6 +262,23 @@ class TestHostileText:
         assert len(fails(SIMPLE + "".join(f"  key{i}: 1\n" for i in range(100_000)))) <= MAX_ERRORS + 2
         assert len(fails(SIMPLE + "  tags: core\n" * 100_000)) <= MAX_ERRORS + 2
         assert len(fails("".join(f"- func: f{i}_out(Tensor self) -> Tensor\n" for i in range(200)))) <= MAX_ERRORS + 2
+
+    def test_many_errors_of_one_cause_are_one_and_hide_no_other(self) -> None:
+        entries = "".join(f"- func: f{i}(Tensor x) -> Tensor\n  dispach: {{CPU: x}}\n" for i in range(400))
+        with pytest.raises(SchemaErrors) as caught:
+            read_text(f"{entries}- func: last(Tensr x) -> Tensor\n")
+        first, last = caught.value.errors
+        assert str(first).startswith("<text>:2:3: error: unknown key 'dispach' (400 times, also in lines 4, 6, 8, ")
+        assert (last.code, last.span.line if last.span else 0) == ("unknown-type", 801)
+        assert caught.value.message == "401 errors"
+
+    def test_errors_that_name_their_operators_are_of_one_cause(self) -> None:
+        with pytest.raises(SchemaErrors) as caught:
+            read_text("".join(f"- func: f{i}_out(Tensor self) -> Tensor\n" for i in range(200)))
+        assert {len(each.repeats) for each in caught.value.errors} == {199}
+
+    def test_a_few_errors_of_one_cause_are_shown_each_by_itself(self) -> None:
+        assert len(fails("- x: 1\n" * 2)) == 4
 
     def test_newlines_and_quotes_in_every_field(self) -> None:
         nasty = '"a\\nb\'c\\"d"'

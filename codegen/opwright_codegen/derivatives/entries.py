@@ -16,7 +16,6 @@ from opwright_codegen.read.values import (
     wrong_type,
 )
 from opwright_codegen.read.yaml_reader import (
-    MAX_ERRORS,
     MappingNode,
     Node,
     Pair,
@@ -75,7 +74,7 @@ def read_derivative_entries(source: Source, errors: Errors, namespace: str) -> I
         if type(node) is not MappingNode:
             errors.add(wrong_type("a mapping", node, source, "write '- name: sin(Tensor self) -> Tensor'"))
             continue
-        if len(errors) >= MAX_ERRORS:
+        if errors.is_full:
             return
         try:
             yield _read_entry(node, source, errors, namespace)

@@ -31,7 +31,6 @@ from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.files import read_source
 from opwright_codegen.read.model import Operator, OperatorSet
-from opwright_codegen.read.yaml_reader import MAX_ERRORS
 from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Text
@@ -130,7 +129,7 @@ def _read(
                 found[operator.name] = blocks
         except SchemaError as error:
             errors.add(error)
-        if len(errors) >= MAX_ERRORS:
+        if errors.is_full:
             break
     errors.raise_if_any()
     if formulas is not None:

@@ -38,10 +38,10 @@ class Finding:
         """Return an error, or a piece of advice, as a finding."""
         span = error.span
         if span is None:
-            return cls(error.code, error.message, level, hint=error.hint or "", about=about)
+            return cls(error.code, error.text, level, hint=error.hint or "", about=about)
         end = span.source.place(max(span.end, span.start + 1))
         place = span.source.shown_path(), span.line, span.column, *end
-        return cls(error.code, error.message, level, *place, error.hint or "", about, span.caret())
+        return cls(error.code, error.text, level, *place, error.hint or "", about, span.caret())
 
     @property
     def place(self) -> str:

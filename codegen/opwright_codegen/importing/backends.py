@@ -9,6 +9,7 @@ from opwright_codegen.importing.entries import Entries
 from opwright_codegen.importing.executorch import read_executorch
 from opwright_codegen.importing.found import Findings
 from opwright_codegen.importing.gaudi import read_gaudi
+from opwright_codegen.importing.names import read_names
 from opwright_codegen.importing.stubs import read_stubs, read_versions
 from opwright_codegen.read.files import read_source
 from opwright_codegen.read.foreign import BackendForm, backend_form, first_key
@@ -48,6 +49,8 @@ def read_backend(path: Path, namespace: str | None = None) -> Findings:
             read_gaudi(document, entries)
         case BackendForm.EXECUTORCH, SequenceNode():
             read_executorch(document, entries)
+        case BackendForm.NAMES, SequenceNode():
+            read_names(document, entries)
     return entries.gathered.findings()
 
 
@@ -62,7 +65,7 @@ _LISTS = {
 def _other_file(document: Node, source: Source) -> SchemaError:
     """Return the error that says what a file is that is no backend's."""
     what = f"it holds {describe(document)} of another form"
-    hint = "files of torch-npu, XLA, op-plugin, Gaudi's bridge and ExecuTorch are read"
+    hint = "files of torch-npu, XLA, op-plugin, torch_musa, Gaudi's bridge and ExecuTorch are read"
     if isinstance(document, SequenceNode):
         first = next((each for each in document.items if isinstance(each, MappingNode)), None)
         what, hint = next((said for key, said in _LISTS.items() if first and key in first.pairs), (what, hint))

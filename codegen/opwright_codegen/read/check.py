@@ -19,7 +19,6 @@ from opwright_codegen.read.native import NATIVE_RULES
 from opwright_codegen.read.rule import Declared, Problem, Rule
 from opwright_codegen.read.structured import STRUCTURED_RULES
 from opwright_codegen.read.values import error_at
-from opwright_codegen.read.yaml_reader import MAX_ERRORS
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.schema.rules import schema_problems
 from opwright_codegen.source import Span
@@ -32,7 +31,7 @@ def check_operators(operators: Mapping[str, Operator], errors: Errors) -> None:
     names = (operator.schema.name for operator in operators.values())
     declared = Declared(operators, frozenset((name.namespace, name.base) for name in names))
     for operator in operators.values():
-        if len(errors) >= MAX_ERRORS:
+        if errors.is_full:
             return
         for error in schema_problems(operator.schema):
             placed = error if operator.schema.span is not None else error_at(error, operator.span("func"))

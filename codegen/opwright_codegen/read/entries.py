@@ -9,13 +9,13 @@ from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
-from opwright_codegen.read.foreign import BackendForm, backend_error, explain_backend, is_backend_entry
+from opwright_codegen.read.foreign import BackendForm, backend_error, explain_backend, is_backend_entry, names_alone
 from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
 from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import PYTORCHS, Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
 from opwright_codegen.read.versions import read_deprecated, read_release, read_upgrades
-from opwright_codegen.read.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries
+from opwright_codegen.read.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span, Text
 
@@ -68,17 +68,33 @@ def read_operators(
 
     Operators that are declared without a namespace are in `namespace`.
     """
-    for node in read_entries(source, errors, explain_backend):
-        if type(node) is MappingNode:
-            if is_backend_entry(node):
-                errors.add(backend_error(BackendForm.EXECUTORCH, entry_head(node, source)))
-                return
+    for node in _entries(source, errors):
+        if type(node) is not MappingNode:
+            hint = "write '- func: name(Tensor self) -> Tensor'"
+            errors.add(values.wrong_type("a mapping", node, source, hint))
+        elif is_backend_entry(node):
+            errors.add(backend_error(BackendForm.EXECUTORCH, entry_head(node, source)))
+            return
+        else:
             operator = _read_entry(node, source, tags, errors, namespace)
             if operator is not None:
                 yield operator
-        else:
-            hint = "write '- func: name(Tensor self) -> Tensor'"
-            errors.add(values.wrong_type("a mapping", node, source, hint))
+
+
+def _entries(source: Source, errors: Errors) -> Iterator[Node]:
+    """Yield the entries of a file; none, and an error, where most of them are names and no schemas."""
+    nodes = read_entries(source, errors, explain_backend)
+    first = next(nodes, None)
+    if first is not None and names_alone(first):
+        rest = list(nodes)
+        named = 1 + sum(map(names_alone, rest))
+        if named > 1 and named > len(rest) / 2:
+            errors.add(backend_error(BackendForm.NAMES, Span(source, first.start, first.start + 1)))
+            return
+        nodes = iter(rest)
+    if first is not None:
+        yield first
+    yield from nodes
 
 
 def read_tags(source: Source, errors: Errors) -> dict[str, str]:
@@ -124,7 +140,7 @@ def _read_entry(
                 raise _unknown_key(name, ALL_KEYS, values.node_span(key, source))
         except SchemaError as error:
             errors.add(error)
-        if len(errors) >= MAX_ERRORS:
+        if errors.is_full:
             return None
     location = entry_head(node, source)
     if "func" not in node.pairs:

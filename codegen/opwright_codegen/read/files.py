@@ -17,7 +17,6 @@ from opwright_codegen.read.groups import check_group, group_operators
 from opwright_codegen.read.model import PYTORCHS, Operator, OperatorGroup, OperatorSet
 from opwright_codegen.read.namespaces import check_namespaces
 from opwright_codegen.read.old_forms import add_old_forms
-from opwright_codegen.read.yaml_reader import MAX_ERRORS
 from opwright_codegen.source import Source
 
 __all__ = ["MAX_BYTES", "known_tags", "read", "read_source", "read_sources", "read_text"]
@@ -123,7 +122,7 @@ def _complete(
 ) -> OperatorSet:
     whole = []
     for group in groups:
-        if len(errors) >= MAX_ERRORS:
+        if errors.is_full:
             break
         made = add_variants(group.renewed(operators), errors)
         check_group(made, errors)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_document
 from opwright_codegen.source import Source, Span
 
-__all__ = ["BackendForm", "backend_error", "backend_form", "explain_backend", "first_key", "is_backend_entry"]
+__all__ = [
+    "BackendForm",
+    "backend_error",
+    "backend_form",
+    "explain_backend",
+    "first_key",
+    "is_backend_entry",
+    "names_alone",
+]
 
 
 class BackendForm(Enum):
@@ -18,9 +27,11 @@ class BackendForm(Enum):
     VERSIONS = "a backend's list of operators by versions of PyTorch, as op-plugin writes it"
     GAUDI = "a backend's table of operators, as Gaudi's bridge writes it"
     EXECUTORCH = "a list of operators and their kernels, as ExecuTorch writes it"
+    NAMES = "a backend's list of operators by their names alone, as torch_musa writes it"
 
 
-_STUBS = frozenset(("backend", "cpp_namespace"))
+_STUBS = frozenset(("backend", "cpp_namespace", "supported", "full_codegen"))
+_NAME = re.compile(r"(?:\w+::)?[A-Za-z_]\w*+(?:\.\w++)?", re.ASCII)
 _VERSIONS = frozenset(("all_version", "official"))
 _GAUDI = frozenset(
     ("guid", "op_backend", "op_frontend", "op_validator", "out_ids", "inplace_ids", "override_fn", "custom_op_schema")
@@ -31,7 +42,9 @@ def backend_form(document: Node) -> BackendForm | None:
     """Return the form of a backend's file; None for all else."""
     match document:
         case SequenceNode(items=items):
-            return BackendForm.EXECUTORCH if any(map(is_backend_entry, items)) else None
+            if any(map(is_backend_entry, items)):
+                return BackendForm.EXECUTORCH
+            return BackendForm.NAMES if any(map(names_alone, items)) else None
         case MappingNode(pairs=pairs):
             if pairs.keys() & _STUBS:
                 return BackendForm.STUBS
@@ -51,6 +64,12 @@ def is_backend_entry(entry: Node) -> bool:
         return "op" in entry.pairs and "func" not in entry.pairs
     kernels = entry.pairs["kernels"][1]
     return isinstance(kernels, SequenceNode) and any(isinstance(item, MappingNode) for item in kernels.items)
+
+
+def names_alone(entry: Node) -> bool:
+    """Whether an entry of a list has the name of an operator where a schema file has its schema, `func: sgn.out`."""
+    func = entry.pairs.get("func") if isinstance(entry, MappingNode) else None
+    return func is not None and isinstance(func[1], ScalarNode) and _NAME.fullmatch(func[1].text.strip()) is not None
 
 
 def explain_backend(source: Source) -> SchemaError | None:

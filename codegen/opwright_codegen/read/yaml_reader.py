@@ -22,12 +22,11 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from opwright_codegen.errors import Errors, SchemaError, shorten
+from opwright_codegen.errors import MAX_ERRORS, Errors, SchemaError, shorten
 from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source, Span
 
 __all__ = [
-    "MAX_ERRORS",
     "MappingNode",
     "Node",
     "Pair",
@@ -39,8 +38,6 @@ __all__ = [
 ]
 
 MAX_DEPTH = 100
-# Past this many errors nothing more is read: the file is not what it is taken for.
-MAX_ERRORS = 100
 
 # The type stubs of PyYAML know neither the tag of an event nor that its marks are always there.
 _Event = Any
@@ -216,8 +213,8 @@ class _Reader:
             self._errors.add(SchemaError("yaml-tag", message, self._head(event), "leave it out: values are plain text"))
 
     def _stop_if_hopeless(self, event: _Event) -> None:
-        if len(self._errors) >= MAX_ERRORS:
-            message = f"{MAX_ERRORS} errors and more: reading stops here"
+        if self._errors.is_full:
+            message = f"{MAX_ERRORS} errors of different causes and more: reading stops here"
             raise SchemaError("too-many-errors", message, self._head(event))
 
     def _span(self, event: _Event) -> Span:
