@@ -89,7 +89,7 @@ class Errors:
     @property
     def found(self) -> tuple[SchemaError, ...]:
         """Return the problems in the order of finding. The first of many of one cause has their lines."""
-        hidden = set()
+        hidden: set[int] = set()
         for first, *others in self._causes.values():
             if len(others) >= _SHOWN_REPEATS:
                 first.repeats = [each.span.line if each.span is not None else 0 for each in others]

@@ -39,3 +39,17 @@ def test_every_rule_has_a_case() -> None:
 
 def test_expectations_have_inputs() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.txt")) == CASES
+
+
+def test_functions_of_a_philox_key_are_not_random() -> None:
+    """They compute from a key that they are given: torchgen asks no tag of them since PyTorch 2.15."""
+    philox = "_philox_randint_(Tensor(a!) self, Tensor key, int? low=None, int? high=None) -> Tensor(a!)"
+    others = (
+        "_scaled_addmm(Tensor self, Tensor a, Tensor b, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        "_scaled_addmm_(Tensor(a!) self, Tensor a, Tensor b, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    )
+    entries = "".join(f"- func: {each}\n  dispatch: {{CPU: f}}\n" for each in (philox, *others))
+    assert len(read_text(entries).operators) == 3
+    with pytest.raises(SchemaErrors) as caught:
+        read_text(entries.replace("_philox_randint_", "_phlox_randint_"))
+    assert [each.code for each in caught.value.errors] == ["missing-seeded-tag"]

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import yaml
 
 from opwright_codegen.cli import main
 from opwright_codegen.commands.import_ import import_files
@@ -16,6 +17,7 @@ from opwright_codegen.errors import UsageError
 from opwright_codegen.importing.found import Findings, FoundOperator, Hole
 from opwright_codegen.importing.registry import Listed, read_registry
 from opwright_codegen.importing.report import count_lines, page
+from opwright_codegen.importing.writing import derivatives_skeleton
 
 WHERE = "PyTorch 2.13.0"
 TENSOR = "(Tensor self) -> Tensor"
@@ -212,3 +214,17 @@ def test_wrong_usage(arguments: tuple[str, ...], expected: str, capsys: pytest.C
     status, said = failure(capsys, *arguments)
     assert status == 2
     assert expected in said
+
+
+def test_the_skeleton_of_derivatives_names_the_arguments_of_each_operator() -> None:
+    schemas = (
+        "mine::scale(Tensor x, Tensor? weight=None, *, float by=2.0) -> Tensor",
+        "mine::stack(Tensor[] tensors, int dim=0) -> Tensor",
+        "mine::add_(Tensor(a!) input, Tensor other) -> Tensor(a!)",
+    )
+    skeleton = derivatives_skeleton([FoundOperator(each, WHERE) for each in schemas], "# heading\n")
+    entries = yaml.safe_load(skeleton.partition("\n")[2].replace("# ", "").replace("…", "grad"))
+    assert [[key for key in entry if key != "name"] for entry in entries] == [
+        ["x", "weight"], ["tensors"], ["input", "other"],
+    ]  # fmt: skip
+    assert [entry["name"] for entry in entries] == list(schemas)

@@ -13,6 +13,7 @@ from opwright_codegen.errors import Errors, SchemaError, SchemaErrors
 from opwright_codegen.importing.found import Findings, FoundOperator, Hole
 from opwright_codegen.read.files import known_tags
 from opwright_codegen.records import dataclass, replace
+from opwright_codegen.schema.model import FunctionSchema
 
 __all__ = ["Imported", "derivatives_skeleton", "schema_file"]
 
@@ -57,7 +58,14 @@ def schema_file(
 
 def derivatives_skeleton(operators: Sequence[FoundOperator], heading: str) -> str:
     """Return a derivatives.yaml of these operators, each entry as a comment that waits for formulas."""
-    return heading + "".join(f"\n# - name: {_scalar(each.schema)}\n#   self: …\n" for each in operators)
+    return heading + "".join(map(_unwritten, operators))
+
+
+def _unwritten(found: FoundOperator) -> str:
+    """Return the entry of an operator as a comment, with a line for each argument that may have a gradient."""
+    arguments = FunctionSchema.parse(found.schema).arguments
+    names = [each.name for each in arguments if each.type.is_tensor_like]
+    return f"\n# - name: {_scalar(found.schema)}\n" + "".join(f"#   {name}: …\n" for name in names)
 
 
 def _renamed(found: FoundOperator, rename: Callable[[str], str]) -> FoundOperator:
