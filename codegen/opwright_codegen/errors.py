@@ -12,7 +12,7 @@ __all__ = ["MAX_ERRORS", "Errors", "SchemaError", "SchemaErrors", "UsageError", 
 # Past this many causes nothing more is read: the file is not what it is taken for.
 MAX_ERRORS = 100
 _MOST_REPEATS = 50  # times MAX_ERRORS: errors of all causes together
-_SHOWN_REPEATS = 3  # of one cause that are shown each by itself; of more, the first is shown with their number
+_SHOWN_REPEATS = 5  # of one cause that are shown each by itself; of more, the first is shown with their number
 _SHOWN_LINES = 8
 _OPERATOR = re.compile(r"^[\w.]+(?=: | has no namespace)|\b\w+::[\w.]+")
 
