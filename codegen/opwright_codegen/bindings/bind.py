@@ -255,10 +255,11 @@ class _Binder:
         if text.isidentifier() and text.isascii():  # PyTorch's file has thousands, which need no parser
             function = self._kernels.find(text, kernel.span)
             if function is None or not _is_served(key):
-                return self._unbound(text, kernel)
+                return self._unbound(text, kernel, base)
         known = (base.name, key not in BACKENDS, kernel)
         if known not in self._bound:
-            self._bound[known] = self._bind(base, key, kernel, kernel_form(kernel))
+            with self._kernels.spelled(text, kernel.span):
+                self._bound[known] = self._bind(base, key, kernel, kernel_form(kernel))
         return self._bound[known]
 
     def _bind(self, base: Operator, key: str, kernel: Kernel, form: KernelForm) -> _Bound:
@@ -268,7 +269,7 @@ class _Binder:
             case NamedKernel(name):
                 function = self._kernels.find(name, kernel.span)
                 if function is None:
-                    return self._unbound(name, kernel)
+                    return self._unbound(name, kernel, base)
                 check_kernel_call(function, base, key not in BACKENDS, kernel.span)
                 bound: _Bound = Named(function)
             case PathKernel(module, name):
@@ -315,16 +316,15 @@ class _Binder:
                 assert_never(form)
         return bound
 
-    def _unbound(self, name: str, kernel: Kernel) -> Unbound:
-        if self._strict:
-            raise self._kernels.unknown(name, kernel.span)
-        return Unbound(name)
+    def _unbound(self, name: str, kernel: Kernel, base: Operator) -> Unbound:
+        if not self._strict:
+            return Unbound(name)
+        raise self._kernels.unknown(name, kernel.span, base.name if "dispatch" not in base.spans else None)
 
     def _check_key(self, key: str, kernel: Kernel) -> None:
-        if _is_served(key):
-            return
-        hint = f"kernels are generated for {', '.join(BACKENDS)}; register one for {key} with opwright.library"
-        raise SchemaError("backend-kernel", f"no kernel is generated for {key}", kernel.span, hint)
+        if not _is_served(key):
+            hint = f"kernels are generated for {', '.join(BACKENDS)}; register one for {key} with opwright.library"
+            raise SchemaError("backend-kernel", f"no kernel is generated for {key}", kernel.span, hint)
 
 
 def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:

@@ -9,6 +9,7 @@ of them). Where a list is the only one (`cat`), the operands are its elements.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import assert_never
 
 from opwright_codegen.bindings.core_dimensions import sizes_as_texts
@@ -62,7 +63,8 @@ class MetaBinder:
     def bind(self, base: Operator) -> Meta:
         """Return the bound `meta` of an operator. Raises SchemaError."""
         if base.name not in self._bound:
-            self._bound[base.name] = self._bind(base)
+            with self._rules.spelled(base.meta.text, base.meta.span) if base.meta is not None else nullcontext():
+                self._bound[base.name] = self._bind(base)
         return self._bound[base.name]
 
     def _bind(self, base: Operator) -> Meta:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CODES", "lint", "lints_of"]
 
-CODES: Final = ("operator-name", "argument-name", "missing-doc", "missing-derivative", "unused-rule")
+CODES: Final = ("operator-name", "argument-name", "missing-doc", "missing-meta", "missing-derivative", "unused-rule")
 _OURS: Final = ("opwright.rules", "opwright_core.rules", "opwright_kernels.rules")  # rules for everybody
 _FORMULAS: Final = ("meta", "batch", "blocks", "sharding")
 _WORDS: Final = re.compile(r"[a-z0-9]+|[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
@@ -54,7 +54,7 @@ def lints_of(job: Job) -> list[SchemaError]:
     operators = read_operators(job)
     derivatives = read_job_derivatives(job, operators)
     declared = [each for each in operators.operators.values() if not each.generated]
-    found = [problem for each in declared for problem in (*_names(each), *_doc(each))]
+    found = [problem for each in declared for problem in (*_names(each), *_doc(each), *_meta(each))]
     if derivatives is not None:
         known = derivatives.entries.keys()
         groups = [{member.name for member in group.members} for group in operators.groups]
@@ -85,6 +85,17 @@ def _doc(operator: Operator) -> Iterator[SchemaError]:
     if not operator.doc:
         hint = "write doc: and what it returns, in a sentence: help(), editors and pages show it"
         yield SchemaError("missing-doc", f"{operator.name} has no text", operator.location, hint)
+
+
+def _meta(operator: Operator) -> Iterator[SchemaError]:
+    """Yield a problem where nothing states the shapes and dtypes of new results."""
+    if operator.kind is not SchemaKind.FUNCTIONAL or operator.is_composite or operator.expression is not None:
+        return
+    is_written = operator.meta is not None or any(key == "Meta" for key, _ in operator.dispatch)
+    if not is_written and any(str(result.type).startswith("Tensor") for result in operator.schema.returns):
+        first = next((each.name for each in operator.schema.arguments if each.type.is_tensor_like), "self")
+        hint = f"add, for example, meta: like({first}): fake tensors, torch.compile and JAX ask for shapes and dtypes"
+        yield SchemaError("missing-meta", f"{operator.name} has no 'meta'", operator.location, hint)
 
 
 def _derivative(operator: Operator) -> Iterator[SchemaError]:

@@ -44,6 +44,7 @@ _HINTS = (
     (r"", r"`", "names stand without quotes"),
     (r"", r"[0-9.]+[A-Za-z_]", "a name begins with a letter; numbers have no suffix but j"),
     (r"", r";", "a formula is one expression"),
+    (r"", r"[\u2018-\u201f\u00ab\u00bb]", "write straight quotes, \" or ', in place of the typographic ones"),
     (r"", r"[^\x00-\x7f]", "names are of ASCII letters, digits and _"),
 )  # fmt: skip
 _HINT_PATTERNS = tuple((re.compile(f"(?:{before})\\Z"), re.compile(at), hint) for before, at, hint in _HINTS)

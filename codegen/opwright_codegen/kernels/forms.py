@@ -141,7 +141,7 @@ _NAME = re.compile(rf"{_WORD}(?:::{_WORD})*")
 _PATH = re.compile(rf"({_WORD}(?:\.{_WORD})*):({_WORD})")
 _NATIVE = re.compile(r"native:([A-Za-z][A-Za-z0-9_]*)")  # names that begin with an underscore are often C's own
 _TORCH = re.compile(rf"torch:({_WORD}::{_WORD}(?:\.{_WORD})?)", re.ASCII)
-_DOTTED = re.compile(rf"(?:numba|triton):({_WORD}(?:\.{_WORD})*)\.({_WORD})")
+_DOTTED = re.compile(rf"(?:numba|triton):({_WORD}(?:\.{_WORD})*)[.:]({_WORD})")
 _TVM = re.compile(r"tvm_ffi:([\w./-]+)::([A-Za-z_]\w*)", re.ASCII)
 _CUDA = re.compile(r"(?:raw|nvcc):([\w./-]+)::([A-Za-z][A-Za-z0-9_]*)", re.ASCII)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import keyword
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
 from opwright_codegen.kernels.functions import KernelFunction, functions_of, names_defined
 from opwright_codegen.source import Span
@@ -27,6 +29,11 @@ _FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; set
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
     ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_core", "opwright_kernels")
 )
+# A path as people write it: `kernels.scale`, `kernels.py:scale`, `./kernels::scale`, `kernels: scale(x)`.
+_SPELLING: Final = re.compile(
+    r"(?P<module>[\w./]*?\w)(?:\.py)?\s*(?:::|[:./])\s*(?P<name>[A-Za-z_]\w*)(?:\(.*\))?", re.ASCII | re.DOTALL
+)
+_OF_SPELLINGS: Final = frozenset(("unknown-name", "unknown-module", "formula-syntax", "unknown-kernel", "unknown-rule"))
 
 
 class KernelModules:
@@ -100,12 +107,17 @@ class KernelModules:
             raise SchemaError(f"ambiguous-{self._code}", f"{modules} both have a function {name!r}", span, hint)
         return found[0] if found else None
 
-    def unknown(self, name: str, span: Span | None = None) -> SchemaError:
-        """Return the error that no module has a function called `name`."""
+    def unknown(self, name: str, span: Span | None = None, without_dispatch: str | None = None) -> SchemaError:
+        """Return the error that no module has a function called `name`, for an operator that may name no kernel."""
         near = nearest(name, sorted(self.names))
         where = ", ".join(self._modules) or "no module is configured"
         hint = f"did you mean {near!r}?" if near else f"looked in: {where}"
-        return SchemaError(f"unknown-{self._code}", f"no {self._of} is called {name!r}", span, hint)
+        message = f"no {self._of} is called {name!r}"
+        if without_dispatch is not None:
+            message = f"{without_dispatch} has no 'dispatch:', and {message}"
+            module = self.having(near)[0].module if near else "module"
+            hint = f"name the implementation, for example dispatch: {{CPU: {module}:{near or name}}}"
+        return SchemaError(f"unknown-{self._code}", message, span, hint)
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
         """Return the function of `module:name`. Raises SchemaError if there is none, or it is not the project's."""
@@ -121,6 +133,32 @@ class KernelModules:
                 hint = f"did you mean {said}:{near}?" if near else f"looked in {path.name}"
                 raise SchemaError(f"unknown-{self._code}", f"{said} has no function {name!r}", span, hint)
         raise _no_module(module, module, span, "a module of Python source is expected")
+
+    @contextmanager
+    def spelled(self, text: str, span: Span) -> Iterator[None]:
+        """Raise errors about a text that is another spelling of a path, `kernels.scale`, with the right one."""
+        try:
+            yield
+        except SchemaError as error:
+            first = error.errors[0] if isinstance(error, SchemaErrors) else error
+            path = self._path_of(text) if first.code in _OF_SPELLINGS else None
+            if path is None:
+                raise
+            raise SchemaError(first.code, first.message, span, f"write {path}") from None
+
+    def _path_of(self, text: str) -> str | None:
+        """Return the path that another spelling means: of a module of the project that has such a function."""
+        found = _SPELLING.fullmatch(text.strip())
+        module = found["module"].strip("./").replace("/", ".") if found is not None else ""
+        tops = sorted({path.stem for root in self._roots for path in root.glob("*.py")} | {*self._modules})
+        near = module if module in tops else nearest(module, tops)
+        for name in (module, near) if found is not None and module else ():
+            for part, path in _known_files(name, self._roots) if name is not None else ():
+                functions = functions_of(part, path) if part == name else {}
+                function = nearest(found["name"], functions) if found is not None else None
+                if function is not None:
+                    return f"{name}:{function}"
+        return None
 
     def cuda_file(self, path: str, header: str, span: Span) -> CudaFile:
         """Return the CUDA source of that path, without the generated header. Raises SchemaError if there is none."""
@@ -225,6 +263,16 @@ def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None
     if not places:
         raise _no_module(name, parts[0], span, "install it, or name its folder's parent in the current project")
     return list(_sources(name, places[0]))
+
+
+def _known_files(name: str, roots: Sequence[Path]) -> list[tuple[str, Path]]:
+    """Return the files of a module of the project; nothing where there is none."""
+    if not any(_in_folder(root, name.partition(".")[0]) for root in roots if not _is_installed(root)):
+        return []
+    try:
+        return module_files(name, roots)
+    except SchemaError:
+        return []
 
 
 def _is_installed(folder: Path) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.advice import report
 from opwright_codegen.read.autocast import AUTOCAST_RULES
-from opwright_codegen.read.keys import COMPOSITE_KEYS, DISPATCH_KEYS
+from opwright_codegen.read.keys import COMPOSITE_KEYS, DISPATCH_KEYS, key_hint
 from opwright_codegen.read.launch import LAUNCH_RULES
 from opwright_codegen.read.model import RESIZING, Operator, default_kernel_name
 from opwright_codegen.read.native import NATIVE_RULES
@@ -52,6 +52,15 @@ def _one_namespace(operator: Operator, _: Declared) -> Problem | None:
     return Problem(f"the namespace {operator.namespace!r} is nested", operator.span("func"), "write namespace::name")
 
 
+def _double_colon(operator: Operator, _: Declared) -> Problem | None:
+    """Refuse `mine.scale(…)` in the namespace `mine`: it would be the overload `scale` of an operator `mine`."""
+    name = operator.schema.name
+    if name.base != name.namespace or not name.overload or "::" in operator.span("func").text.partition("(")[0]:
+        return None
+    said = f"'{name.base}.{name.overload}' is an operator {name.base} in the namespace {name.namespace}"
+    return Problem(said, operator.span("func"), f"write {name.namespace}::{name.overload}(…)")
+
+
 # -- variants and where they go
 
 
@@ -79,9 +88,8 @@ def _method_takes_tensor(operator: Operator, _: Declared) -> Problem | None:
 def _known_dispatch_keys(operator: Operator, _: Declared) -> Problem | None:
     for key, kernel in operator.dispatch:
         if key not in DISPATCH_KEYS:
-            near = nearest(key, DISPATCH_KEYS)
-            hint = f"did you mean {near!r}?" if near else "for example CPU, CUDA, Meta, CompositeExplicitAutograd"
-            return Problem(f"unknown dispatch key {key!r}", _dispatch_key_span(operator, key, kernel.span), hint)
+            span = _dispatch_key_span(operator, key, kernel.span)
+            return Problem(f"unknown dispatch key {key!r}", span, key_hint(key))
     return None
 
 
@@ -205,6 +213,7 @@ def _inplace_view_tag(operator: Operator, _: Declared) -> Problem | None:
 
 RULES: Mapping[str, Rule] = {
     "nested-namespace": _one_namespace,
+    "dotted-namespace": _double_colon,
     "out-method": _out_is_function,
     "module-method": _method_outside_module,
     "method-without-self": _method_takes_tensor,

@@ -10,7 +10,7 @@ from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
 from opwright_codegen.read.foreign import BackendForm, backend_error, explain_backend, is_backend_entry, names_alone
-from opwright_codegen.read.keys import EXPRESSION_KEYS, UFUNC_KEYS
+from opwright_codegen.read.keys import DISPATCH_KEYS, EXPRESSION_KEYS, OTHER_NAMES, UFUNC_KEYS
 from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import PYTORCHS, Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
@@ -70,7 +70,9 @@ def read_operators(
     """
     for node in _entries(source, errors):
         if type(node) is not MappingNode:
-            hint = "write '- func: name(Tensor self) -> Tensor'"
+            is_close = isinstance(node, ScalarNode) and node.text.startswith("func:")
+            hint = "put a space behind the colon: " if is_close else ""
+            hint += "write '- func: name(Tensor self) -> Tensor'"
             errors.add(values.wrong_type("a mapping", node, source, hint))
         elif is_backend_entry(node):
             errors.add(backend_error(BackendForm.EXECUTORCH, entry_head(node, source)))
@@ -297,6 +299,9 @@ def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:
         return SchemaError("unknown-key", "merge keys (<<) are not read", span, "write the keys out")
     near = nearest(name, known)
     hint = f"did you mean {near!r}?" if near else f"known keys: {', '.join(known)}"
+    if "dispatch" in known and (name in DISPATCH_KEYS or name.lower() in OTHER_NAMES):
+        key = name if name in DISPATCH_KEYS else OTHER_NAMES[name.lower()]
+        hint = f"{key} is a key of 'dispatch:': indent it below that line"
     return SchemaError("unknown-key", f"unknown key {shorten(name)!r}", span, hint)
 
 

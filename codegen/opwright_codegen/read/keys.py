@@ -1,5 +1,7 @@
 """The names that may stand as keys under `dispatch:`: PyTorch's and ours."""
 
+from opwright_codegen.errors import nearest
+
 BACKENDS = (
     "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta",
     "PrivateUse1", "PrivateUse2", "PrivateUse3",
@@ -28,6 +30,26 @@ _SINGLE_KEYS = (
 DISPATCH_KEYS = frozenset(
     (*_SINGLE_KEYS, *COMPOSITE_KEYS, *(flavour + backend for flavour in FUNCTIONALITIES for backend in BACKENDS))
 )
+
+# What people write instead of a key, in small letters.
+OTHER_NAMES = {
+    **dict.fromkeys(("gpu", "nvidia", "cupy", "cudnn"), "CUDA"),
+    **dict.fromkeys(("numpy", "host", "x86", "native"), "CPU"),
+    **dict.fromkeys(("rocm", "amd"), "HIP"),
+    **dict.fromkeys(("tpu", "jax"), "XLA"),
+    **dict.fromkeys(("apple", "mac"), "MPS"),
+    **dict.fromkeys(("npu", "privateuseone"), "PrivateUse1"),
+    **dict.fromkeys(("intel", "sycl"), "XPU"),
+    **dict.fromkeys(("fake", "shape", "abstract"), "Meta"),
+    **dict.fromkeys(("default", "all", "any", "composite", "*"), "CompositeExplicitAutograd"),
+}
+
+
+def key_hint(word: str) -> str:
+    """Return the hint for a word that is no dispatch key."""
+    near = OTHER_NAMES.get(word.lower()) or nearest(word, sorted(DISPATCH_KEYS))
+    return f"did you mean {near!r}?" if near else "for example CPU, CUDA, Meta, CompositeExplicitAutograd"
+
 
 # Where the kernel of a structured out variant handles the whole group; for other keys each variant brings its own.
 STRUCTURED_KEYS = frozenset(("MPS", "CUDA", "CPU", "XPU", "MTIA"))

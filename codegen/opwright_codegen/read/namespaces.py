@@ -36,6 +36,9 @@ def _without_namespace(operator: Operator, others: int, known: list[str]) -> Sch
     message = f"{local} has no namespace: in PyTorch's it would replace {PYTORCHS}::{local} in the whole process{more}"
     spaces = known or ["mine"]
     which = " or ".join(f"{space}::{local}(…)" for space in spaces[:3])
+    base, _, overload = local.partition(".")
+    if overload[:1].islower() and not overload.endswith("out"):  # `mine.scale(…)`, as Python has it
+        which = f"{base}::{overload}(…) if {base} is the namespace, else {which}"
     which += ", as other operators of the project have it" if known else ", in a namespace of your own"
     at = span.sub(start, start + len(local)) if local in span.text else span
     return SchemaError("missing-namespace", message, at, f"write {which}; {_ELSE}")

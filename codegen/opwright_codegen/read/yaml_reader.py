@@ -24,6 +24,7 @@ from yaml.events import (
 
 from opwright_codegen.errors import MAX_ERRORS, Errors, SchemaError, shorten
 from opwright_codegen.records import dataclass
+from opwright_codegen.schema.annotation_hints import annotation_hint
 from opwright_codegen.source import Source, Span
 
 __all__ = [
@@ -239,6 +240,7 @@ _HINTS = {
     "found a tab character that violates indentation": "indent with spaces: YAML takes no tab there",
     "found character that cannot start any token": "indent with spaces; put a text that begins with @ or ` in quotes",
     "found unexpected end of stream": "a quote or a bracket is never closed",
+    "could not find expected ':'": "a space follows the colon of a key: 'meta: like(x)'",
     "did not find expected key": "the keys of an entry begin in the same column",
     "did not find expected '-' indicator": "the entries of a list begin in the same column",
 }
@@ -253,12 +255,51 @@ def _syntax_error(error: yaml.YAMLError, source: Source) -> SchemaError:
                 mark = error.context_mark or mark  # where the quote is opened, not where the file ends
             at = min(mark.index, len(source.text)) if mark else 0
             message = f"{problem} ({error.context})" if error.context and error.problem else problem
-            return SchemaError(
-                "yaml-syntax", message, Span(source, at, min(at + 1, len(source.text))), _HINTS.get(problem)
-            )
+            hint = _indentation(source, at) or _annotation(source, at) or _HINTS.get(problem)
+            return SchemaError("yaml-syntax", message, Span(source, at, min(at + 1, len(source.text))), hint)
         case _:
             found = _UNPRINTABLE.search(source.text)
             at = found.start() if found else 0
             character = f"U+{ord(found[0]):04X}" if found else "a character"
             span = Span(source, at, min(at + 1, len(source.text)))
             return SchemaError("yaml-character", f"{character} may not appear in YAML", span)
+
+
+_LINES_ABOVE = 50
+_KEY_LINE = re.compile(r"([ ]*)(- +)?[A-Za-z_][\w, ]*:(?= |$)")
+
+
+def _indentation(source: Source, at: int) -> str | None:
+    """Return what is wrong with the column in which the line of an error begins, compared with the lines before it."""
+    number, _ = source.place(at)
+    starts = source.line_starts(at)
+    key = _KEY_LINE.match(_line(source, starts[number - 1]))
+    if key is None:
+        return None
+    columns: dict[int, int] = {}  # of keys, or of entries if the line begins one: the line nearest above
+    for above in range(number - 1, max(number - _LINES_ABOVE, 0), -1):
+        before = _KEY_LINE.match(_line(source, starts[above - 1]))
+        if before is None:
+            continue
+        if before[2] or not key[2]:
+            columns.setdefault(len(before[1]) + (0 if key[2] else len(before[2] or "")), above)
+        if before[2]:
+            break
+    if not columns or len(key[1]) in columns:
+        return None
+    wanted = min(columns, key=lambda column: abs(column - len(key[1])))
+    which = "deeper" if len(key[1]) > wanted else "less deep"
+    spaces = f"{wanted} space{'s' * (wanted != 1)}" if wanted else "no space"
+    return f"line {number} is indented {which} than line {columns[wanted]}: begin it with {spaces}"
+
+
+def _line(source: Source, start: int) -> str:
+    end = source.text.find("\n", start)
+    return source.text[start : min(end if end >= 0 else len(source.text), start + 1000)]
+
+
+def _annotation(source: Source, at: int) -> str | None:
+    """Return the hint for a schema with an annotation of Python, which YAML takes for a key: `f(x: Tensor)`."""
+    line = _line(source, source.line_starts(at)[source.place(at)[0] - 1])
+    before, _, schema = line.partition("func:")
+    return annotation_hint(schema) if schema and not before.strip("- ") else None

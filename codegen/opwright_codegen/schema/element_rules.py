@@ -30,13 +30,15 @@ _TYPE_HINTS: dict[str, str] = {
         "write int, or SymInt for a size that may be symbolic",
     ),
     **dict.fromkeys(["double", "float32", "float64", "Float", "real"], "write float"),
-    **dict.fromkeys(["string", "String", "std.string", "string_view", "char"], "write str"),
+    **dict.fromkeys(["string", "String", "string_view", "char"], "write str"),
     **dict.fromkeys(["boolean", "Bool", "bool_"], "write bool"),
-    **dict.fromkeys(["dtype", "torch.dtype", "DType"], "write ScalarType"),
+    **dict.fromkeys(["dtype", "DType"], "write ScalarType"),
     **dict.fromkeys(
-        ["tensor", "torch.Tensor", "at.Tensor", "Tensors", "ndarray", "array", "TensorList"], "write Tensor"
+        ["tensor", "Tensor", "Tensors", "ndarray", "NDArray", "array", "Array", "ArrayLike", "TensorList"],
+        "write Tensor",
     ),
-    **dict.fromkeys(["device", "torch.device"], "write Device"),
+    "device": "write Device",
+    **dict.fromkeys(["Callable", "function"], "an operator takes no functions: name the choices as a str"),
     **dict.fromkeys(["Optional", "optional"], "an optional value is written TYPE?"),
     **dict.fromkeys(["List", "list", "Sequence", "vector", "ArrayRef", "IntArrayRef"], "a list is written TYPE[]"),
     **dict.fromkeys(["Tuple", "tuple"], "a tuple is written (TYPE, TYPE)"),
@@ -47,6 +49,7 @@ _TYPE_HINTS: dict[str, str] = {
 }
 
 
+_USUAL = "Tensor, int, float, bool, str, Scalar, ScalarType, Device, Generator and TYPE[], TYPE? of these"
 _KEYWORDS_OF_ATEN = ("from",)  # `random_.from(Tensor(a!) self, int from, …)`; the stubs call it `from_`
 
 # The names that defaults may be, by type; and those of an int, which are numbers of ATen's.
@@ -95,12 +98,13 @@ def problems_of_type(
                 yield from problems_of_type(arg, part, index, variables)
         case ClassType(path):
             if path != _ENUM and not (path.startswith(_CUSTOM_CLASS) and path.count(".") >= 4):
-                hint: str | None = _TYPE_HINTS.get(path, f"a custom class is written {_CUSTOM_CLASS}NAMESPACE.NAME")
+                last = path.rpartition(".")[2]
+                hint: str | None = _TYPE_HINTS.get(last, f"a custom class is written {_CUSTOM_CLASS}NAMESPACE.NAME")
                 yield SchemaProblem("unknown-type", f"unknown type specifier '{path}'", part, index, hint)
         case BaseType(name):
             if name not in KNOWN_TYPES and not (variables and name[0].islower()):
                 near = nearest(name, KNOWN_TYPES)
-                hint = _TYPE_HINTS.get(name, f"did you mean {near}?" if near else None)
+                hint = _TYPE_HINTS.get(name) or (f"did you mean {near}?" if near else f"the types are {_USUAL}")
                 yield SchemaProblem("unknown-type", f"unknown type specifier '{name}'", part, index, hint)
 
 

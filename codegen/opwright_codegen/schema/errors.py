@@ -9,6 +9,7 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from opwright_codegen.errors import SchemaError
+from opwright_codegen.schema.annotation_hints import annotation_hint
 from opwright_codegen.schema.parser import MAX_LENGTH, parse_parts
 from opwright_codegen.schema.spans import Place, extent, locate, precise_parser
 from opwright_codegen.source import Span
@@ -24,7 +25,7 @@ def explain(text: str, span: Span | None, error: ValueError) -> SchemaError:
     wrong = _first_wrong(text, "schema", 0)
     if wrong is not None:
         message, start, end, hint = wrong
-        return SchemaError("schema-syntax", message, place(start, end), hint)
+        return SchemaError("schema-syntax", message, place(start, end), annotation_hint(text) or hint)
     spans = locate(text, span)
     if len(error.args) == 2:  # an argument's default, and why it is none
         name, why = error.args
