@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.arguments import make_parser
-from opwright_codegen.commands.config import Config, find_config, read_config
+from opwright_codegen.commands.config import Config, find_config, placed_in, read_config
 from opwright_codegen.commands.generate import check, generate
 from opwright_codegen.commands.job import job_of
 from opwright_codegen.errors import SchemaError, UsageError
@@ -158,7 +158,9 @@ def _run(arguments: Namespace, outcome: Outcome, out: TextIO) -> int:
 
             return show_completion(arguments.shell, make_parser(), out)
         case _:
-            return _run_in_project(_config(arguments), arguments, outcome, out)
+            config = _config(arguments)
+            with placed_in(config):
+                return _run_in_project(config, arguments, outcome, out)
 
 
 def _config(arguments: Namespace) -> Config:

@@ -72,3 +72,31 @@ def test_lint_finds_an_entry_without_meta(project: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().out
     assert "ops.yaml:1:3: warning: mine::scale has no 'meta' [missing-meta]" in said
     assert "meta: like(x)" in said and "mine::other" not in said
+
+
+@pytest.mark.parametrize(
+    ("setting", "column", "said"),
+    [
+        ('output = "out-ops"', 10, "write out_ops"),
+        ('output = {mine = "out-ops"}', 18, "write out_ops"),
+        ('output = "ops/class"', 10, "write class_ops"),
+        ('rules = ["nope"]', 10, "there is no module 'nope'"),
+        ('rules = ["kernels", "kernels.py"]', 21, "write kernels"),
+        ('derivatives = "no.yaml"', 15, "no.yaml"),
+        ('tags = "sub/no.yaml"', 8, "sub/no.yaml"),
+        ('uses = ["nope"]', 9, "'nope'"),
+        ('breaking = {against = 3}', 13, "a text is expected for 'against'"),
+        ('trusted = "yes"', 1, "write trusted = true"),
+        ('shcemas = ["x.yaml"]', 1, "did you mean 'schemas'?"),
+    ],
+)  # fmt: skip
+def test_errors_about_a_setting_have_its_line(
+    project: Path, setting: str, column: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "ops.yaml").write_text(f'{ENTRY}  dispatch: {{CPU: "x * by"}}\n')
+    settings = (project / "pyproject.toml").read_text()
+    output = "" if setting.startswith("output") else 'output = "mine_ops"\n'
+    (project / "pyproject.toml").write_text(f'[project]\nname = "out-ops"\n{settings}{output}{setting}\n')
+    assert main(["generate"]) != 0
+    shown = capsys.readouterr().err
+    assert f"pyproject.toml:{7 if output else 6}:{column}: error: " in shown and said in shown

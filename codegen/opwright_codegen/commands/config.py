@@ -5,18 +5,19 @@ from __future__ import annotations
 import keyword
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
+from opwright_codegen.errors import Errors, SchemaError, SchemaErrors, nearest, shorten
 from opwright_codegen.output.frameworks import BINDINGS
 from opwright_codegen.promises.breakages import CATEGORIES
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.source import Source, Span
 
-__all__ = ["Config", "find_config", "is_name", "matching_files", "read_config"]
+__all__ = ["Config", "find_config", "is_name", "matching_files", "placed_in", "read_config"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,39 @@ def read_config(path: Path) -> Config | None:
     if table is None:
         return None
     return _Reader(source, path).config(table)
+
+
+@contextmanager
+def placed_in(config: Config) -> Iterator[None]:
+    """Give errors without a place, which are about a text of the settings, the place of that text."""
+    try:
+        yield
+    except SchemaError as error:
+        if config.path is not None:
+            settings = _texts_of(Source(str(config.path), config.path.read_text(encoding="utf-8", errors="replace")))
+            for each in error.errors if isinstance(error, SchemaErrors) else (error,):
+                each.span = each.span or _about(each.message, settings, config.root)
+        raise
+
+
+def _texts_of(source: Source) -> list[tuple[str, Span]]:
+    """Return the texts in [tool.opwright] and the tables below it, each with its place."""
+    found = []
+    tables = re.compile(r"^[ \t]*\[tool\.opwright\b.*?(?=^[ \t]*\[(?!tool\.opwright\b)|\Z)", re.MULTILINE | re.DOTALL)
+    for table in tables.finditer(source.text):
+        for text in re.finditer(r"\"([^\"\\\n]+)\"|'([^'\n]+)'", table[0]):
+            span = Span(source, table.start() + text.start(), table.start() + text.end())
+            found.append((text[1] or text[2], span))
+    return found
+
+
+def _about(message: str, settings: Sequence[tuple[str, Span]], root: Path) -> Span | None:
+    """Return the place of the longest setting that a message quotes: as it is written, as a path, or its last part."""
+    quoted = {*re.findall(r"'([^']+)'", message)}
+    named = [
+        (text, span) for text, span in settings if not quoted.isdisjoint((text, str(root / text), Path(text).name))
+    ]
+    return max(named, key=lambda pair: len(pair[0]))[1] if named else None
 
 
 class _Reader:
@@ -215,7 +249,7 @@ class _Reader:
 
     def _boolean(self, key: str, value: object) -> bool:
         if not isinstance(value, bool):
-            self._wrong(key, "true or false")
+            self._wrong(key, "true or false", f"write {key} = true, without quotes")
         return bool(value)
 
     def _wrong(self, key: str, expected: str, hint: str | None = None) -> None:
@@ -227,7 +261,9 @@ class _Reader:
         text = self._source.text
         header = re.search(r"^[ \t]*\[tool\.opwright\b", text, re.MULTILINE)
         start = header.start() if header else 0
-        found = re.compile(rf"""^[ \t]*["']?({re.escape(key)})["']?[ \t]*=""", re.MULTILINE).search(text, start)
+        found = re.compile(rf"""(?:^|[{{,])[ \t]*["']?({re.escape(key)})["']?[ \t]*=""", re.MULTILINE).search(
+            text, start
+        )
         if found:
             return Span(self._source, found.start(1), found.end(1))
         return Span(self._source, header.start(), header.end()) if header else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -179,7 +180,9 @@ def render_namespace(
 
     package = Path(os.path.realpath(folder)).name if folder else f"opwright_{namespace}"
     if not is_word(package):
-        hint = "its name is that of a Python package"
+        word = re.sub(r"\W", "_", package, flags=re.ASCII)
+        better = word if is_word(word) else f"{word}_ops"
+        hint = f"its name is that of a Python package: write {better}"
         raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
     for used in job.used_packages():
         if used.name not in _PROVIDED:

@@ -286,6 +286,8 @@ def _is_module_name(part: str) -> bool:
 
 
 def _no_module(name: str, missing: str, span: Span | None, hint: str | None) -> SchemaError:
+    if name.endswith(".py"):
+        hint = f"write {name[:-3].replace('/', '.')}"
     message = f"there is no module {name!r}" + (f": {missing!r} is not found" if missing != name else "")
     return SchemaError("unknown-module", message, span, hint)
 
