@@ -319,7 +319,7 @@ class _Binder:
     def _unbound(self, name: str, kernel: Kernel, base: Operator) -> Unbound:
         if not self._strict:
             return Unbound(name)
-        raise self._kernels.unknown(name, kernel.span, base.name if "dispatch" not in base.spans else None)
+        raise self._kernels.unknown(name, kernel.span, base)
 
     def _check_key(self, key: str, kernel: Kernel) -> None:
         if not _is_served(key):

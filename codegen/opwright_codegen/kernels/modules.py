@@ -15,6 +15,7 @@ from typing import Final
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
 from opwright_codegen.kernels.functions import KernelFunction, functions_of, names_defined
+from opwright_codegen.read.model import Operator
 from opwright_codegen.source import Span
 
 __all__ = ["KernelModules", "PublicFunctions", "module_files", "parts_of"]
@@ -107,14 +108,16 @@ class KernelModules:
             raise SchemaError(f"ambiguous-{self._code}", f"{modules} both have a function {name!r}", span, hint)
         return found[0] if found else None
 
-    def unknown(self, name: str, span: Span | None = None, without_dispatch: str | None = None) -> SchemaError:
-        """Return the error that no module has a function called `name`, for an operator that may name no kernel."""
+    def unknown(self, name: str, span: Span | None = None, operator: Operator | None = None) -> SchemaError:
+        """Return the error that no module has a function called `name`, the kernel of an operator if one is given."""
         near = nearest(name, sorted(self.names))
         where = ", ".join(self._modules) or "no module is configured"
         hint = f"did you mean {near!r}?" if near else f"looked in: {where}"
         message = f"no {self._of} is called {name!r}"
-        if without_dispatch is not None:
-            message = f"{without_dispatch} has no 'dispatch:', and {message}"
+        if operator is not None and any(each.name == name for each in operator.schema.arguments):
+            hint = f"an argument alone is written in brackets: ({name})"
+        elif operator is not None and "dispatch" not in operator.spans:
+            message = f"{operator.name} has no 'dispatch:', and {message}"
             module = self.having(near)[0].module if near else "module"
             hint = f"name the implementation, for example dispatch: {{CPU: {module}:{near or name}}}"
         return SchemaError(f"unknown-{self._code}", message, span, hint)

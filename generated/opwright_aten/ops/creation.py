@@ -142,9 +142,9 @@ _scalar_tensor = declare.overloaded(_scalar_tensor_default)
 
 
 @function_of(_scalar_tensor, _scalar_tensor_default)
-def scalar_tensor(s=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if named:
-        return _scalar_tensor.call_given((s, dtype, layout, device, pin_memory), named)
+def scalar_tensor(s=NOT_GIVEN, *more, dtype=None, layout=None, device=None, pin_memory=None, **named):
+    if named or more:
+        return _scalar_tensor.call_given((s, dtype, layout, device, pin_memory), named, more)
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
     if dtype is not None and not is_dtype(dtype):
@@ -259,10 +259,18 @@ def linspace_Scalar_Tensor(start, end, steps, *, dtype=None, layout=None, device
 
 @function_of(_linspace)
 def linspace(
-    start=NOT_GIVEN, end=NOT_GIVEN, steps=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named
+    start=NOT_GIVEN,
+    end=NOT_GIVEN,
+    steps=NOT_GIVEN,
+    *more,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=None,
+    **named,
 ):
-    if named:
-        return _linspace.call_given((start, end, steps, dtype, layout, device, pin_memory), named)
+    if named or more:
+        return _linspace.call_given((start, end, steps, dtype, layout, device, pin_memory), named, more)
     kind1, kind2 = type(start), type(end)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -431,15 +439,15 @@ def logspace(
     end=NOT_GIVEN,
     steps=NOT_GIVEN,
     base=10.0,
-    *,
+    *more,
     dtype=None,
     layout=None,
     device=None,
     pin_memory=None,
     **named,
 ):
-    if named:
-        return _logspace.call_given((start, end, steps, base, dtype, layout, device, pin_memory), named)
+    if named or more:
+        return _logspace.call_given((start, end, steps, base, dtype, layout, device, pin_memory), named, more)
     kind1, kind2 = type(start), type(end)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):

@@ -51,9 +51,9 @@ linalg_ldl_factor_ex_out_result = result_class(_linalg_ldl_factor_ex_out, "linal
 
 
 @function_of(_linalg_ldl_factor_ex, _linalg_ldl_factor_ex_default)
-def linalg_ldl_factor_ex(self=NOT_GIVEN, *, hermitian=False, check_errors=False, **named):
-    if named:
-        return _linalg_ldl_factor_ex.call_given((self, hermitian, check_errors), named)
+def linalg_ldl_factor_ex(self=NOT_GIVEN, *more, hermitian=False, check_errors=False, **named):
+    if named or more:
+        return _linalg_ldl_factor_ex.call_given((self, hermitian, check_errors), named, more)
     if type(hermitian) is not bool:
         hermitian = _linalg_ldl_factor_ex_default.convert(1, hermitian)
     if type(check_errors) is not bool:
@@ -79,9 +79,9 @@ linalg_ldl_factor_out_result = result_class(_linalg_ldl_factor_out, "linalg_ldl_
 
 
 @function_of(_linalg_ldl_factor, _linalg_ldl_factor_default)
-def linalg_ldl_factor(self=NOT_GIVEN, *, hermitian=False, **named):
-    if named:
-        return _linalg_ldl_factor.call_given((self, hermitian), named)
+def linalg_ldl_factor(self=NOT_GIVEN, *more, hermitian=False, **named):
+    if named or more:
+        return _linalg_ldl_factor.call_given((self, hermitian), named, more)
     if type(hermitian) is not bool:
         hermitian = _linalg_ldl_factor_default.convert(1, hermitian)
     return linalg_ldl_factor_default_result(*find1(_linalg_ldl_factor_default, self)(self, hermitian))
@@ -158,9 +158,9 @@ linalg_lstsq_out_result = result_class(_linalg_lstsq_out, "linalg_lstsq_out_resu
 
 
 @function_of(_linalg_lstsq, _linalg_lstsq_default)
-def linalg_lstsq(self=NOT_GIVEN, b=NOT_GIVEN, rcond=None, *, driver=None, **named):
-    if named:
-        return _linalg_lstsq.call_given((self, b, rcond, driver), named)
+def linalg_lstsq(self=NOT_GIVEN, b=NOT_GIVEN, rcond=None, *more, driver=None, **named):
+    if named or more:
+        return _linalg_lstsq.call_given((self, b, rcond, driver), named, more)
     if rcond is not None and type(rcond) is not float:
         rcond = _linalg_lstsq_default.convert(2, rcond)
     if driver is not None and type(driver) is not str:

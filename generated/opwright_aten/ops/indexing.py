@@ -115,9 +115,9 @@ _gather, _gather_default = declare.alone(
 
 
 @function_of(_gather, _gather_default)
-def gather(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, *, sparse_grad=False, **named):
-    if named:
-        return _gather.call_given((self, dim, index, sparse_grad), named)
+def gather(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, *more, sparse_grad=False, **named):
+    if named or more:
+        return _gather.call_given((self, dim, index, sparse_grad), named, more)
     if type(dim) is not int:
         dim = _gather_default.convert(1, dim)
     if type(sparse_grad) is not bool:
@@ -322,10 +322,10 @@ _scatter_reduce, _scatter_reduce_two = declare.alone(
 
 @function_of(_scatter_reduce, _scatter_reduce_two)
 def scatter_reduce(
-    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
+    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, reduce=NOT_GIVEN, *more, include_self=True, **named
 ):
-    if named:
-        return _scatter_reduce.call_given((self, dim, index, src, reduce, include_self), named)
+    if named or more:
+        return _scatter_reduce.call_given((self, dim, index, src, reduce, include_self), named, more)
     if type(dim) is not int:
         dim = _scatter_reduce_two.convert(1, dim)
     if type(reduce) is not str:
@@ -344,10 +344,10 @@ _scatter_reduce__two = declare(
 
 @function_of(Overloaded(_scatter_reduce__two), _scatter_reduce__two)
 def scatter_reduce_(
-    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
+    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, reduce=NOT_GIVEN, *more, include_self=True, **named
 ):
-    if named:
-        return _scatter_reduce__two.call_given((self, dim, index, src, reduce, include_self), named)
+    if named or more:
+        return _scatter_reduce__two.call_given((self, dim, index, src, reduce, include_self), named, more)
     if type(dim) is not int:
         dim = _scatter_reduce__two.convert(1, dim)
     if type(reduce) is not str:
@@ -363,9 +363,9 @@ _index_add, _index_add_default = declare.alone(
 
 
 @function_of(_index_add, _index_add_default)
-def index_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *, alpha=1, **named):
-    if named:
-        return _index_add.call_given((self, dim, index, source, alpha), named)
+def index_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *more, alpha=1, **named):
+    if named or more:
+        return _index_add.call_given((self, dim, index, source, alpha), named, more)
     if type(dim) is not int:
         dim = _index_add_default.convert(1, dim)
     if type(alpha) is not int and type(alpha) is not float:
@@ -379,9 +379,9 @@ _index_add_ = declare(
 
 
 @function_of(Overloaded(_index_add_), _index_add_)
-def index_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *, alpha=1, **named):
-    if named:
-        return _index_add_.call_given((self, dim, index, source, alpha), named)
+def index_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *more, alpha=1, **named):
+    if named or more:
+        return _index_add_.call_given((self, dim, index, source, alpha), named, more)
     if type(dim) is not int:
         dim = _index_add_.convert(1, dim)
     if type(alpha) is not int and type(alpha) is not float:
@@ -397,10 +397,17 @@ _index_reduce, _index_reduce_default = declare.alone(
 
 @function_of(_index_reduce, _index_reduce_default)
 def index_reduce(
-    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
+    self=NOT_GIVEN,
+    dim=NOT_GIVEN,
+    index=NOT_GIVEN,
+    source=NOT_GIVEN,
+    reduce=NOT_GIVEN,
+    *more,
+    include_self=True,
+    **named,
 ):
-    if named:
-        return _index_reduce.call_given((self, dim, index, source, reduce, include_self), named)
+    if named or more:
+        return _index_reduce.call_given((self, dim, index, source, reduce, include_self), named, more)
     if type(dim) is not int:
         dim = _index_reduce_default.convert(1, dim)
     if type(reduce) is not str:
@@ -419,10 +426,17 @@ _index_reduce_ = declare(
 
 @function_of(Overloaded(_index_reduce_), _index_reduce_)
 def index_reduce_(
-    self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, reduce=NOT_GIVEN, *, include_self=True, **named
+    self=NOT_GIVEN,
+    dim=NOT_GIVEN,
+    index=NOT_GIVEN,
+    source=NOT_GIVEN,
+    reduce=NOT_GIVEN,
+    *more,
+    include_self=True,
+    **named,
 ):
-    if named:
-        return _index_reduce_.call_given((self, dim, index, source, reduce, include_self), named)
+    if named or more:
+        return _index_reduce_.call_given((self, dim, index, source, reduce, include_self), named, more)
     if type(dim) is not int:
         dim = _index_reduce_.convert(1, dim)
     if type(reduce) is not str:

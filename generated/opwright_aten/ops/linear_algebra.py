@@ -47,9 +47,9 @@ _linalg_vecdot, _linalg_vecdot_default = declare.alone(
 
 
 @function_of(_linalg_vecdot, _linalg_vecdot_default)
-def linalg_vecdot(x=NOT_GIVEN, y=NOT_GIVEN, *, dim=NOT_GIVEN, **named):
-    if named:
-        return _linalg_vecdot.call_given((x, y, dim), named)
+def linalg_vecdot(x=NOT_GIVEN, y=NOT_GIVEN, *more, dim=NOT_GIVEN, **named):
+    if named or more:
+        return _linalg_vecdot.call_given((x, y, dim), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if type(dim) is not int:
@@ -75,9 +75,9 @@ _einsum = declare("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -
 
 
 @function_of(Overloaded(_einsum), _einsum)
-def einsum(equation=NOT_GIVEN, tensors=NOT_GIVEN, *, path=None, **named):
-    if named:
-        return _einsum.call_given((equation, tensors, path), named)
+def einsum(equation=NOT_GIVEN, tensors=NOT_GIVEN, *more, path=None, **named):
+    if named or more:
+        return _einsum.call_given((equation, tensors, path), named, more)
     if type(equation) is not str:
         equation = _einsum.convert(0, equation)
     if path is not None and not is_int_list(path):
@@ -122,9 +122,9 @@ _linalg_cross, _linalg_cross_default = declare.alone(
 
 
 @function_of(_linalg_cross, _linalg_cross_default)
-def linalg_cross(self=NOT_GIVEN, other=NOT_GIVEN, *, dim=NOT_GIVEN, **named):
-    if named:
-        return _linalg_cross.call_given((self, other, dim), named)
+def linalg_cross(self=NOT_GIVEN, other=NOT_GIVEN, *more, dim=NOT_GIVEN, **named):
+    if named or more:
+        return _linalg_cross.call_given((self, other, dim), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if type(dim) is not int:
@@ -577,9 +577,9 @@ linalg_cholesky_ex_L_result = result_class(_linalg_cholesky_ex_L, "linalg_choles
 
 
 @function_of(_linalg_cholesky_ex, _linalg_cholesky_ex_default)
-def linalg_cholesky_ex(self=NOT_GIVEN, *, upper=False, check_errors=False, **named):
-    if named:
-        return _linalg_cholesky_ex.call_given((self, upper, check_errors), named)
+def linalg_cholesky_ex(self=NOT_GIVEN, *more, upper=False, check_errors=False, **named):
+    if named or more:
+        return _linalg_cholesky_ex.call_given((self, upper, check_errors), named, more)
     if type(upper) is not bool:
         upper = _linalg_cholesky_ex_default.convert(1, upper)
     if type(check_errors) is not bool:

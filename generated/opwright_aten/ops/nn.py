@@ -162,14 +162,14 @@ def scaled_dot_product_attention(
     attn_mask=None,
     dropout_p=0.0,
     is_causal=False,
-    *,
+    *more,
     scale=None,
     enable_gqa=False,
     **named,
 ):
-    if named:
+    if named or more:
         return _scaled_dot_product_attention.call_given(
-            (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa), named
+            (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa), named, more
         )
     if type(dropout_p) is not float:
         dropout_p = _scaled_dot_product_attention.convert(4, dropout_p)
@@ -201,14 +201,14 @@ def _scaled_dot_product_attention_math(
     dropout_p=0.0,
     is_causal=False,
     dropout_mask=None,
-    *,
+    *more,
     scale=None,
     enable_gqa=False,
     **named,
 ):
-    if named:
+    if named or more:
         return __scaled_dot_product_attention_math.call_given(
-            (query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa), named
+            (query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa), named, more
         )
     if type(dropout_p) is not float:
         dropout_p = __scaled_dot_product_attention_math.convert(4, dropout_p)
@@ -240,14 +240,14 @@ def _scaled_dot_product_flash_attention_for_cpu(
     value=NOT_GIVEN,
     dropout_p=0.0,
     is_causal=False,
-    *,
+    *more,
     attn_mask=None,
     scale=None,
     **named,
 ):
-    if named:
+    if named or more:
         return __scaled_dot_product_flash_attention_for_cpu.call_given(
-            (query, key, value, dropout_p, is_causal, attn_mask, scale), named
+            (query, key, value, dropout_p, is_causal, attn_mask, scale), named, more
         )
     if type(dropout_p) is not float:
         dropout_p = __scaled_dot_product_flash_attention_for_cpu.convert(3, dropout_p)
@@ -287,14 +287,14 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     logsumexp=NOT_GIVEN,
     dropout_p=NOT_GIVEN,
     is_causal=NOT_GIVEN,
-    *,
+    *more,
     attn_mask=None,
     scale=None,
     **named,
 ):
-    if named:
+    if named or more:
         return __scaled_dot_product_flash_attention_for_cpu_backward.call_given(
-            (grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale), named
+            (grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale), named, more
         )
     if type(dropout_p) is not float:
         dropout_p = __scaled_dot_product_flash_attention_for_cpu_backward.convert(6, dropout_p)

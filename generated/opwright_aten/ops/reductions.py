@@ -358,9 +358,9 @@ _nansum, _nansum_default = declare.alone(
 
 
 @function_of(_nansum, _nansum_default)
-def nansum(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _nansum.call_given((self, dim, keepdim, dtype), named)
+def nansum(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, dtype=None, **named):
+    if named or more:
+        return _nansum.call_given((self, dim, keepdim, dtype), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -380,9 +380,9 @@ _nanmean, _nanmean_default = declare.alone(
 
 
 @function_of(_nanmean, _nanmean_default)
-def nanmean(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _nanmean.call_given((self, dim, keepdim, dtype), named)
+def nanmean(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, dtype=None, **named):
+    if named or more:
+        return _nanmean.call_given((self, dim, keepdim, dtype), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -483,9 +483,9 @@ aminmax_out_result = result_class(_aminmax_out, "aminmax_out_result", __name__)
 
 
 @function_of(_aminmax, _aminmax_default)
-def aminmax(self=NOT_GIVEN, *, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _aminmax.call_given((self, dim, keepdim), named)
+def aminmax(self=NOT_GIVEN, *more, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
+    if named or more:
+        return _aminmax.call_given((self, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -506,9 +506,9 @@ _linalg_vector_norm, _linalg_vector_norm_default = declare.alone(
 
 
 @function_of(_linalg_vector_norm, _linalg_vector_norm_default)
-def linalg_vector_norm(self=NOT_GIVEN, ord=2, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, dtype=None, **named):
-    if named:
-        return _linalg_vector_norm.call_given((self, ord, dim, keepdim, dtype), named)
+def linalg_vector_norm(self=NOT_GIVEN, ord=2, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, dtype=None, **named):
+    if named or more:
+        return _linalg_vector_norm.call_given((self, ord, dim, keepdim, dtype), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -783,9 +783,9 @@ _cov = declare("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Ten
 
 
 @function_of(Overloaded(_cov), _cov)
-def cov(self=NOT_GIVEN, *, correction=1, fweights=None, aweights=None, **named):
-    if named:
-        return _cov.call_given((self, correction, fweights, aweights), named)
+def cov(self=NOT_GIVEN, *more, correction=1, fweights=None, aweights=None, **named):
+    if named or more:
+        return _cov.call_given((self, correction, fweights, aweights), named, more)
     if type(correction) is not int or correction.bit_length() > 63:
         correction = _cov.convert(1, correction)
     return find_some(_cov, (self,), fweights, aweights)(self, correction, fweights, aweights)
@@ -872,7 +872,7 @@ _segment_reduce = declare(
 def segment_reduce(
     data=NOT_GIVEN,
     reduce=NOT_GIVEN,
-    *,
+    *more,
     lengths=None,
     indices=None,
     offsets=None,
@@ -881,8 +881,8 @@ def segment_reduce(
     initial=None,
     **named,
 ):
-    if named:
-        return _segment_reduce.call_given((data, reduce, lengths, indices, offsets, axis, unsafe, initial), named)
+    if named or more:
+        return _segment_reduce.call_given((data, reduce, lengths, indices, offsets, axis, unsafe, initial), named, more)
     if type(reduce) is not str:
         reduce = _segment_reduce.convert(1, reduce)
     if type(axis) is not int or axis.bit_length() > 63:
@@ -900,9 +900,9 @@ _hash_tensor = declare("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=
 
 
 @function_of(Overloaded(_hash_tensor), _hash_tensor)
-def hash_tensor(self=NOT_GIVEN, dim=NOT_GIVEN, *, keepdim=NOT_GIVEN, mode=0, **named):
-    if named:
-        return _hash_tensor.call_given((self, dim, keepdim, mode), named)
+def hash_tensor(self=NOT_GIVEN, dim=NOT_GIVEN, *more, keepdim=NOT_GIVEN, mode=0, **named):
+    if named or more:
+        return _hash_tensor.call_given((self, dim, keepdim, mode), named, more)
     if dim is NOT_GIVEN:
         dim = ()
     if keepdim is NOT_GIVEN:

@@ -305,10 +305,10 @@ _tril_indices = declare.overloaded(_tril_indices_default)
 
 @function_of(_tril_indices, _tril_indices_default)
 def tril_indices(
-    row=NOT_GIVEN, col=NOT_GIVEN, offset=0, *, dtype="long", layout=None, device=None, pin_memory=None, **named
+    row=NOT_GIVEN, col=NOT_GIVEN, offset=0, *more, dtype="long", layout=None, device=None, pin_memory=None, **named
 ):
-    if named:
-        return _tril_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named)
+    if named or more:
+        return _tril_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named, more)
     if type(row) is not int or row.bit_length() > 63:
         row = _tril_indices_default.convert(0, row)
     if type(col) is not int or col.bit_length() > 63:
@@ -338,10 +338,10 @@ _triu_indices = declare.overloaded(_triu_indices_default)
 
 @function_of(_triu_indices, _triu_indices_default)
 def triu_indices(
-    row=NOT_GIVEN, col=NOT_GIVEN, offset=0, *, dtype="long", layout=None, device=None, pin_memory=None, **named
+    row=NOT_GIVEN, col=NOT_GIVEN, offset=0, *more, dtype="long", layout=None, device=None, pin_memory=None, **named
 ):
-    if named:
-        return _triu_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named)
+    if named or more:
+        return _triu_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named, more)
     if type(row) is not int or row.bit_length() > 63:
         row = _triu_indices_default.convert(0, row)
     if type(col) is not int or col.bit_length() > 63:

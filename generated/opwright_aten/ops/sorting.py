@@ -262,9 +262,9 @@ quantile_scalar = declare.stub(_quantile_scalar)
 
 
 @function_of(_quantile)
-def quantile(self=NOT_GIVEN, q=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, interpolation="linear", **named):
-    if named:
-        return _quantile.call_given((self, q, dim, keepdim, interpolation), named)
+def quantile(self=NOT_GIVEN, q=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, interpolation="linear", **named):
+    if named or more:
+        return _quantile.call_given((self, q, dim, keepdim, interpolation), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -298,9 +298,9 @@ nanquantile_scalar = declare.stub(_nanquantile_scalar)
 
 
 @function_of(_nanquantile)
-def nanquantile(self=NOT_GIVEN, q=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *, interpolation="linear", **named):
-    if named:
-        return _nanquantile.call_given((self, q, dim, keepdim, interpolation), named)
+def nanquantile(self=NOT_GIVEN, q=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, interpolation="linear", **named):
+    if named or more:
+        return _nanquantile.call_given((self, q, dim, keepdim, interpolation), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -440,10 +440,10 @@ def searchsorted_Scalar(sorted_sequence, self, *, out_int32=False, right=False, 
 
 @function_of(_searchsorted)
 def searchsorted(
-    sorted_sequence=NOT_GIVEN, self=NOT_GIVEN, *, out_int32=False, right=False, side=None, sorter=None, **named
+    sorted_sequence=NOT_GIVEN, self=NOT_GIVEN, *more, out_int32=False, right=False, side=None, sorter=None, **named
 ):
-    if named:
-        return _searchsorted.call_given((sorted_sequence, self, out_int32, right, side, sorter), named)
+    if named or more:
+        return _searchsorted.call_given((sorted_sequence, self, out_int32, right, side, sorter), named, more)
     kind = type(self)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -487,9 +487,9 @@ def bucketize_Scalar(self, boundaries, *, out_int32=False, right=False):
 
 
 @function_of(_bucketize)
-def bucketize(self=NOT_GIVEN, boundaries=NOT_GIVEN, *, out_int32=False, right=False, **named):
-    if named:
-        return _bucketize.call_given((self, boundaries, out_int32, right), named)
+def bucketize(self=NOT_GIVEN, boundaries=NOT_GIVEN, *more, out_int32=False, right=False, **named):
+    if named or more:
+        return _bucketize.call_given((self, boundaries, out_int32, right), named, more)
     kind = type(self)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -713,9 +713,9 @@ __histogramdd_from_bin_tensors, __histogramdd_from_bin_tensors_default = declare
 
 
 @function_of(__histogramdd_from_bin_tensors, __histogramdd_from_bin_tensors_default)
-def _histogramdd_from_bin_tensors(self=NOT_GIVEN, bins=NOT_GIVEN, *, weight=None, density=False, **named):
-    if named:
-        return __histogramdd_from_bin_tensors.call_given((self, bins, weight, density), named)
+def _histogramdd_from_bin_tensors(self=NOT_GIVEN, bins=NOT_GIVEN, *more, weight=None, density=False, **named):
+    if named or more:
+        return __histogramdd_from_bin_tensors.call_given((self, bins, weight, density), named, more)
     if type(density) is not bool:
         density = __histogramdd_from_bin_tensors_default.convert(3, density)
     return __histogramdd_from_bin_tensors_default.call(self, bins, weight, density)

@@ -22,10 +22,14 @@ def too_many(signature: Signature, args: tuple[Any, ...]) -> ArgumentError:
     """Return the error for more positional arguments than there are."""
     count = len(args)
     message = f"takes {signature.positional} positional argument{_s(signature.positional)} but {count} were given"
-    if count <= len(signature.names):
-        name, is_written = signature.names[signature.positional], signature.positional in signature.written
-        message += f"; '{name}' is keyword-only"
-        message += "" if is_written else f": {name}={_cut(args[signature.positional])}"
+    keyword_only = signature.names[signature.positional :]
+    if keyword_only and count <= len(signature.names):
+        name, is_written = keyword_only[0], signature.positional in signature.written
+        value = "..." if is_written else _cut(args[signature.positional])
+        call = ", ".join([*signature.names[: signature.positional], f"{name}={value}"])
+        message += f"; '{name}' is keyword-only: {signature.operator.base}({call})"
+    elif keyword_only:
+        message += f"; keyword-only: {', '.join(keyword_only)}"
     return _error(signature.operator, message)
 
 

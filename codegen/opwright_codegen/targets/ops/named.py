@@ -15,27 +15,32 @@ __all__ = ["Named", "named_view", "taken_by_name"]
 @dataclass(frozen=True, slots=True)
 class Named:
     """The beginning of a function: the statement for a call with a name that is no parameter's, and the defaults of
-    parameters that were left out."""
+    parameters that were left out. Where parameters are keyword-only, `test` asks for further positional arguments."""
 
+    test: str
     call: str
     defaults: tuple[tuple[str, str], ...]
 
 
-def named_view(callee: str, parameters: Sequence[Parameter], *, as_tuple: bool = False) -> Named | None:
+def named_view(
+    callee: str, parameters: Sequence[Parameter], *, has_keyword_only: bool, as_tuple: bool = False
+) -> Named | None:
     """Return what a function of these parameters begins with, or None. `as_tuple`: lists become tuples."""
     if not parameters:
         return None
     values = [p.name for p in parameters]
     opening, closing = ("as_tuple(", ")") if as_tuple else ("", "")
-    text = f"return {opening}{callee}.call_given({tuple_text(values)}, named){closing}"
+    rest = "named, more" if has_keyword_only else "named"
+    text = f"return {opening}{callee}.call_given({tuple_text(values)}, {rest}){closing}"
     if len(text) + 8 > LINE and not as_tuple:
         pad = " " * 12
-        inner = f"{tuple_text(values)}, named"
+        inner = f"{tuple_text(values)}, {rest}"
         if len(inner) + 12 > LINE:
-            inner = f"{bracketed('(', values, ')', 12, 1)},\n{pad}named,"
+            lines = f",\n{pad}".join([bracketed("(", values, ")", 12, 1), *rest.split(", ")])
+            inner = f"{lines},"
         text = f"return {callee}.call_given(\n{pad}{inner}\n{' ' * 8})"
     defaults = tuple([(p.name, p.default) for p in parameters if p.default is not None and p.name in OTHER_NAMES])
-    return Named(text, defaults)
+    return Named("named or more" if has_keyword_only else "named", text, defaults)
 
 
 def taken_by_name(parameters: Sequence[Parameter], keyword: int | None, ints: int | None) -> list[str]:
@@ -44,7 +49,7 @@ def taken_by_name(parameters: Sequence[Parameter], keyword: int | None, ints: in
     found = []
     for position, parameter in enumerate(parameters):
         if position == keyword and ints is None:
-            found.append("*")
+            found.append("*more")
         is_told = parameter.default is None or parameter.name in OTHER_NAMES
         if position == ints:
             found += [f"{parameter.name}=NOT_GIVEN", "*more"]

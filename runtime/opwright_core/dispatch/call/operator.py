@@ -161,9 +161,14 @@ class Operator(Entries):
         """Call with arguments by their other names, too (`keywords`)."""
         return self.call(*self.signature.bind(args, translated(self.base, self.signature.names, kwargs)))
 
-    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Call with the values of the generated function's parameters, and with what was given by other names."""
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any], more: tuple[Any, ...] = ()) -> Any:
+        """Call with the values of the generated function's parameters, and with what was given by other names.
+
+        Raises ArgumentError if there are `more` positional arguments than parameters.
+        """
         assert self._stub is not None
+        if more:
+            return self.call_by_name((*values[: self.signature.positional], *more), named)
         return self.call_by_name((), given_by_name(self._stub, values, named))
 
     @property

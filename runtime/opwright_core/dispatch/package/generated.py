@@ -156,8 +156,14 @@ class Overloaded:
         stub = None if operator is None else operator.straight_stub
         return self.packet.call(args, kwargs, named=True) if stub is None else stub(*args)
 
-    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Call with the values of the function's parameters, and with what was given by names of no parameter."""
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any], more: tuple[Any, ...] = ()) -> Any:
+        """Call with the values of the function's parameters, and with what was given by names of no parameter.
+
+        `more` are the arguments behind the last positional parameter.
+        """
+        if more:
+            positional: Any = self._function
+            return self.packet.call((*values[: positional.__code__.co_argcount], *more), named, named=True)
         if len(named) == 1:
             if self._out is _NOT_LOOKED_FOR:
                 self._out = import_late("opwright_core.dispatch.package.out_calls").out_call_of(self.operators)

@@ -57,18 +57,22 @@ def stub_row(operator: Operator, name: str, module: str) -> Function:
     if (plain := PLAIN.get(shape)) is not None:
         made = plain(operator, *checks)
     else:
-        made = MAKERS[shape](_NoOthers(name), operator, shape.count("T"), *checks)
+        made = MAKERS[shape](_NoOthers(name, operator), operator, shape.count("T"), *checks)
     return _named(made, operator, name, module, tuple([each.default for each in operator.arguments]))
 
 
 class _NoOthers:
     """The callee of a stub that takes arguments by no names but its own."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, operator: Operator) -> None:
         self._name = name
+        self._operator = operator
 
-    def call_given(self, values: object, named: dict[str, Any]) -> NoReturn:
-        """Raise the TypeError that Python does."""
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any], more: tuple[Any, ...]) -> NoReturn:
+        """Raise the error for more positional arguments than there are, or the TypeError that Python does."""
+        if more:
+            signature = self._operator.signature
+            signature.bind((*values[: signature.positional], *more), {})
         raise TypeError(f"{self._name}() got an unexpected keyword argument {next(iter(named))!r}")
 
 

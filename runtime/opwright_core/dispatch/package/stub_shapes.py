@@ -23,9 +23,9 @@ Check = tuple[int, Any, type, type, Callable[[int, Any], Any]]
 
 
 def _t(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
-    def stub(x=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x,), named)
+    def stub(x=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x,), named, more)
         return find1(operator, x)(x)
 
     return stub
@@ -34,9 +34,9 @@ def _t(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 def _ta(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     _, a_default, a_kind, a_other, to_a = checks[0]
 
-    def stub(x=NOT_GIVEN, a=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, a), named)
+    def stub(x=NOT_GIVEN, a=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x, a), named, more)
         if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
             a = to_a(1, a)
         return find1(operator, x)(x, a)
@@ -47,9 +47,9 @@ def _ta(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 def _at(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     _, a_default, a_kind, a_other, to_a = checks[0]
 
-    def stub(a=NOT_GIVEN, x=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((a, x), named)
+    def stub(a=NOT_GIVEN, x=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((a, x), named, more)
         if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
             a = to_a(0, a)
         return find1(operator, x)(a, x)
@@ -61,9 +61,9 @@ def _taa(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     _, a_default, a_kind, a_other, to_a = checks[0]
     _, b_default, b_kind, b_other, to_b = checks[1]
 
-    def stub(x=NOT_GIVEN, a=NOT_GIVEN, b=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, a, b), named)
+    def stub(x=NOT_GIVEN, a=NOT_GIVEN, b=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x, a, b), named, more)
         if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
             a = to_a(1, a)
         if b is not b_default and type(b) is not b_kind and type(b) is not b_other:
@@ -74,9 +74,9 @@ def _taa(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 
 
 def _tt(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
-    def stub(x=NOT_GIVEN, y=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, y), named)
+    def stub(x=NOT_GIVEN, y=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x, y), named, more)
         return find2(operator, x, y)(x, y)
 
     return stub
@@ -85,9 +85,9 @@ def _tt(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 def _tta(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     _, a_default, a_kind, a_other, to_a = checks[0]
 
-    def stub(x=NOT_GIVEN, y=NOT_GIVEN, a=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, y, a), named)
+    def stub(x=NOT_GIVEN, y=NOT_GIVEN, a=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x, y, a), named, more)
         if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
             a = to_a(2, a)
         return find2(operator, x, y)(x, y, a)
@@ -96,9 +96,9 @@ def _tta(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 
 
 def _ttt(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
-    def stub(x=NOT_GIVEN, y=NOT_GIVEN, z=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, y, z), named)
+    def stub(x=NOT_GIVEN, y=NOT_GIVEN, z=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x, y, z), named, more)
         return find3(operator, x, y, z)(x, y, z)
 
     return stub
@@ -109,9 +109,9 @@ def _taaa(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     _, b_default, b_kind, b_other, to_b = checks[1]
     _, c_default, c_kind, c_other, to_c = checks[2]
 
-    def stub(x=NOT_GIVEN, a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, a, b, c), named)
+    def stub(x=NOT_GIVEN, a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x, a, b, c), named, more)
         if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
             a = to_a(1, a)
         if b is not b_default and type(b) is not b_kind and type(b) is not b_other:
@@ -127,9 +127,9 @@ def _tttaa(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     _, a_default, a_kind, a_other, to_a = checks[0]
     _, b_default, b_kind, b_other, to_b = checks[1]
 
-    def stub(x=NOT_GIVEN, y=NOT_GIVEN, z=NOT_GIVEN, a=NOT_GIVEN, b=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
-        if named:
-            return callee.call_given((x, y, z, a, b), named)
+    def stub(x=NOT_GIVEN, y=NOT_GIVEN, z=NOT_GIVEN, a=NOT_GIVEN, b=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
+        if named or more:
+            return callee.call_given((x, y, z, a, b), named, more)
         if a is not a_default and type(a) is not a_kind and type(a) is not a_other:
             a = to_a(3, a)
         if b is not b_default and type(b) is not b_kind and type(b) is not b_other:
@@ -142,10 +142,10 @@ def _tttaa(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 def _four(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     find = _FINDERS[count]
 
-    def stub(a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
+    def stub(a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
         values = [a, b, c, d]
-        if named:
-            return callee.call_given(values, named)
+        if named or more:
+            return callee.call_given(values, named, more)
         for at, default, kind, other, convert in checks:
             value = values[at]
             if value is not default and type(value) is not kind and type(value) is not other:
@@ -158,10 +158,10 @@ def _four(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 def _five(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     find = _FINDERS[count]
 
-    def stub(a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, e=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
+    def stub(a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, e=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
         values = [a, b, c, d, e]
-        if named:
-            return callee.call_given(values, named)
+        if named or more:
+            return callee.call_given(values, named, more)
         for at, default, kind, other, convert in checks:
             value = values[at]
             if value is not default and type(value) is not kind and type(value) is not other:
@@ -174,10 +174,10 @@ def _five(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
 def _six(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     find = _FINDERS[count]
 
-    def stub(a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, e=NOT_GIVEN, f=NOT_GIVEN, **named):  # type: ignore[no-untyped-def]
+    def stub(a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, e=NOT_GIVEN, f=NOT_GIVEN, *more, **named):  # type: ignore[no-untyped-def]
         values = [a, b, c, d, e, f]
-        if named:
-            return callee.call_given(values, named)
+        if named or more:
+            return callee.call_given(values, named, more)
         for at, default, kind, other, convert in checks:
             value = values[at]
             if value is not default and type(value) is not kind and type(value) is not other:
@@ -191,11 +191,11 @@ def _seven(callee: Any, operator: Any, count: int, *checks: Check) -> Function:
     find = _FINDERS[count]
 
     def stub(  # type: ignore[no-untyped-def]
-        a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, e=NOT_GIVEN, f=NOT_GIVEN, g=NOT_GIVEN, **named
+        a=NOT_GIVEN, b=NOT_GIVEN, c=NOT_GIVEN, d=NOT_GIVEN, e=NOT_GIVEN, f=NOT_GIVEN, g=NOT_GIVEN, *more, **named
     ):  # fmt: skip
         values = [a, b, c, d, e, f, g]
-        if named:
-            return callee.call_given(values, named)
+        if named or more:
+            return callee.call_given(values, named, more)
         for at, default, kind, other, convert in checks:
             value = values[at]
             if value is not default and type(value) is not kind and type(value) is not other:

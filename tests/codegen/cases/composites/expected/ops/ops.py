@@ -112,9 +112,9 @@ _ramp = declare.overloaded(_ramp_default)
 
 
 @function_of(_ramp, _ramp_default)
-def ramp(n=NOT_GIVEN, *, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if named:
-        return _ramp.call_given((n, dtype, layout, device, pin_memory), named)
+def ramp(n=NOT_GIVEN, *more, dtype=None, layout=None, device=None, pin_memory=None, **named):
+    if named or more:
+        return _ramp.call_given((n, dtype, layout, device, pin_memory), named, more)
     if type(n) is not int or n.bit_length() > 63:
         n = _ramp_default.convert(0, n)
     if dtype is not None and not is_dtype(dtype):

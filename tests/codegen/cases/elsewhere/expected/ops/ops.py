@@ -24,9 +24,9 @@ _scale_ = declare("scale_(Tensor(a!) self, Scalar by, *, Tensor? mask=None) -> T
 
 
 @function_of(Overloaded(_scale_), _scale_)
-def scale_(self=NOT_GIVEN, by=NOT_GIVEN, *, mask=None, **named):
-    if named:
-        return _scale_.call_given((self, by, mask), named)
+def scale_(self=NOT_GIVEN, by=NOT_GIVEN, *more, mask=None, **named):
+    if named or more:
+        return _scale_.call_given((self, by, mask), named, more)
     if type(by) is not int and type(by) is not float:
         by = _scale_.convert(1, by)
     return find_some(_scale_, (self,), mask)(self, by, mask)
@@ -38,9 +38,9 @@ _scale, _scale_default = declare.alone(
 
 
 @function_of(_scale, _scale_default)
-def scale(self=NOT_GIVEN, by=NOT_GIVEN, *, mask=None, **named):
-    if named:
-        return _scale.call_given((self, by, mask), named)
+def scale(self=NOT_GIVEN, by=NOT_GIVEN, *more, mask=None, **named):
+    if named or more:
+        return _scale.call_given((self, by, mask), named, more)
     if type(by) is not int and type(by) is not float:
         by = _scale_default.convert(1, by)
     return find_some(_scale_default, (self,), mask)(self, by, mask)

@@ -34,9 +34,9 @@ _normalize = declare.overloaded(_normalize_default)
 
 
 @function_of(_normalize, _normalize_default)
-def normalize(x=NOT_GIVEN, mean=NOT_GIVEN, scale=None, *, momentum=0.1, **named):
-    if named:
-        return _normalize.call_given((x, mean, scale, momentum), named)
+def normalize(x=NOT_GIVEN, mean=NOT_GIVEN, scale=None, *more, momentum=0.1, **named):
+    if named or more:
+        return _normalize.call_given((x, mean, scale, momentum), named, more)
     if type(momentum) is not float:
         momentum = _normalize_default.convert(3, momentum)
     return find_some(_normalize_default, (x, mean), scale)(x, mean, scale, momentum)
@@ -50,9 +50,9 @@ _normalize_functional = declare(
 
 
 @function_of(Overloaded(_normalize_functional), _normalize_functional)
-def normalize_functional(x=NOT_GIVEN, mean=NOT_GIVEN, scale=None, *, momentum=0.1, **named):
-    if named:
-        return _normalize_functional.call_given((x, mean, scale, momentum), named)
+def normalize_functional(x=NOT_GIVEN, mean=NOT_GIVEN, scale=None, *more, momentum=0.1, **named):
+    if named or more:
+        return _normalize_functional.call_given((x, mean, scale, momentum), named, more)
     if type(momentum) is not float:
         momentum = _normalize_functional.convert(3, momentum)
     return find_some(_normalize_functional, (x, mean), scale)(x, mean, scale, momentum)

@@ -37,11 +37,11 @@ def a_very_long_operator_name_that_leaves_little_room(
     the_first_argument_with_a_long_name=NOT_GIVEN,
     the_second_argument_with_a_long_name=NOT_GIVEN,
     the_third_argument_with_a_long_name=None,
-    *,
+    *more,
     the_tolerance_to_be_used_in_comparisons=1e-05,
     **named,
 ):
-    if named:
+    if named or more:
         return _a_very_long_operator_name_that_leaves_little_room.call_given(
             (
                 the_first_argument_with_a_long_name,
@@ -50,6 +50,7 @@ def a_very_long_operator_name_that_leaves_little_room(
                 the_tolerance_to_be_used_in_comparisons,
             ),
             named,
+            more,
         )
     if type(the_tolerance_to_be_used_in_comparisons) is not float:
         the_tolerance_to_be_used_in_comparisons = _a_very_long_operator_name_that_leaves_little_room_default.convert(

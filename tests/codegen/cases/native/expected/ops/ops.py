@@ -52,7 +52,7 @@ def step(
     grad=NOT_GIVEN,
     state=NOT_GIVEN,
     mask=NOT_GIVEN,
-    *,
+    *more,
     count=NOT_GIVEN,
     betas=NOT_GIVEN,
     by=NOT_GIVEN,
@@ -63,8 +63,10 @@ def step(
     out=NOT_GIVEN,
     **named,
 ):
-    if named:
-        return _step.call_given((param, grad, state, mask, count, betas, by, limit, mode, which, size, out), named)
+    if named or more:
+        return _step.call_given(
+            (param, grad, state, mask, count, betas, by, limit, mode, which, size, out), named, more
+        )
     if count is not None and (type(count) is not int or count.bit_length() > 63):
         count = _step.convert(4, count)
     betas = _step.convert(5, betas)
