@@ -33,6 +33,9 @@ ENTRIES = """
 - func: NS::pairs(Tensor x) -> Tensor
   meta: gufunc("(n,d)->(p)", x, p=n*(n-1)//2)
   dispatch: {CPU: pairs}
+- func: NS::both(Tensor q, Tensor n) -> (Tensor, Tensor)
+  meta: gufunc("(q), (n) -> (q), (k)", q, n, k=2 * n)
+  dispatch: {CPU: '(q * xp.ones(n.shape[:-1] + (1,)), xp.concatenate([n, n], -1) * xp.ones(q.shape[:-1] + (1,)))'}
 - func: NS::edges(Tensor x) -> Tensor
   meta: gufunc("(n)->(n+1)", x)
   dispatch: {CPU: 'xp.concatenate([x, x[..., -1:]], -1)'}
@@ -232,3 +235,26 @@ def test_what_does_not_fit_is_said(ops: Any) -> None:
         ops.cross3(np.ones(2), np.ones(2))
     with pytest.raises(RuntimeError, match="n is 3 and 2"):
         ops.weighted(np.ones(3), np.ones(2))
+
+
+def test_a_signature_of_two_results_is_numpy_s(ops: Any) -> None:
+    first, second = ops.both(np.ones((2, 3)), np.ones(4))
+    assert (first.shape, second.shape) == ((2, 3), (2, 8))
+    with FakeTensorMode():
+        made = ops.both(opwright.empty(5, 2, 3), opwright.empty(5, 1, 4))
+        assert [tuple(each.shape) for each in made] == [(5, 2, 3), (5, 2, 8)]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda ops: ops.cross3(np.ones(2), np.ones(2)), r"::cross3\(\w+, \w+\): shapes 2 and 2 do not fit"),
+        (lambda ops: ops.both(np.ones(()), np.ones(2)), r"::both\(q, n\): argument 'q' must have at least 1 dimension"),
+        (lambda ops: ops.both(np.ones(3), np.ones(())), r"::both\(q, n\): argument 'n' must have at least 1 dimension"),
+        (lambda ops: ops.both(np.ones(3), np.ones(3, "f4")), r"::both\(q, n\): expected operands of one dtype"),
+    ],
+)
+def test_refusals_begin_with_the_operator_and_its_arguments(ops: Any, call: Any, said: str) -> None:
+    with pytest.raises(RuntimeError, match=said) as caught:
+        call(ops)
+    assert ".float()" not in str(caught.value)

@@ -100,3 +100,15 @@ def test_errors_about_a_setting_have_its_line(
     assert main(["generate"]) != 0
     shown = capsys.readouterr().err
     assert f"pyproject.toml:{7 if output else 6}:{column}: error: " in shown and said in shown
+
+
+def test_an_argument_called_out_that_is_not_written_is_an_argument(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "kernels.py").write_text("def back(grad, out): return grad * out\ndef two(x, out=None): return x\n")
+    entry = "- func: mine::back(Tensor grad, Tensor out) -> Tensor\n  meta: like(grad)\n  dispatch: {CPU: back}\n"
+    assert checked(project, entry, capsys)[0] == 0
+    other = "- func: mine::two(Tensor x) -> Tensor\n  meta: like(x)\n  dispatch: {CPU: two}\n"
+    assert checked(project, other, capsys)[0] == 0
+    status, said = checked(project, other.replace("Tensor x)", "Tensor x, Tensor out, Tensor y)"), capsys)
+    assert status == 1 and "takes another number of arguments" in said

@@ -114,6 +114,41 @@ def sizes_as_texts(formula: Formula, find: Callable[[str], KernelFunction | None
     return rewrite(formula, change)
 
 
+def one_for_each_result(formula: Formula, find: Callable[[str], KernelFunction | None]) -> tuple[Formula, ...]:
+    """Return a call with a signature of several results, as NumPy writes it, as one call for each: `"(n)->(n),(n)"`."""
+    match formula:
+        case Call(Name(name), (Constant(str(text)) as signature, *operands), keywords):
+            rule = find(name)
+            inputs, arrow, output = text.replace(" ", "").partition("->")
+            results = re.findall(r"\([^()]*\)", output)
+            if (
+                rule is not None
+                and takes_signature(rule)
+                and arrow
+                and len(results) > 1
+                and ",".join(results) == output
+            ):
+                return tuple(
+                    replace(
+                        formula,
+                        arguments=(Constant(f"{inputs}->{result}", span=signature.span), *operands),
+                        keywords=_asked(keywords, set(_WORD.findall(result)), rule),
+                    )
+                    for result in results
+                )
+    return (formula,)
+
+
+def _asked(
+    keywords: tuple[tuple[str, Formula], ...], words: set[str], rule: KernelFunction
+) -> tuple[tuple[str, Formula], ...]:
+    """Return the options, and the sizes that a result is made of, by those that say other sizes too."""
+    for _ in keywords:
+        kept = [value for name, value in keywords if name in words]
+        words = words | {node.name for value in kept for node in walk(value) if isinstance(node, Name)}
+    return tuple((name, value) for name, value in keywords if name in words or name in rule.parameters)
+
+
 def _text(value: Formula) -> str:
     match value:
         case Name(name):

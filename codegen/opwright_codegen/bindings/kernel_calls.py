@@ -41,7 +41,7 @@ def check_kernel_call(function: KernelFunction, operator: Operator, is_composite
     positional = list(function.positional)
     if function.takes_xp and not is_composite:
         del positional[0]
-    if operator.meta is not None and not is_composite:
+    if operator.meta is not None and not is_composite and "out" not in arguments:
         positional = [parameter for parameter in positional if parameter.name != "out"]
     needed = [p.name for p in function.signature if p.is_keyword and p.is_required and p.name != "out"]
     required = sum(parameter.is_required for parameter in positional)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import assert_never
 
-from opwright_codegen.bindings.core_dimensions import sizes_as_texts
+from opwright_codegen.bindings.core_dimensions import one_for_each_result, sizes_as_texts
 from opwright_codegen.bindings.kernel_calls import check_plans, check_view, operand_problems
 from opwright_codegen.bindings.rule_calls import check_rule_call
 from opwright_codegen.errors import Errors, SchemaError
@@ -88,7 +88,8 @@ class MetaBinder:
                 return Plans((call,), *_operands(rule, arguments))
             case MetaFormulas(formulas):
                 scope = Scope.for_meta(base.schema, self._rules.public)
-                named = [sizes_as_texts(formula, self._rules.find) for formula in formulas]
+                single = [each for formula in formulas for each in one_for_each_result(formula, self._rules.find)]
+                named = [sizes_as_texts(formula, self._rules.find) for formula in single]
                 return self._plans(base, [resolve(formula, scope) for formula in named])
             case _:
                 assert_never(form)

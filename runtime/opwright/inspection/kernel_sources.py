@@ -14,7 +14,7 @@ import sys
 import textwrap
 import tokenize
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
@@ -76,8 +76,26 @@ def name_kernel(error: Exception, name: str, key: str) -> None:
     operator = registry.operators.get(name)
     if operator is None or name in str(error):
         return
+    operands = error.__dict__.pop("operands", None)
+    if operands is not None and not name.startswith("aten::"):
+        error.args = (_with_names(error, operator, operands), *error.args[1:])
     where = f", declared at {operator.where}" if operator.where else ""
     error.add_note(f"In the kernel of {name} for {key}{where}: {name}{operator.declaration}")
+
+
+def _with_names(error: Exception, operator: Operator, operands: Sequence[Any]) -> str:
+    """Return the message of a rule that refuses operands, with the operator and the names of its arguments first."""
+    names: list[str] = []
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        known = [(name, frame.f_locals[name]) for name in operator.signature.names if name in frame.f_locals]
+        found = [next((name for name, value in known if value is operand), "") for operand in operands]
+        if operands and all(found):
+            names = found
+    message = str(error)
+    for position, name in enumerate(names):
+        message = message.replace(f"argument {position} ", f"argument '{name}' ")
+    call = f"({', '.join(names)})" if names else ""
+    return f"{operator.name}{call}: {message}"
 
 
 def name_row(error: Exception, row: Row) -> None:

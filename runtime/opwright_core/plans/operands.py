@@ -26,7 +26,7 @@ def check_accepted(accepts: str | None, *found: DType) -> None:
     for dtype in found:
         if accepts is not None and not _is_accepted(accepts, dtype):
             kinds = accepts.split()
-            hint = "; x.float() converts" if "floating" in kinds and dtype.kind in "biu" else ""
+            hint = "; convert it first, for example to float32" if "floating" in kinds and dtype.kind in "biu" else ""
             raise DispatchError(f"not implemented for {dtype}: expected a dtype of these: {', '.join(kinds)}{hint}")
 
 

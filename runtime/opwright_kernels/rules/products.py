@@ -50,8 +50,12 @@ def gufunc(
     key = tuple(seen)
     spec = _known.get(key)
     if spec is None:
-        spec = _gufunc_spec(signature, operands, dtype, batched, sizes)
-        check_accepted(accepts, spec.common)
+        try:
+            spec = _gufunc_spec(signature, operands, dtype, batched, sizes)
+            check_accepted(accepts, spec.common)
+        except RuntimeError as error:
+            error.__dict__["operands"] = operands  # whose names the operator knows (`kernel_sources`)
+            raise
         _known.keep(key, spec)
     return Plan(spec, operands)
 

@@ -255,7 +255,7 @@ class ShimBuilder:
             case Named(function):
                 arguments: list[Formula] = [Verbatim(self._xp)] if function.takes_xp else []
                 names = self._kernel_arguments()
-                has_out = function.takes_out and self.binding.meta is not None
+                has_out = function.takes_out and self.binding.meta is not None and "out" not in names
                 arguments += [Reference(Kind.ARGUMENT, n) for n in names]
                 keywords = (("out", Verbatim(out)),) if out and has_out else ()
                 called = f"{self._modules.get(function.module, '')}.{function.name}"

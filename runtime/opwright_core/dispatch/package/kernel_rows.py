@@ -72,7 +72,7 @@ class Row:
         self.ufunc = ufunc
         self.fast: Function | None = None
         self.is_native = False
-        self.takes_out = _takes_out(function)
+        self.takes_out = _takes_out(function, len(positions))
         self.cache = self._cache()
 
     def _cache(self) -> PlanCache | None:
@@ -113,14 +113,14 @@ class Row:
         return Row(self.key, self.xp, kinds, function or self.function, **facts)
 
 
-def _takes_out(function: Function) -> bool:
-    """Whether a kernel may be told to write to an array."""
+def _takes_out(function: Function, count: int) -> bool:
+    """Whether a kernel that is passed `count` arguments may also be told to write to an array."""
     if isinstance(function, np.ufunc):
         return True
     if not isinstance(function, FunctionType):
         return type(function).__name__ == "ufunc"  # (CuPy's)
     code = function.__code__
-    return "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return "out" in code.co_varnames[count : code.co_argcount + code.co_kwonlyargcount]
 
 
 def kernel(
