@@ -33,7 +33,7 @@ ENTRIES = """
 - func: NS::pairs(Tensor x) -> Tensor
   meta: gufunc("(n,d)->(p)", x, p=n*(n-1)//2)
   dispatch: {CPU: pairs}
-- func: NS::both(Tensor q, Tensor n) -> (Tensor, Tensor)
+- func: NS::two_sizes(Tensor q, Tensor n) -> (Tensor, Tensor)
   meta: gufunc("(q), (n) -> (q), (k)", q, n, k=2 * n)
   dispatch: {CPU: '(q * xp.ones(n.shape[:-1] + (1,)), xp.concatenate([n, n], -1) * xp.ones(q.shape[:-1] + (1,)))'}
 - func: NS::edges(Tensor x) -> Tensor
@@ -146,6 +146,7 @@ def arguments(name: str) -> tuple[Any, ...]:
         "padded": (of(3), 2),
         "rows": (of(2, 3), 4),
         "cross3": (of(3), of(3)),
+        "two_sizes": (of(3), of(4)),
         "product": (of(3), of(3, 2)),
         "weighted": (of(3), of(1)),
         "halved": (of(5, 2),),
@@ -156,7 +157,8 @@ NAMES = [line.split("::")[1].split("(")[0] for line in ENTRIES.splitlines() if l
 SHAPES = {
     "spmv": (3,), "spmv_by_rule": (3,), "counts": (2, 4), "with_first": (2, 3),
     "split": (2,), "pairs": (6,), "edges": (4,), "ends": (2,),
-    "padded": (7,), "rows": (4, 3), "cross3": (3,), "product": (2,), "weighted": (), "halved": (2, 2),
+    "padded": (7,), "rows": (4, 3), "cross3": (3,), "two_sizes": (3,), "product": (2,),
+    "weighted": (), "halved": (2, 2),
 }  # fmt: skip
 
 
@@ -238,10 +240,10 @@ def test_what_does_not_fit_is_said(ops: Any) -> None:
 
 
 def test_a_signature_of_two_results_is_numpy_s(ops: Any) -> None:
-    first, second = ops.both(np.ones((2, 3)), np.ones(4))
+    first, second = ops.two_sizes(np.ones((2, 3)), np.ones(4))
     assert (first.shape, second.shape) == ((2, 3), (2, 8))
     with FakeTensorMode():
-        made = ops.both(opwright.empty(5, 2, 3), opwright.empty(5, 1, 4))
+        made = ops.two_sizes(opwright.empty(5, 2, 3), opwright.empty(5, 1, 4))
         assert [tuple(each.shape) for each in made] == [(5, 2, 3), (5, 2, 8)]
 
 
@@ -249,9 +251,18 @@ def test_a_signature_of_two_results_is_numpy_s(ops: Any) -> None:
     ("call", "said"),
     [
         (lambda ops: ops.cross3(np.ones(2), np.ones(2)), r"::cross3\(\w+, \w+\): shapes 2 and 2 do not fit"),
-        (lambda ops: ops.both(np.ones(()), np.ones(2)), r"::both\(q, n\): argument 'q' must have at least 1 dimension"),
-        (lambda ops: ops.both(np.ones(3), np.ones(())), r"::both\(q, n\): argument 'n' must have at least 1 dimension"),
-        (lambda ops: ops.both(np.ones(3), np.ones(3, "f4")), r"::both\(q, n\): expected operands of one dtype"),
+        (
+            lambda ops: ops.two_sizes(np.ones(()), np.ones(2)),
+            r"::two_sizes\(q, n\): argument 'q' must have at least 1 dimension",
+        ),
+        (
+            lambda ops: ops.two_sizes(np.ones(3), np.ones(())),
+            r"::two_sizes\(q, n\): argument 'n' must have at least 1 dimension",
+        ),
+        (
+            lambda ops: ops.two_sizes(np.ones(3), np.ones(3, "f4")),
+            r"::two_sizes\(q, n\): expected operands of one dtype",
+        ),
     ],
 )
 def test_refusals_begin_with_the_operator_and_its_arguments(ops: Any, call: Any, said: str) -> None:

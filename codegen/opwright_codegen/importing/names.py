@@ -1,4 +1,4 @@
-"""Lists of operators by their names alone, with kernels for some of them (torch_musa)."""
+"""The reader of lists of operators by their names alone, with kernels for some of them (torch_musa)."""
 
 from __future__ import annotations
 

@@ -110,4 +110,4 @@ def _invalid(node: Node | None, index: int, problem: str) -> str:
         return f"invalid gradient of output {index} - {problem}"
     name = node.input_name(index)
     where = f"Function {node.name()} returned an invalid gradient at index {index}"
-    return f"{where} - {problem}{f', for {name}' if name else ''}{recorded_by(node)}"
+    return f"{where} - {problem}{f', for {name}' if name else ''}{recorded_by(node, index)}"

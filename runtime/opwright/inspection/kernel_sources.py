@@ -20,6 +20,7 @@ from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
 from opwright.ground.places import OURS
+from opwright.inspection.formula_places import formula_place
 from opwright.inspection.row_texts import is_expression, row_text
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.kernel_rows import Row
@@ -105,13 +106,25 @@ def name_row(error: Exception, row: Row) -> None:
         name_kernel(error, found.operator.name, found.key)
 
 
-def recorded_by(node: Any) -> str:
-    """Return a line that names the operator which made a node and its backward function; "" where it is not known."""
+def recorded_by(node: Any, index: int | None = None) -> str:
+    """Return lines that name the operator which made a node, and the formula of a gradient, the `index`th; "" if the
+    operator is not known."""
     operator = _operator_of(node)
     if operator is None:
         return ""
     where = f", declared at {operator.where}" if operator.where else ""
-    return f"\nDeclaration: {operator.name}{operator.declaration}{where}"
+    said = f"\nDeclaration: {operator.name}{operator.declaration}{where}"
+    return said if index is None else f"{_formula(type(node), operator, index)}{said}"
+
+
+def _formula(kind: type, operator: Operator, index: int) -> str:
+    """Return a line with the formula of a gradient, and its place in the project's files where it is found there."""
+    positions, formulas = getattr(kind, "operands", ()), getattr(kind, "formulas", ())
+    if index >= len(formulas):
+        return ""
+    name = operator.signature.names[positions[index] if index < len(positions) else index]
+    place = formula_place(operator, name)
+    return f"\nFormula: {name}: {formulas[index]}{f', at {place}' if place else ''}"
 
 
 def name_backward(error: Exception) -> None:
