@@ -64,6 +64,37 @@ def test_interrupts_leave_nothing_held_and_nothing_half_registered(folder: Path)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")
+def test_interrupted_first_calls_leave_no_module_locked_or_half_imported(tmp_path: Path) -> None:
+    """Note [Interrupted imports]: another thread makes the same first calls afterwards."""
+    command = [sys.executable, HERE / "interrupted_imports.py", str(sweeps.count(50, 2000)), str(seeds.seed(1))]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_interrupt_in_a_module_of_the_program_comes_at_once(tmp_path: Path) -> None:
+    """Such a module may never return. One of a generated package is executed to its end."""
+    (tmp_path / "slow.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\nreached = True\n")
+    program = f"""
+import signal, sys
+sys.path.insert(0, {str(tmp_path)!r})
+from opwright_core.locks.imports import keep_whole
+from opwright_core.names.late_imports import import_late
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for is_whole in (False, True):
+    try:
+        import_late("slow")
+    except KeyboardInterrupt:
+        assert ("slow" in sys.modules) is is_whole
+        assert not is_whole or sys.modules["slow"].reached
+    else:
+        raise AssertionError
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    keep_whole("slow")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")
 def test_no_child_of_a_process_whose_threads_register_hangs(folder: Path) -> None:
     assert _run(folder, "forked.py", 15).startswith("15 forks")
 

@@ -24,6 +24,7 @@ from opwright_core.dispatch.registry.rule_table import BATCHING
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.locks.forks import wait_for_imports_of
+from opwright_core.locks.imports import keep_whole
 from opwright_core.names.late_imports import import_late
 from opwright_core.places import shown
 
@@ -66,6 +67,8 @@ def install(
     """Define the operators of a generated package, and register what handles them. `batching` names the schema modules
     that have batching rules. None of them is imported, but where another package has named an operator, too: then the
     two have to declare it alike, and one alone has its kernels. Raises RegistrationError where both have them."""
+    if package:
+        keep_whole(package)
     expanded = _Expanded(package, namespace, rows)
     _check_not_taken(package, expanded.kernels, places)
     shared = [operator for home in rows for operator in _named(f"{package}.ops.{home}", namespace, rows[home], places)]
