@@ -300,10 +300,10 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
     return is_done ? Py_NewRef(tensor) : NULL;
 }
 
-/* Whether all that stands where tensors do is one in NumPy's memory, dense if that `is_dense`; in a list, None also. */
+/* Whether all tensors of a call are in NumPy's memory, dense if that `is_dense`. A list of positions may hold None. */
 static int are_arrays(const Planned *planned, PyObject *const *args, int is_dense) {
     for (Py_ssize_t i = 0; i < planned->total; i++) {
-        int is_list = planned->kinds[i] == 'Q';
+        const int is_list = strchr("QL", planned->kinds[i]) != NULL;
         if (strchr("VN.", planned->kinds[i]) != NULL) {
             continue;
         }
@@ -313,7 +313,10 @@ static int are_arrays(const Planned *planned, PyObject *const *args, int is_dens
         for (Py_ssize_t j = 0; j < (is_list ? PyList_GET_SIZE(args[i]) : 1); j++) {
             PyObject *each = is_list ? PyList_GET_ITEM(args[i], j) : args[i];
             PyObject *array = Py_TYPE(each) == core.tensor ? ((Tensor *)each)->array : NULL;
-            if (each != Py_None && (array == NULL || Py_TYPE(array) != core.array || (is_dense && !array_is_dense(array)))) {
+            if (each == Py_None && planned->kinds[i] == 'Q') {
+                continue;
+            }
+            if (array == NULL || Py_TYPE(array) != core.array || (is_dense && !array_is_dense(array))) {
                 return 0;
             }
         }

@@ -1,4 +1,4 @@
-"""Imports that an interrupt leaves whole: no lock of a module stays held, and no module of ours is half executed.
+"""Guard of imports against interrupts: no lock of a module stays held, and no module of ours is half executed.
 
 Note [Interrupted imports]: the handler of a signal may raise between any two bytecodes, also in importlib, which is
 written in Python. Between the call that takes a module's lock and the `with` block that releases it, nothing releases

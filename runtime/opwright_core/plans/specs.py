@@ -14,6 +14,7 @@ from opwright_core.arrays.sizes import is_symbolic
 __all__ = ["SpecCache", "TensorSpec"]
 
 F = TypeVar("F")
+_LONGEST = 256  # items of a list in a key
 
 
 class TensorSpec:
@@ -100,9 +101,9 @@ class SpecCache(dict[Any, Any]):
     def keep(self, key: Any, spec: F) -> F:
         """Add a spec (or a tuple of them) to the cache, and return it.
 
-        What depends on symbolic sizes is not cached: their ShapeEnv has an end.
+        Not cached are symbolic sizes, whose ShapeEnv has an end, and long lists, whose keys take much memory.
         """
-        if _is_symbolic(key):
+        if not _is_kept(key):
             return spec
         if len(self) >= self.most:
             self.clear()
@@ -110,7 +111,7 @@ class SpecCache(dict[Any, Any]):
         return spec
 
 
-def _is_symbolic(key: Any) -> bool:
+def _is_kept(key: Any) -> bool:
     if isinstance(key, (tuple, list)):
-        return any(map(_is_symbolic, key))
-    return is_symbolic(key)
+        return len(key) <= _LONGEST and all(map(_is_kept, key))
+    return not is_symbolic(key)

@@ -7,6 +7,7 @@ there).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from types import ModuleType
 from typing import Any
 
@@ -191,8 +192,8 @@ def split_sizes(xp: ModuleType, self: Array, split_sizes: Sequence[int], dim: in
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}),"
             f" but got split_sizes={list(split_sizes)}"
         )
-    starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
-    return [take_slice(xp, self, dim, start, start + each, 1) for start, each in zip(starts, split_sizes, strict=True)]
+    ends = accumulate(split_sizes)
+    return [take_slice(xp, self, dim, end - each, end, 1) for end, each in zip(ends, split_sizes, strict=True)]
 
 
 def unbind(xp: ModuleType, self: Array, dim: int) -> list[Array]:

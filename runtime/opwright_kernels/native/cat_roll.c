@@ -2,16 +2,21 @@
 
 #include "kernels.h"
 
-#define MOST_PARTS 64
+/* Parts that a job has room for; more are in memory of their own. */
+#define FEW_PARTS 64
+
+/* Bytes to copy, `step` bytes apart from one time to the next. */
+typedef struct {
+    const char *from;
+    npy_intp bytes, step;
+} Part;
 
 /* The bytes of each part in turn, `outer` times. */
 typedef struct {
     char *to;
     npy_intp outer;
-    int count;
-    const char *from[MOST_PARTS];
-    npy_intp bytes[MOST_PARTS];
-    npy_intp steps[MOST_PARTS]; /* from one time to the next */
+    Py_ssize_t count;
+    Part *parts, few[FEW_PARTS];
 } JoiningJob;
 
 /* Bytes that a thread is given at once. */
@@ -20,8 +25,8 @@ typedef struct {
 /* Return the bytes that all parts have together, once. */
 static npy_intp bytes_of_row(const JoiningJob *job) {
     npy_intp bytes = 0;
-    for (int i = 0; i < job->count; i++) {
-        bytes += job->bytes[i];
+    for (Py_ssize_t i = 0; i < job->count; i++) {
+        bytes += job->parts[i].bytes;
     }
     return bytes;
 }
@@ -35,13 +40,13 @@ static void join(void *given, int64_t from, int64_t to) {
     while (here < stop) {
         const npy_intp o = here / width;
         npy_intp start = here - o * width;
-        for (int i = 0; i < job->count && here < stop; i++) {
-            if (start >= job->bytes[i]) {
-                start -= job->bytes[i];
+        for (const Part *part = job->parts; part < job->parts + job->count && here < stop; part++) {
+            if (start >= part->bytes) {
+                start -= part->bytes;
                 continue;
             }
-            const npy_intp left = job->bytes[i] - start, some = left < stop - here ? left : stop - here;
-            memcpy(job->to + here, job->from[i] + o * job->steps[i] + start, (size_t)some);
+            const npy_intp left = part->bytes - start, some = left < stop - here ? left : stop - here;
+            memcpy(job->to + here, part->from + o * part->step + start, (size_t)some);
             here += some;
             start = 0;
         }
@@ -67,84 +72,100 @@ static int fits(const Array *each, const Array *first, int axis) {
     return 1;
 }
 
-/* Read the arrays of a list, joined along `axis`, into the job. Returns 0 unless all are dense, have elements and match
- * the first one. */
+/* Read the arrays of a list, joined along `axis`, into the job. Returns 0 unless all are dense and match the first one. */
 static int read_parts(PyObject *list, int axis, JoiningJob *job) {
     PyObject **items = PySequence_Fast_ITEMS(list);
     const Array *first = (Array *)items[0];
-    for (int i = 0; i < job->count; i++) {
+    job->outer = count_of_first(first, axis);
+    for (Py_ssize_t i = 0; job->outer > 0 && i < job->count; i++) {
         Array *each = plain_bytes(items[i]);
-        if (each == NULL || !fits(each, first, axis) || count_of(each) == 0) {
+        if (each == NULL || !fits(each, first, axis)) {
             return 0;
         }
-        job->outer = count_of_first(each, axis);
-        job->from[i] = PyArray_BYTES(each);
-        job->bytes[i] = job->steps[i] = count_of(each) / job->outer * element_size(each);
+        const npy_intp bytes = count_of(each) / job->outer * element_size(each);
+        job->parts[i] = (Part){PyArray_BYTES(each), bytes, bytes};
     }
-    return 1;
+    return job->outer > 0;
 }
 
 /* Read (arrays, dim) of a call into the job; a negative dim counts from the end of the result, which has `more`
- * dimensions than each array. Returns the first array, borrowed, and writes `axis`; NULL without an exception unless
- * there are 1 to MOST_PARTS arrays, the first is dense, and dim is in range. */
-static Array *read_list(const KernelCall *call, int more, JoiningJob *job, int *axis) {
+ * dimensions than each array. Returns the axis; -1 unless all arrays are dense and match, and dim is in range.
+ * `end_list` follows in any case. */
+static int begin_list(const KernelCall *call, int more, JoiningJob *job) {
     double dim;
+    job->parts = job->few;
     job->count = call->count == 2 && call->out == NULL ? count_of_sequence(call->args[0]) : 0;
-    if (job->count < 1 || job->count > MOST_PARTS || !read_number(call->args[1], &dim)) {
-        return NULL;
+    if (job->count < 1 || !read_number(call->args[1], &dim)) {
+        return -1;
     }
-    Array *first = plain_bytes(PySequence_Fast_GET_ITEM(call->args[0], 0));
-    int ndim = first == NULL ? 0 : PyArray_NDIM(first) + more;
-    *axis = (int)dim + (dim < 0 ? ndim : 0);
-    return ndim > NPY_MAXDIMS || *axis < 0 || *axis >= ndim ? NULL : first;
+    const Array *first = plain_bytes(PySequence_Fast_GET_ITEM(call->args[0], 0));
+    const int ndim = first == NULL ? 0 : PyArray_NDIM(first) + more, axis = (int)dim + (dim < 0 ? ndim : 0);
+    if (ndim > NPY_MAXDIMS || axis < 0 || axis >= ndim) {
+        return -1;
+    }
+    if (job->count > FEW_PARTS) {
+        job->parts = PyMem_Calloc((size_t)job->count, sizeof(Part));
+    }
+    return job->parts != NULL && read_parts(call->args[0], axis, job) ? axis : -1;
 }
 
-/* concatenate(tensors, dim). Returns a new array; NULL without an exception unless all arrays are dense, have elements
- * and match. */
+/* Free what `begin_list` took. */
+static void end_list(JoiningJob *job) {
+    if (job->parts != job->few) {
+        PyMem_Free(job->parts);
+    }
+}
+
+/* Return the parts in a new array of this shape. */
+static PyObject *joined(JoiningJob *job, const Array *first, int ndim, npy_intp *shape) {
+    Array *result = new_of(PyArray_DESCR(first), ndim, shape);
+    if (result != NULL) {
+        join_into(job, result);
+    }
+    return (PyObject *)result;
+}
+
+/* concatenate(tensors, dim). Returns a new array; NULL without an exception unless all arrays are dense and match. */
 static PyObject *handle_concatenate(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     JoiningJob job;
-    npy_intp shape[NPY_MAXDIMS];
-    int axis;
-    const Array *first = read_list(call, 0, &job, &axis);
-    if (first == NULL || !read_parts(call->args[0], axis, &job)) {
-        return NULL;
+    PyObject *result = NULL;
+    const int axis = begin_list(call, 0, &job);
+    if (axis >= 0) {
+        PyObject **items = PySequence_Fast_ITEMS(call->args[0]);
+        npy_intp shape[NPY_MAXDIMS];
+        memcpy(shape, PyArray_DIMS((Array *)items[0]), (size_t)PyArray_NDIM((Array *)items[0]) * sizeof(npy_intp));
+        for (Py_ssize_t i = 1; i < job.count; i++) {
+            shape[axis] += PyArray_DIM((Array *)items[i], axis);
+        }
+        result = joined(&job, (Array *)items[0], PyArray_NDIM((Array *)items[0]), shape);
     }
-    memcpy(shape, PyArray_DIMS(first), (size_t)PyArray_NDIM(first) * sizeof(npy_intp));
-    for (int i = 1; i < job.count; i++) {
-        shape[axis] += PyArray_DIM((Array *)PySequence_Fast_GET_ITEM(call->args[0], i), axis);
-    }
-    Array *result = new_of(PyArray_DESCR(first), PyArray_NDIM(first), shape);
-    if (result != NULL) {
-        join_into(&job, result);
-    }
-    return (PyObject *)result;
+    end_list(&job);
+    return result;
 }
 
 /* stack(tensors, dim). Returns a new array with one dimension more; NULL without an exception unless all arrays are
- * dense, have elements, and one dtype and shape. */
+ * dense, and have one dtype and shape. */
 static PyObject *handle_stack(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     JoiningJob job;
-    npy_intp shape[NPY_MAXDIMS];
-    int axis;
-    const Array *first = read_list(call, 1, &job, &axis);
-    if (first == NULL || !read_parts(call->args[0], axis, &job)) {
-        return NULL;
-    }
-    for (int i = 0; i <= PyArray_NDIM(first); i++) {
-        shape[i] = i == axis ? job.count : PyArray_DIM(first, i < axis ? i : i - 1);
-    }
-    for (int i = 1; i < job.count; i++) {
-        if (!is_like((Array *)PySequence_Fast_GET_ITEM(call->args[0], i), first)) {
-            return NULL;
+    PyObject *result = NULL;
+    const int axis = begin_list(call, 1, &job);
+    if (axis >= 0) {
+        PyObject **items = PySequence_Fast_ITEMS(call->args[0]);
+        const Array *first = (Array *)items[0];
+        npy_intp shape[NPY_MAXDIMS];
+        for (int i = 0; i <= PyArray_NDIM(first); i++) {
+            shape[i] = i == axis ? job.count : PyArray_DIM(first, i < axis ? i : i - 1);
         }
+        Py_ssize_t i = 1;
+        while (i < job.count && is_like((Array *)items[i], first)) {
+            i++;
+        }
+        result = i < job.count ? NULL : joined(&job, first, PyArray_NDIM(first) + 1, shape);
     }
-    Array *result = new_of(PyArray_DESCR(first), PyArray_NDIM(first) + 1, shape);
-    if (result != NULL) {
-        join_into(&job, result);
-    }
-    return (PyObject *)result;
+    end_list(&job);
+    return result;
 }
 
 /* roll(self, shifts, dims) by one shift: along one dimension, or of all elements in row-major order where `dims` is
@@ -163,23 +184,22 @@ static PyObject *handle_roll(const CompiledKernel *kernel, const KernelCall *cal
         return NULL;
     }
     JoiningJob job = {.count = 2, .outer = dims == 0 ? 1 : count_of_first(self, (int)dim)};
+    job.parts = job.few;
     const npy_intp size = dims == 0 ? count_of(self) : PyArray_DIM(self, dim);
     const npy_intp bytes = count_of(self) / job.outer * element_size(self), start = (size - shift % size) % size;
     Array *result = new_of(PyArray_DESCR(self), ndim, PyArray_DIMS(self));
     if (result != NULL) {
-        job.from[0] = PyArray_BYTES(self) + bytes / size * start;
-        job.from[1] = PyArray_BYTES(self);
-        job.bytes[1] = bytes / size * start;
-        job.bytes[0] = bytes - job.bytes[1];
-        job.steps[0] = job.steps[1] = bytes;
+        const npy_intp moved = bytes / size * start;
+        job.parts[0] = (Part){PyArray_BYTES(self) + moved, bytes - moved, bytes};
+        job.parts[1] = (Part){PyArray_BYTES(self), moved, bytes};
         join_into(&job, result);
     }
     return (PyObject *)result;
 }
 
 const CompiledKernel joining_kernels[] = {
-    {"concatenate", handle_concatenate, NULL, QUIET},
-    {"stack", handle_stack, NULL, QUIET},
+    {"concatenate", handle_concatenate, NULL, QUIET | UNPLANNED},
+    {"stack", handle_stack, NULL, QUIET | UNPLANNED},
     {"roll", handle_roll, NULL, QUIET},
     {NULL, NULL, NULL, 0},
 };

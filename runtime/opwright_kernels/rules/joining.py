@@ -29,14 +29,16 @@ def cat(tensors: Sequence[Along], dim: Dim = 0) -> Plan:
 
 
 def _joined_spec(tensors: Sequence[Any], dim: int) -> TensorSpec:
-    joined = [each for each in tensors if each.ndim != 1 or not layouts.is_empty(each.shape)] or list(tensors)
+    named = list(enumerate(tensors))
+    named = [each for each in named if each[1].ndim != 1 or not layouts.is_empty(each[1].shape)] or named
+    joined = [tensor for _, tensor in named]
     for position, tensor in enumerate(tensors):
         if tensor.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     first = joined[0]
     dim = layouts.wrap_dim(dim, first.ndim)
-    for tensor in joined[1:]:
-        _check_joinable(first, tensor, dim, next(position for position, other in enumerate(tensors) if other is tensor))
+    for position, tensor in named[1:]:
+        _check_joinable(first, tensor, dim, position)
     shape = (*first.shape[:dim], sum(tensor.shape[dim] for tensor in joined), *first.shape[dim + 1 :])
     common = result_type(*tensors)
     channels_last = len(shape) == 4 and all(
