@@ -17,7 +17,7 @@ from opwright_codegen.commands.config import Config, find_config, placed_in, rea
 from opwright_codegen.commands.generate import check, generate
 from opwright_codegen.commands.job import job_of
 from opwright_codegen.errors import SchemaError, UsageError
-from opwright_codegen.findings.finding import Outcome
+from opwright_codegen.findings.finding import Finding, Outcome
 
 if TYPE_CHECKING:
     from opwright_codegen.findings.writing import Format
@@ -107,20 +107,30 @@ def _without_collection() -> Iterator[None]:
 
 
 def _reported(arguments: Namespace) -> int:
-    """Run a command. In a format that programs read, what it comes to is all that is printed, errors included."""
+    """Run a command. In a format that programs read, its outcome is all that is printed, errors included."""
     outcome = Outcome(arguments.command)
     format: Format = getattr(arguments, "format", "text")
     if format != "text" or arguments.command in ("fmt", "schema"):
         _speak_utf8()
-    if arguments.command in _WITH_OTHER_FORMATS + _WITH_OTHER_JSON * (format == "json") or format == "text":
+    if format == "text":
         return _run(arguments, outcome, sys.stdout)
     from opwright_codegen.findings.writing import write_outcome
 
+    out = io.StringIO()
     try:
-        outcome.status = _run(arguments, outcome, io.StringIO())
+        outcome.status = _run(arguments, outcome, out)
+        if arguments.command in _WITH_OTHER_FORMATS + _WITH_OTHER_JSON * (format == "json"):
+            sys.stdout.write(out.getvalue())
+            return outcome.status
     except SchemaError as error:
         outcome.add(error)
         outcome.status = 1
+    except Exception as error:
+        message = _shown_error(error) if isinstance(error, OSError) else str(error)
+        outcome.findings.append(Finding("usage" if isinstance(error, (UsageError, OSError)) else "internal", message))
+        outcome.status = 2
+        write_outcome(outcome, format, sys.stdout)
+        raise
     write_outcome(outcome, format, sys.stdout)
     return outcome.status
 
@@ -192,7 +202,7 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
         case "coverage":
             from opwright_codegen.commands.coverage import show_coverage
 
-            return show_coverage(config.root, arguments)
+            return show_coverage(config.root, arguments, out)
         case "docs":
             from opwright_codegen.commands.docs import write_docs
 

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from pipeline import generate_project, new_namespace
 
 import opwright
@@ -23,7 +26,7 @@ from opwright_codegen.commands.report_options import cache_folder
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.reference import told
 from opwright_codegen.reference.differences import read_differences
-from opwright_codegen.reference.markdown import cell, first_sentence, prose
+from opwright_codegen.reference.markdown import cell, code, first_sentence, prose
 from opwright_codegen.reference.pages import Wishes, pages_of, sections_of
 
 pytestmark = pytest.mark.once  # neither mode matters
@@ -230,6 +233,29 @@ def test_an_operator_that_ends_the_process_is_told_of_without_a_call(monkeypatch
         ("m::z", True),
     ]
     assert asked == [([], True), (["m::bad"], False), (["m::z"], True)]
+
+
+@given(st.text("`\\<>/&b|!-[]() \n\r#*~\u2028", max_size=40))
+@example("a \\`<b>`")
+@example("``<b>`")
+@example("`<b>``")
+@example("\\\\`<b>`")
+@example("a | b\n--- | ---\n`x | <b>`")
+@example("`a\n\n<b>`")
+@example("\\<b>")
+def test_no_text_of_others_holds_html(text: str) -> None:
+    """As a page, as a cell of a table, and as code, to a reader of Markdown that keeps HTML."""
+    reader = MarkdownIt("commonmark").enable("table")
+    for page in (
+        prose(text),
+        f"| a |\n| --- |\n| {cell(prose(text))} |\n",
+        f"| a |\n| --- |\n| {cell(code([text]))} |",
+    ):
+        blocks = reader.parse(page)
+        kinds = {each.type for block in blocks for each in (block, *(block.children or ()))}
+        assert not kinds & {"html_block", "html_inline"}, page
+    rows = [block for block in reader.parse(f"| a |\n| --- |\n| {cell(prose(text))} |\n") if block.type == "tr_open"]
+    assert len(rows) == 2
 
 
 def test_texts_of_others_end_no_cell_and_open_no_tag() -> None:

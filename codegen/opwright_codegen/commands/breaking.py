@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from argparse import Namespace
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -104,6 +105,7 @@ def _of_folder(name: str, root: Path, arguments: Namespace, runs: Collection[str
     if not runs:
         return _Side(state)
     if is_ours:
+        _check_inside(name, root, own)
         _generate(own)
     packages = _outputs(own)
     return _Side(state, (*map(root_of, packages), root, root / "src"), tuple(map(module_of, packages)))
@@ -121,6 +123,19 @@ def _outputs(config: Config) -> Sequence[Path]:
     if config.output is None:
         raise UsageError(f"{config.root}: 'output' of [tool.opwright] says nothing: FAKE and VALUE run the package")
     return tuple(config.output.values()) if isinstance(config.output, dict) else (config.output,)
+
+
+def _check_inside(name: str, root: Path, config: Config) -> None:
+    """Raise UsageError for an output outside of an unpacked commit, whose settings may be anybody's."""
+    inside = root.resolve()
+    for package in _outputs(config):
+        if not package.resolve().is_relative_to(inside) or package.resolve() == inside:
+            shown = os.path.relpath(package, root) if package.is_relative_to(root) else package
+            raise UsageError(
+                f"{name}: 'output' of its pyproject.toml is {str(shown)!r}, which is not a folder in that commit: "
+                "FAKE and VALUE write the package there. Compare a folder instead: git worktree add FOLDER "
+                f"{name.removeprefix('git:')}"
+            )
 
 
 def _generate(config: Config) -> None:

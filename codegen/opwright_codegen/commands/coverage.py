@@ -8,6 +8,7 @@ import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import TextIO
 
 from opwright_codegen.commands.report_options import cache_folder, known_findings, wishes_of
 from opwright_codegen.errors import UsageError
@@ -15,7 +16,7 @@ from opwright_codegen.errors import UsageError
 __all__ = ["show_coverage"]
 
 
-def show_coverage(root: Path, arguments: Namespace) -> int:
+def show_coverage(root: Path, arguments: Namespace, out: TextIO) -> int:
     """Print the report that `opwright gate` kept in a project, or that of a file; the status.
 
     Raises UsageError where there is none, SchemaErrors for a wrong baseline.
@@ -27,6 +28,11 @@ def show_coverage(root: Path, arguments: Namespace) -> int:
         )
     wishes = wishes_of(arguments, known_findings(arguments.baseline, root)) | {"report": str(path)}
     paths = (str(root), os.environ.get("PYTHONPATH", ""))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "opwright.gate.reports"]
-    return subprocess.run(command, input=json.dumps(wishes).encode(), env=environment, check=False).returncode
+    run = subprocess.run(command, input=json.dumps(wishes).encode(), env=environment, capture_output=True, check=False)
+    if run.returncode not in (0, 1):
+        raise UsageError(run.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("opwright: "))
+    sys.stderr.write(run.stderr.decode("utf-8", "replace"))
+    out.write(run.stdout.decode("utf-8", "replace"))
+    return run.returncode

@@ -20,7 +20,7 @@ def freeze(job: Job, out: TextIO) -> int:
     text = lock_text(operators)
     count = text.count("\n- func:")
     said = f"{count:,} operator" + ("s" if count != 1 else "")
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
+    if path.is_file() and path.read_bytes() == text.encode():
         print(f"{_shown(path)}: up to date, {said}", file=out)
         return 0
     replace_file(path, text)

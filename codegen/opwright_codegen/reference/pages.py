@@ -143,7 +143,7 @@ def _page(
     return Page(
         file=file,
         title=plain,
-        summary=prose(first_sentence(first.get("doc", ""))),
+        summary=cell(prose(first_sentence(first.get("doc", "")))),
         doc=prose(docs[0]) if len(docs) == 1 else "",
         signature=f"{plain}{first.get('packet', '(…)')}",
         where=first.get("where", "").rpartition(":")[0],

@@ -19,6 +19,8 @@ from opwright_core.tensors.tensor import Tensor, install_methods
 __all__ = ["Valued"]
 
 
+_LISTED: Final = 1 << 22  # elements that NumPy makes a list of at once: a signal waits for it
+
 # Of a tensor whose elements are not simply there, or of modes that are told when they are read.
 _UNCOMMON: Final = FRONT_MODE | META | WATCHED
 
@@ -57,7 +59,7 @@ class Valued:
             return hooks.levels().read(self, ".tolist()").tolist()
         self._check_data(".tolist()")
         value = backend_of(self.array).to_numpy(self.array)
-        return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
+        return _nested(value.astype(np.float32) if value.dtype in REDUCED else value)
 
     def __bool__(self: Any) -> bool:
         count = self.numel()
@@ -135,6 +137,18 @@ class Valued:
                     "Use Tensor.cpu() to copy the tensor to host memory first."
                 )
         return backend_of(self.array).to_numpy(self.array)
+
+
+def _nested(array: np.ndarray[Any, Any]) -> Any:
+    """Return `array.tolist()`, made of parts of the first dimension where it is long."""
+    if array.size <= _LISTED:
+        return array.tolist()
+    if array.size > _LISTED * len(array):
+        return [_nested(each) for each in array]
+    nested, step = [], _LISTED * len(array) // array.size
+    for start in range(0, len(array), step):
+        nested += array[start : start + step].tolist()
+    return nested
 
 
 if fast is not None:

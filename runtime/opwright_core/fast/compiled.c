@@ -55,6 +55,15 @@ static PyObject *report_errors(const Compiled *compiled, PyObject *result, PyObj
     return result;
 }
 
+/* Call a kernel. Returns what it returns; NULL where a loop of it was interrupted, too (Note [Interrupted loops]). */
+PyObject *call_kernel(const CompiledKernel *kernel, const KernelCall *call) {
+    PyObject *result = kernel->handler(kernel, call);
+    if (result != NULL && PyErr_Occurred()) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
 /* Call the kernel; where it refuses the call, and for errors to report, call the Python function. Returns a new
  * reference; NULL with an exception. */
 static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
@@ -62,7 +71,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
     KernelCall call;
     if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
         forget_errors();
-        PyObject *result = compiled->kernel->handler(compiled->kernel, &call);
+        PyObject *result = call_kernel(compiled->kernel, &call);
         const int errors = (compiled->kernel->traits & QUIET) != 0 ? 0 : fetestexcept(REPORTED_ERRORS);
         forget_errors();
         if (result != NULL && errors != 0 && told_errors(errors) != 0 && !is_given(&call, result)) {

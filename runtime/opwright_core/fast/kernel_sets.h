@@ -13,6 +13,7 @@ PyObject *sum_over_first(PyObject *array, int kept);
 /* compiled.c */
 int compiled_ready(void);
 const CompiledKernel *kernel_with(PyObject *function, int trait);
+PyObject *call_kernel(const CompiledKernel *kernel, const KernelCall *call);
 
 /* The core's own tables: of functions of `opwright`. */
 extern const CompiledKernel cast_kernels[], twister_kernels[], few_draws_kernels[];

@@ -3,6 +3,8 @@
 #include "plain_arrays.h"
 #include "array_pool.h"
 
+#include <time.h>
+
 /* Whether a dtype is bfloat16: it is known by its name, since it is one of another package. */
 int is_bfloat16(const PyArray_Descr *dtype) {
     if (dtype->type_num < NPY_USERDEF) {
@@ -304,8 +306,59 @@ int count_of_sequence(PyObject *object) {
     return PyList_CheckExact(object) || PyTuple_Check(object) ? (int)PySequence_Fast_GET_SIZE(object) : -1;
 }
 
-/* Run `work(job)`; for `size` elements from LONG_WORK on without the GIL. The caller holds references to the arrays. */
+/* The elements of the first slice, and how long the next ones should take, in nanoseconds. */
+#define SLICE_WORK ((npy_intp)1 << 22)
+#define SLICE_TIME 50000000
+
+/* A part of a long loop, from the unit `from` on. */
+typedef struct {
+    RangeWork work;
+    void *job;
+    int64_t from;
+} Slice;
+
+/* Compute units of a slice. Needs no GIL. */
+static void work_slice(void *given, int64_t from, int64_t to) {
+    const Slice *slice = given;
+    slice->work(slice->job, slice->from + from, slice->from + to);
+}
+
+/* Return the time in nanoseconds. */
+static int64_t time_now(void) {
+    struct timespec time;
+    return timespec_get(&time, TIME_UTC) == 0 ? 0 : (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Compute `count` units, of `size` elements altogether, in ranges of `grain` or more, without the GIL; the caller holds
+ * references to the arrays.
+ *
+ * Note [Interrupted loops]: a handler of a signal runs in the main thread, with the GIL. So a long loop is cut into
+ * slices, between which it takes the GIL and looks at signals. What a handler raises stays set: the rest of the loop,
+ * and later loops of the call, compute nothing, and `call_kernel` drops the result, which is not complete. */
+void run_long(RangeWork work, void *job, npy_intp count, npy_intp grain, npy_intp size) {
+    npy_intp units = (npy_intp)((double)count / (double)size * (double)SLICE_WORK) + 1, from = 0;
+    while (from < count && !PyErr_Occurred()) {
+        Slice slice = {work, job, from};
+        const npy_intp some = units < count - from ? units : count - from;
+        PyThreadState *thread = PyEval_SaveThread();
+        const int64_t begin = some < count ? time_now() : 0;
+        run_ranges(work_slice, &slice, some, grain);
+        const int64_t taken = some < count ? time_now() - begin : 0;
+        PyEval_RestoreThread(thread);
+        from += some;
+        if (some < count && PyErr_CheckSignals() == 0 && taken > 0) {
+            const double wanted = (double)SLICE_TIME / (double)taken;
+            units = (npy_intp)((double)units * (wanted < 8 ? wanted : 8)) + 1;
+        }
+    }
+}
+
+/* Run `work(job)`; for `size` elements from LONG_WORK on without the GIL. The caller holds references to the arrays. Work
+ * has no ranges: a signal waits for its end. */
 void do_work(Work work, void *job, npy_intp size) {
+    if (PyErr_Occurred()) {
+        return;
+    }
     if (size < LONG_WORK) {
         work(job);
         return;
@@ -313,19 +366,30 @@ void do_work(Work work, void *job, npy_intp size) {
     PyThreadState *thread = PyEval_SaveThread();
     work(job);
     PyEval_RestoreThread(thread);
+    if (size > SLICE_WORK) {
+        (void)PyErr_CheckSignals();
+    }
 }
 
-/* Run `work(job, from, to)` for `count` units, of `size` elements altogether: from LONG_WORK elements on without the GIL,
- * and split over threads where there is work for several. The caller holds references to the arrays. */
+/* Run `work(job, from, to)` for `count` units, of `size` elements altogether, as `run_long` does from LONG_WORK elements on,
+ * split over threads where there is work for several. */
 void do_ranges(RangeWork work, void *job, npy_intp count, npy_intp size) {
+    if (PyErr_Occurred()) {
+        return;
+    }
     if (size < LONG_WORK) {
         work(job, 0, count);
         return;
     }
     const npy_intp grain = size > RANGE_WORK ? (npy_intp)((double)count / (double)size * RANGE_WORK) : count;
-    PyThreadState *thread = PyEval_SaveThread();
-    run_ranges(work, job, count, grain > 0 ? grain : 1);
-    PyEval_RestoreThread(thread);
+    run_long(work, job, count, grain > 0 ? grain : 1, size);
+}
+
+/* Run as `do_ranges` does, one range after another, on this thread alone. */
+void do_in_order(RangeWork work, void *job, npy_intp count, npy_intp size) {
+    if (!PyErr_Occurred()) {
+        run_long(work, job, count, NPY_MAX_INTP, size > 0 ? size : 1);
+    }
 }
 
 /* Bytes that are copied, in blocks. */

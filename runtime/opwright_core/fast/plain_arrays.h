@@ -50,6 +50,8 @@ PyObject *walk_arrays(PyObject *const *operands, int count, PyObject *out, WalkB
 typedef void (*Work)(void *job);
 void do_work(Work work, void *job, npy_intp size);
 void do_ranges(RangeWork work, void *job, npy_intp count, npy_intp size);
+void do_in_order(RangeWork work, void *job, npy_intp count, npy_intp size);
+void run_long(RangeWork work, void *job, npy_intp count, npy_intp grain, npy_intp size);
 void copy_bytes(char *to, const char *from, npy_intp bytes);
 
 #endif

@@ -332,7 +332,7 @@ static PyObject *call_unplanned(const Planned *planned, PyObject *const *args) {
     if (count > 0) {
         KernelCall call = {.args = values + 1, .count = count - 1, .out = NULL}; /* behind the array module */
         forget_errors();
-        PyObject *output = planned->unplanned->handler(planned->unplanned, &call);
+        PyObject *output = call_kernel(planned->unplanned, &call);
         const int is_told = (planned->unplanned->traits & QUIET) == 0 && fetestexcept(REPORTED_ERRORS) != 0;
         forget_errors();
         result = output == NULL || is_told ? NULL : wrap(NULL, output);
@@ -351,7 +351,7 @@ static PyObject *call_unplanned_writing(const Planned *planned, PyObject *const 
     int is_done = 0, count = are_arrays(planned, args, 0) ? pass(planned, NULL, args, values, 1) : 0;
     if (count > 1) {
         KernelCall call = {.args = values + 1, .count = count - 1, .out = values[1]}; /* behind the array module */
-        PyObject *output = planned->writing->handler(planned->writing, &call);
+        PyObject *output = call_kernel(planned->writing, &call);
         is_done = output != NULL;
         Py_XDECREF(output);
     }

@@ -7,7 +7,7 @@
 #include "float_errors.h"
 #include "half_loops.h"
 #include "loop_call.h"
-#include "threads.h"
+#include "plain_arrays.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -183,10 +183,8 @@ static void run_all(ReducedCall *job) {
     for (int i = 0; i < job->loops->operands; i++) {
         Py_XINCREF(job->call.arrays[i]);
     }
-    PyThreadState *thread = PyEval_SaveThread();
-    run_ranges(run_reduced, job, rows > 1 ? rows : (job->width + REDUCED_BLOCK - 1) / REDUCED_BLOCK,
-               rows > 1 ? RANGE_LOOP / job->width + 1 : RANGE_LOOP / REDUCED_BLOCK);
-    PyEval_RestoreThread(thread);
+    run_long(run_reduced, job, rows > 1 ? rows : (job->width + REDUCED_BLOCK - 1) / REDUCED_BLOCK,
+             rows > 1 ? RANGE_LOOP / job->width + 1 : RANGE_LOOP / REDUCED_BLOCK, rows * job->width);
     for (int i = 0; i < job->loops->operands; i++) {
         Py_XDECREF(job->call.arrays[i]);
     }
@@ -215,9 +213,10 @@ int loops_run_reduced(const Loops *loops, const Operand *operands, PyObject **re
     job.call.row_steps[loops->operands] = job.width * job.call.steps[loops->operands];
     atomic_init(&job.errors, 0);
     run_all(&job);
-    if (told_errors(atomic_load(&job.errors)) != 0) {
+    const int is_interrupted = PyErr_Occurred() != NULL;
+    if (is_interrupted || told_errors(atomic_load(&job.errors)) != 0) {
         Py_CLEAR(made);
     }
     *result = made;
-    return 0;
+    return is_interrupted ? -1 : 0;
 }

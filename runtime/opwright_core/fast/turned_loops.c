@@ -4,7 +4,7 @@
 #include "array_pool.h"
 #include "float_errors.h"
 #include "loop_call.h"
-#include "threads.h"
+#include "plain_arrays.h"
 
 #include <stdatomic.h>
 
@@ -120,12 +120,11 @@ int loops_run_turned(const Loops *loops, const Operand *operands, PyObject **res
     job.result = PyArray_BYTES((PyArrayObject *)made);
     job.result_size = job.tile.steps[2] = PyArray_ITEMSIZE((PyArrayObject *)made);
     PyObject *held[2] = {Py_NewRef(operands[0].array), Py_NewRef(operands[1].array)};
-    PyThreadState *thread = PyEval_SaveThread();
-    run_ranges(run_strips, &job, (job.rows + ROWS - 1) / ROWS, RANGE_LOOP / (ROWS * job.columns) + 1);
-    PyEval_RestoreThread(thread);
+    run_long(run_strips, &job, (job.rows + ROWS - 1) / ROWS, RANGE_LOOP / (ROWS * job.columns) + 1,
+             job.rows * job.columns);
     Py_DECREF(held[0]);
     Py_DECREF(held[1]);
-    if (told_errors(atomic_load(&job.errors)) != 0) {
+    if (PyErr_Occurred() || told_errors(atomic_load(&job.errors)) != 0) {
         Py_CLEAR(made);
     } else if (by_columns) {
         Py_SETREF(made, PyArray_Transpose((PyArrayObject *)made, NULL));

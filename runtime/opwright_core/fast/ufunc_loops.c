@@ -276,32 +276,21 @@ static void call_some(void *given, int64_t from, int64_t to) {
     }
 }
 
-/* Call the loop for each row, in the threads of the pool where there is work for several. */
-static void call_rows(const Loops *loops, Call *call, npy_intp count) {
+/* Run the loop for each row; if it is long, in the threads of the pool and without the GIL: arrays are held meanwhile.
+ * Returns 1, or 0 after a floating-point error; an interrupt is set. */
+static int run(const Loops *loops, Call *call, npy_intp count) {
     SplitCall split = {loops, call, count / call->rows};
     const npy_intp units = call->rows > 1 ? call->rows : (count + BLOCK - 1) / BLOCK;
     const npy_intp grain = call->rows > 1 ? RANGE_LOOP / split.width + 1 : RANGE_LOOP / BLOCK;
-    if (count < 2 * RANGE_LOOP) {
-        call_some(&split, 0, units);
-    } else {
-        run_ranges(call_some, &split, units, grain);
-    }
-}
-
-/* Run the loop, without the GIL if it is long: arrays are held meanwhile. Returns 1, or 0 after a floating-point error.
- * */
-static int run(const Loops *loops, Call *call, npy_intp count) {
     if (count <= LONG_LOOP) {
-        call_rows(loops, call, count);
+        call_some(&split, 0, units);
         return fetestexcept(FP_ERRORS) == 0;
     }
     for (int i = 0; i < loops->operands; i++) {
         Py_XINCREF(call->arrays[i]);
     }
-    PyThreadState *thread = PyEval_SaveThread();
-    call_rows(loops, call, count);
-    int errors = fetestexcept(FP_ERRORS);
-    PyEval_RestoreThread(thread);
+    run_long(call_some, &split, units, count < 2 * RANGE_LOOP ? units : grain, count);
+    const int errors = fetestexcept(FP_ERRORS);
     for (int i = 0; i < loops->operands; i++) {
         Py_XDECREF(call->arrays[i]);
     }
@@ -339,6 +328,10 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
     if (!run(loops, &call, count) && take_errors() != 0) {
         Py_CLEAR(made);
     }
+    if (PyErr_Occurred()) { /* Note [Interrupted loops] */
+        Py_CLEAR(made);
+        return -1;
+    }
     *result = made;
     return 0;
 }
@@ -366,8 +359,8 @@ int loops_run_into(const Loops *loops, const Operand *operands) {
 /* Run the loop over all of it, and tell of floating-point errors as NumPy does. Returns 1; -1 with an exception. */
 static int run_and_tell(const Loops *loops, Call *call) {
     forget_errors();
-    if (run(loops, call, PyArray_MultiplyList(call->shape, call->ndim))) {
-        return 1;
+    if (run(loops, call, PyArray_MultiplyList(call->shape, call->ndim)) || PyErr_Occurred()) {
+        return PyErr_Occurred() ? -1 : 1;
     }
     const int errors = take_errors();
     const int told = (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |

@@ -64,6 +64,9 @@ PyObject *sum_of(PyObject *first, PyObject *second) {
     PyObject *result = is_done ? Py_NewRef(first)
                                : PyObject_Vectorcall(kernel == NULL ? engine.add.function : kernel, args, 3, NULL);
     Py_XDECREF(kernel);
+    if (is_done && PyErr_Occurred()) { /* Note [Interrupted loops] */
+        Py_CLEAR(result);
+    }
     return result;
 }
 
@@ -176,7 +179,7 @@ static int add_product(PyObject *array, void *given) {
     const Product *product = ((const Given *)given)->product;
     PyObject *matrix = array_as_matrices(array, place->ndim, place->sizes, place->is_turned);
     const KernelCall call = {product->args, product->count, matrix};
-    PyObject *done = matrix == NULL ? NULL : product->kernel->handler(product->kernel, &call);
+    PyObject *done = matrix == NULL ? NULL : call_kernel(product->kernel, &call);
     const int is_done = done != NULL;
     Py_XDECREF(matrix);
     Py_XDECREF(done);

@@ -8,7 +8,7 @@ typedef struct {
     int64_t *to;
     const npy_intp *shape;
     int ndim;
-    npy_intp count, width, total;
+    npy_intp count, width, total, found;
 } PositionsJob;
 
 /* Write the indices of a row, in each dimension but the last, for the elements `start` to `stop` of the result. */
@@ -23,32 +23,35 @@ static void note_row(const PositionsJob *job, npy_intp row, npy_intp start, npy_
     }
 }
 
-/* Define two loops of `nonzero` for one type, which return nothing: count_ counts the elements that are not zero into
- * `total`, find_ writes their indices. */
+/* Define two loops of `nonzero` for one type, called on one range after another, which return nothing: count_ adds the
+ * elements that are not zero to `total`, find_ writes their indices behind the `found` ones of the ranges before. */
 #define POSITIONS(END, TYPE)                                                                                           \
-    static void count_##END(void *given) {                                                                             \
+    static void count_##END(void *given, int64_t from, int64_t to) {                                                   \
         PositionsJob *job = given;                                                                                     \
         const TYPE *x = (const TYPE *)job->from;                                                                       \
         npy_intp total = 0;                                                                                            \
-        for (npy_intp i = 0; i < job->count; i++) {                                                                    \
+        for (npy_intp i = from; i < to; i++) {                                                                         \
             total += x[i] != 0;                                                                                        \
         }                                                                                                              \
-        job->total = total;                                                                                            \
+        job->total += total;                                                                                           \
     }                                                                                                                  \
                                                                                                                        \
-    static void find_##END(void *given) {                                                                              \
-        const PositionsJob *job = given;                                                                               \
+    static void find_##END(void *given, int64_t from, int64_t to) {                                                    \
+        PositionsJob *job = given;                                                                                     \
         int64_t *last = job->to + (job->ndim - 1) * job->total;                                                        \
-        npy_intp found = 0;                                                                                            \
-        for (npy_intp row = 0; found < job->total; row++) {                                                            \
-            const TYPE *x = (const TYPE *)job->from + row * job->width;                                                \
-            const npy_intp start = found;                                                                              \
-            for (npy_intp i = 0; i < job->width && found < job->total; i++) {                                          \
+        npy_intp found = job->found;                                                                                   \
+        while (from < to && found < job->total) {                                                                      \
+            const npy_intp row = from / job->width, first = row * job->width;                                          \
+            const npy_intp stop = to - first < job->width ? to - first : job->width, start = found;                    \
+            const TYPE *x = (const TYPE *)job->from + first;                                                           \
+            for (npy_intp i = from - first; i < stop && found < job->total; i++) {                                     \
                 last[found] = i; /* written over by the next one, unless this is not zero */                           \
                 found += x[i] != 0;                                                                                    \
             }                                                                                                          \
             note_row(job, row, start, found);                                                                          \
+            from = first + stop;                                                                                       \
         }                                                                                                              \
+        job->found = found;                                                                                            \
     }
 
 POSITIONS(b8, npy_bool)
@@ -58,7 +61,7 @@ POSITIONS(f64, double)
 
 static const struct {
     int type;
-    Work count, find;
+    RangeWork count, find;
 } positions_by_type[] = {
     {NPY_BOOL, count_b8, find_b8},
     {NPY_INT64, count_i64, find_i64},
@@ -82,14 +85,14 @@ static PyObject *handle_positions(const CompiledKernel *kernel, const KernelCall
     PositionsJob job = {.from = PyArray_BYTES(self), .shape = PyArray_DIMS(self), .ndim = PyArray_NDIM(self)};
     job.count = count_of(self);
     job.width = job.shape[job.ndim - 1];
-    do_work(positions_by_type[which].count, &job, job.count);
-    if (job.total < 2) {
+    do_in_order(positions_by_type[which].count, &job, job.count, job.count);
+    if (job.total < 2 || PyErr_Occurred()) {
         return NULL;
     }
     Array *result = new_by_columns(job.total, job.ndim, NPY_INT64);
     if (result != NULL) {
         job.to = (int64_t *)PyArray_BYTES(result);
-        do_work(positions_by_type[which].find, &job, job.count);
+        do_in_order(positions_by_type[which].find, &job, job.count, job.count);
     }
     return (PyObject *)result;
 }

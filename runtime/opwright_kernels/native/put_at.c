@@ -180,23 +180,27 @@ typedef struct {
     int is_done;
 } WholeJob;
 
-/* Find all points, then put there. Needs no GIL. */
-static void work_whole(void *given) {
+/* Find all points. Needs no GIL. */
+static void work_find(void *given) {
     WholeJob *whole = given;
-    PutJob *job = whole->job;
-    npy_intp *offsets = find_offsets(whole->chosen, whole->target, job->points);
-    if (offsets != NULL) {
-        job->offsets = offsets;
-        job->put(job, 0, job->points);
-        PyMem_RawFree(offsets);
-        whole->is_done = 1;
-    }
+    whole->job->offsets = find_offsets(whole->chosen, whole->target, whole->job->points);
+    whole->is_done = whole->job->offsets != NULL;
+}
+
+/* Put at some of the points. Needs no GIL. */
+static void work_put(void *given, int64_t from, int64_t to) {
+    PutJob *job = given;
+    job->put(job, from, to);
 }
 
 /* Put at the positions of some indices. Returns 0, with nothing written, if one is out of range, or memory runs out. */
 static int put_at_points(PutJob *job, const Chosen *chosen, const Array *target) {
     WholeJob whole = {job, chosen, target, 0};
-    do_work(work_whole, &whole, job->points * job->block);
+    do_work(work_find, &whole, job->points);
+    if (whole.is_done) {
+        do_in_order(work_put, job, job->points, job->points * job->block);
+        PyMem_RawFree((void *)job->offsets);
+    }
     return whole.is_done;
 }
 

@@ -20,6 +20,7 @@ from opwright_kernels.special_functions.approximation import in_rows
 
 Array = Any
 
+_LONG = 1 << 22  # elements of one call of NumPy's
 _FEW = 4096  # elements that a stable sort orders before their keys were made
 
 
@@ -28,8 +29,22 @@ def sort(xp: ModuleType, self: Array, dim: int, descending: bool) -> tuple[Array
     """Return the elements along `dim` in order, equal ones in the order they had, and where each stood."""
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
-    order = _order(xp, sort_keys(xp, self.swapaxes(dim, -1), descending)).swapaxes(dim, -1)
-    return xp.take_along_axis(self, order, axis=dim), order
+    rows = self.swapaxes(dim, -1)
+    order = in_rows(xp, lambda part: _order(xp, sort_keys(xp, part, descending)), rows).swapaxes(dim, -1)
+    return _in_order(xp, self, order, dim), order
+
+
+def _in_order(xp: ModuleType, self: Array, order: Array, dim: int) -> Array:
+    """Return `take_along_axis` of both, made of parts where they are long: a signal waits for one of them."""
+    if xp is not np or self.size <= _LONG:
+        return xp.take_along_axis(self, order, axis=dim)
+    if self.ndim > 1:
+        axis = 0 if dim % self.ndim else 1
+        return in_rows(xp, lambda part, places: xp.take_along_axis(part, places, axis=dim), self, order, axis=axis)
+    made = np.empty(order.shape, self.dtype)
+    for start in range(0, order.size, _LONG):
+        made[start : start + _LONG] = self[order[start : start + _LONG]]
+    return made
 
 
 def sort_stable(xp: ModuleType, self: Array, stable: bool | None, dim: int, descending: bool) -> tuple[Array, Array]:
