@@ -1,4 +1,4 @@
-"""Projects, wheels and locks of strangers: nothing is written outside, and each fault is one line that says what to do."""
+"""Projects, wheels and locks of strangers: nothing is written outside, and each fault is one line."""
 
 from __future__ import annotations
 
