@@ -3,7 +3,7 @@
 import math as _math
 from typing import TYPE_CHECKING
 
-from opwright.array_api import fft, linalg
+from opwright.array_api import fft, linalg, numpy_table  # noqa: F401  (methods.numpy_functions uses it)
 from opwright.array_api.creation import (
     arange,
     asarray,

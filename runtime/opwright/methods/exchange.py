@@ -11,7 +11,8 @@ import numpy as np
 from opwright.creation import dlpack
 from opwright.ground.questions import hooks
 from opwright.methods import pickling
-from opwright.methods.numpy_functions import call_function, call_ufunc
+from opwright.methods.numpy_functions import call_function
+from opwright.methods.numpy_ufuncs import call_ufunc
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
@@ -128,6 +129,12 @@ class Exchangeable:
             raise BufferError(f"{type(array).__name__} does not speak DLPack")
         device: tuple[Any, int] = array.__dlpack_device__()
         return device
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return pickling.reduce_tensor(self)  # type: ignore[arg-type]

@@ -16,11 +16,11 @@ __all__ = ["NotInstalled", "TensorMethods", "expect_methods"]
 TensorMethods = TensorBase
 # What Python looks for in the class: those above object's, and instead of object's.
 _SPECIAL: Final = (
-    "abs add and array array_function array_priority array_ufunc bool complex contains copy deepcopy dlpack "
-    "dlpack_device eq float floordiv format ge getitem gt iadd iand ifloordiv ilshift imod imul index int invert "
-    "ior ipow irshift isub iter itruediv ixor le lshift lt matmul mod mul ne neg or pos pow radd rand reduce_ex "
-    "repr reversed rfloordiv rlshift rmatmul rmod rmul ror rpow rrshift rshift rsub rtruediv rxor setitem sub "
-    "truediv xor"
+    "abs add and array array_function array_priority array_ufunc bool complex contains copy deepcopy divmod dlpack "
+    "dlpack_device eq float floordiv format ge getitem gt iadd iand ifloordiv ilshift imod imul index int invert ior "
+    "ipow irshift isub iter itruediv ixor le lshift lt matmul mod mul ne neg or pos pow radd rand rdivmod reduce_ex "
+    "repr reversed rfloordiv rlshift rmatmul rmod rmul ror rpow rrshift rshift rsub rtruediv rxor setitem sub truediv "
+    "xor"
 )
 
 
