@@ -15,6 +15,7 @@ import opwright
 from opwright.array_api import manipulation, products, searching, statistics
 from opwright.methods.numpy_ufuncs import Unmapped, as_operand
 from opwright_core.arrays.dtypes import COMPLEX, INEXACT, bool_, float64
+from opwright_core.arrays.nested_lists import array_of
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["by_operators"]
@@ -46,7 +47,7 @@ def _inexact(value: Any) -> Tensor:
 def _arrays(value: Any) -> list[Tensor]:
     if not isinstance(value, (list, tuple, Tensor)):
         raise Unmapped
-    return [each if isinstance(each, Tensor) else wrap(np.asarray(each)) for each in value]
+    return [each if isinstance(each, Tensor) else wrap(array_of(each)) for each in value]
 
 
 def _operand(value: Any) -> Any:
@@ -67,7 +68,7 @@ def _is(*kinds: type) -> Kind:
 
 
 def _places(value: Any) -> Any:
-    found = _array(np.asarray(value) if isinstance(value, (int, list, tuple)) else value)
+    found = _array(array_of(value) if isinstance(value, (int, list, tuple)) else value)
     if found.dtype.kind not in "iu" or found.dtype == opwright.uint64:
         raise Unmapped
     return found

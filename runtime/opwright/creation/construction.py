@@ -229,6 +229,12 @@ def _from_python(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     return _filled(values, shape, found, dtype or found)
 
 
+def parsed(data: Any) -> np.ndarray[Any, Any]:
+    """Return an array of a number or nested sequences, as `tensor` reads them. Raises as `tensor`."""
+    found = None if fast is None else fast.array_of_numbers(data, None, get_default_dtype())
+    return _from_python(data, None) if found is None else found
+
+
 def _exported(data: Any) -> Any:
     """Return the array of an object that offers one; RuntimeError for any other object."""
     if hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):

@@ -24,6 +24,7 @@ from opwright.generators.twister import (
 )
 from opwright_core.arrays.devices import Array, Device, as_device, backend_of
 from opwright_core.arrays.dtypes import REDUCED, DType, float32, float64
+from opwright_core.arrays.nested_lists import array_of
 from opwright_core.locks.forks import hold_over_forks
 from opwright_core.locks.registry_lock import RegistryLock
 
@@ -95,7 +96,7 @@ class Generator:
 
     def set_state(self, state: Any) -> Generator:
         """Continue from a state of `get_state` or PyTorch's CPU generator. Raises RuntimeError for others."""
-        data = np.ascontiguousarray(np.asarray(state))
+        data = np.ascontiguousarray(array_of(state))
         if data.dtype != np.uint8 or data.size != _STATE.itemsize:
             raise RuntimeError(f"Expected a state of {_STATE.itemsize} bytes (uint8), got {data.size} of {data.dtype}")
         given = data.reshape(-1).view(_STATE)[0]

@@ -6,10 +6,10 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
 from numpy import ndarray
 
 from opwright_core.arrays.dtypes import CANONICAL
+from opwright_core.arrays.nested_lists import array_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["full_name", "how_to_make_tensor", "numpys_default"]
@@ -48,7 +48,7 @@ def how_to_make_tensor(value: Any) -> str:
 def _is_of_plain_dtype(value: Any) -> bool:
     """Whether NumPy makes an array of it that a tensor can be: not of ragged lists, text, large ints."""
     try:
-        return np.asarray(value).dtype in CANONICAL
+        return array_of(value).dtype in CANONICAL
     except (ValueError, TypeError, OverflowError, RecursionError):
         return False
 

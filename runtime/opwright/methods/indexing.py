@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from opwright.creation.construction import parsed
 from opwright.ground.places import frames_of_ours
 from opwright.ground.questions import hooks
 from opwright.namespaces import aten, ops
@@ -212,12 +213,10 @@ def _as_scalar_index(index: Any) -> Any:
 
 
 def _as_array(index: Sequence[Any]) -> Any:
-    if any(isinstance(each, Tensor) for each in index):
-        index = [np.asarray(each) if isinstance(each, Tensor) else each for each in index]
     try:
-        array = np.asarray(index)
-    except ValueError as error:
-        raise IndexError(f"a list used as an index must not be ragged: {error}") from None
+        array = parsed(index)
+    except (ValueError, RuntimeError, TypeError) as error:
+        raise IndexError(f"a list used as an index must hold integers or bools and not be ragged: {error}") from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "biuf":

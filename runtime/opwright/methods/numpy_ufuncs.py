@@ -14,6 +14,7 @@ from opwright.methods.numpy_values import Computation, mapped
 from opwright.namespaces import aten
 from opwright.symbolic.numbers import SymFloat, SymInt
 from opwright_core.arrays.dtypes import DType
+from opwright_core.arrays.nested_lists import array_of
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["REFUSALS", "Unmapped", "as_operand", "call_ufunc", "write_out"]
@@ -81,7 +82,7 @@ def _by_operator(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
     beside = next((each for each in inputs if isinstance(each, Tensor)), None)
     if beside is None or name not in _OPERATORS or getattr(np, name, None) is not ufunc:
         raise Unmapped
-    given = [each if isinstance(each, Tensor) or type(each) in _NUMBERS else np.asarray(each) for each in inputs]
+    given = [each if isinstance(each, Tensor) or type(each) in _NUMBERS else array_of(each) for each in inputs]
     *dtypes, wanted = _loop(ufunc, tuple([_NUMBERS.get(type(each)) or each.dtype for each in given]))
     if name == "power" and wanted.kind in "iu":  # integers: NumPy refuses negative exponents
         raise Unmapped

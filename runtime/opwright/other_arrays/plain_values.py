@@ -10,6 +10,7 @@ import numpy as np
 from opwright.backends.wrapped_numbers import takes_numbers, wrap_numbers
 from opwright_core.arrays.devices import is_array
 from opwright_core.arrays.dtypes import CANONICAL, FLOATING
+from opwright_core.arrays.nested_lists import array_of
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import is_number
 from opwright_core.dispatch.call.conversion import Mismatch
@@ -91,7 +92,7 @@ def _make_arrays(operator: Operator, checked: list[Any], late: list[tuple[list[A
     inexact = [each for each in _tensors(operator, checked) if each.dtype in FLOATING or each.dtype.kind == "c"]
     for values, place, position in late:
         try:
-            made = np.asarray(values[place])
+            made = array_of(values[place])
         except (ValueError, OverflowError) as error:
             raise argument_error(operator, position, values[place], str(error)) from None
         if made.dtype not in CANONICAL:
