@@ -1770,8 +1770,9 @@ DOCS = {
     ),
     "index_put": (
         "Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values` "
-        "broadcast to them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added, "
-        "also where a position comes twice; positions out of range raise IndexError."
+        "broadcast to them, and must have the dtype of `self` (else RuntimeError), except one element at a mask, "
+        "which is cast. With `accumulate` they are added, also where a position comes twice; positions out of range "
+        "raise IndexError."
     ),
     "index_select": (
         "Return the slices of `self` along `dim` at the positions in the vector `index`, as a copy. Negative "

@@ -3095,15 +3095,16 @@ class TensorMethods:
 
     def index_put(self, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> Tensor:
         """Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values`
-        broadcast to them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added,
-        also where a position comes twice; positions out of range raise IndexError.
+        broadcast to them, and must have the dtype of `self` (else RuntimeError), except one element at a mask,
+        which is cast. With `accumulate` they are added, also where a position comes twice; positions out of range
+        raise IndexError.
         """
 
     def index_put_(self, indices: Sequence[TensorLike | None], values: TensorLike, accumulate: bool = False) -> Tensor:
         """Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values`
-        broadcast to them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added,
-        also where a position comes twice; positions out of range raise IndexError. The result is written to `self`,
-        which is returned.
+        broadcast to them, and must have the dtype of `self` (else RuntimeError), except one element at a mask,
+        which is cast. With `accumulate` they are added, also where a position comes twice; positions out of range
+        raise IndexError. The result is written to `self`, which is returned.
         """
 
     @overload

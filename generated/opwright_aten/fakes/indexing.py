@@ -29,7 +29,7 @@ def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor
     indices_ = [None if item is None else item.array for item in indices]
     return fake(
         place_of_first(self.array, *indices_, values.array),
-        metas.index_put_default(self.array, indices_, values.array),
+        metas.index_put_default(self.array, indices_, values.array, accumulate),
     )
 
 
@@ -37,7 +37,7 @@ def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = metas.index_put_default(self.array, indices_, values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array, accumulate)
     plan.target(out)
     return out
 
@@ -46,7 +46,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = metas.index_put_default(self.array, indices_, values.array)
+    plan = metas.index_put_default(self.array, indices_, values.array, accumulate)
     plan.inplace(self)
     return self
 

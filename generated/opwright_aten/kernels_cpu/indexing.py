@@ -33,7 +33,7 @@ index_Tensor = kernel("TQ", indexing_kernels.take_at, (-1, 0, 1), metas.index_Te
 index_Tensor_out = out_variant(index_Tensor)
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
-index_put_default = kernel("TQT.", indexing_kernels.put_at, (-1, 0, 1, 2, 3), metas.index_put_default, operands=(0,))
+index_put_default = kernel("TQTV", indexing_kernels.put_at, (-1, 0, 1, 2, 3), metas.index_put_default, operands=(0,))
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 index_put_out = out_variant(index_put_default)
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)

@@ -24,8 +24,8 @@ def index_Tensor(self: Any, indices: Any) -> Any:
 
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
-def index_put_default(self: Any, indices: Any, values: Any) -> Any:
-    return rules.put_at(self, indices=indices, values=values)
+def index_put_default(self: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    return rules.put_at(self, indices=indices, values=values, accumulate=accumulate)
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor

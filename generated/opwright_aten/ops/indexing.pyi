@@ -84,8 +84,8 @@ class _Call_index_put_out(_calls.Function, Protocol):
         accumulate: bool = False, *, out: A) -> A: ...
 index_put: _Call_index_put
 """Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values` broadcast to
-them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added, also where a position
-comes twice; positions out of range raise IndexError.
+them, and must have the dtype of `self` (else RuntimeError), except one element at a mask, which is cast. With
+`accumulate` they are added, also where a position comes twice; positions out of range raise IndexError.
 """
 
 class _Call_index_put_(_calls.Function, Protocol):
@@ -100,8 +100,9 @@ class _Call_index_put__default(_calls.Function, Protocol):
         accumulate: bool = False) -> A: ...
 index_put_: _Call_index_put_
 """Return a copy of `self` with `values` at the positions `indices`, which are as for `index`. `values` broadcast to
-them, and must have the dtype of `self` (else RuntimeError). With `accumulate` they are added, also where a position
-comes twice; positions out of range raise IndexError. The result is written to `self`, which is returned.
+them, and must have the dtype of `self` (else RuntimeError), except one element at a mask, which is cast. With
+`accumulate` they are added, also where a position comes twice; positions out of range raise IndexError. The result
+is written to `self`, which is returned.
 """
 
 class _Call_index_select(_calls.Function, Protocol):

@@ -9,7 +9,7 @@ import numpy as np
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Array, backend_of
-from opwright_core.arrays.sizes import guard_or_true
+from opwright_core.arrays.sizes import guard_or_false, guard_or_true
 
 __all__ = ["may_share", "overlaps", "overlaps_partially"]
 
@@ -45,4 +45,9 @@ def overlaps_partially(first: Array, second: Array) -> bool:
     same_start = backend.data_ptr(first) == backend.data_ptr(second)
     # Where only data could tell, they are taken to agree.
     same_extent = guard_or_true(same_start) and guard_or_true(first.nbytes == second.nbytes)
-    return not (same_extent and all(map(guard_or_true, map(operator.eq, first.strides, second.strides))))
+    return not (same_extent and all(map(guard_or_true, map(operator.eq, _steps(first), _steps(second)))))
+
+
+def _steps(array: Array) -> list[Any]:
+    """Return the strides of the dimensions that have more than one element."""
+    return [step for size, step in zip(array.shape, array.strides, strict=True) if not guard_or_false(size == 1)]

@@ -189,6 +189,8 @@ def resize(tensor: TensorBase, shape: Shape, strides: Shape) -> None:
         storage.replace(grown)
         flat = grown
     set_array(tensor, strided_view(flat, shape, strides, 0 if surely_empty(shape) else offset))
+    if (follow := getattr(tensor.edge, "follow", None)) is not None:  # of a leaf: where its gradient ends
+        tensor.edge = follow(tensor)
 
 
 def _resize_by_way_of_numpy(tensor: TensorBase, storage: Storage, shape: Shape, strides: Shape) -> None:

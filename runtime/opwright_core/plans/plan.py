@@ -6,7 +6,6 @@ what comes back.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +13,13 @@ import numpy as np
 
 from opwright_core.arrays import dtypes, layouts
 from opwright_core.arrays.devices import Array, Device, backend_of
-from opwright_core.arrays.dtypes import CANONICAL, SCALAR_TYPE_NAME, DType, as_dtype, dtype_name, wrapped_scalar
+from opwright_core.arrays.dtypes import CANONICAL, DType, as_dtype, dtype_name, wrapped_scalar
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.overlap import may_share, overlaps, overlaps_partially
 from opwright_core.arrays.promotion import castable
 from opwright_core.arrays.storage import new_array, resize, stride_over
 from opwright_core.core import TensorBase, compiled
-from opwright_core.plans.kernel_errors import wrong_result
+from opwright_core.plans.kernel_errors import cannot_cast, warn_of_resize, wrong_result, wrong_target
 from opwright_core.plans.operands import category
 from opwright_core.plans.returned import as_array
 from opwright_core.plans.specs import TensorSpec
@@ -185,17 +184,16 @@ class Plan:
         spec = self.spec
         array = out.array
         if not castable(spec.dtype, as_dtype(array.dtype)):
-            raise RuntimeError(_cannot_cast(spec.dtype, array))
+            raise RuntimeError(cannot_cast(spec.dtype, array))
         is_in_numpy = self._device is None and type(array) is type(self._like()) is np.ndarray
         asks_device = not is_in_numpy and (self._given or self._device is not None)
         if asks_device and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
         if not layouts.same_shape(array.shape, spec.shape):
-            if spec.pointwise:  # as PyTorch's TensorIterator, which looks before it resizes
-                self._check_own_overlap(array)
+            self._check_unread(array)
             resize(out, spec.shape, spec.strides)
             if array.size:
-                _warn_of_resize(spec.shape, array.shape)
+                warn_of_resize(spec.shape, array.shape)
             array = out.array
         self._check_overlap(array)
         return array
@@ -209,13 +207,22 @@ class Plan:
         spec = self.spec
         array = self_.array
         if array.shape != spec.shape:
-            raise RuntimeError(
-                f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(spec.shape)}"
-            )
+            raise wrong_target(array, spec.shape)
         if array.dtype is not spec.dtype and not castable(spec.dtype, as_dtype(array.dtype)):
-            raise RuntimeError(_cannot_cast(spec.dtype, array))
+            raise RuntimeError(cannot_cast(spec.dtype, array))
         self._check_overlap(array)
         return array
+
+    def _check_unread(self, target: Array) -> None:
+        """Raise RuntimeError if an elementwise operator reads an `out=` that would have to be resized."""
+        if not self.spec.pointwise:
+            return
+        self._check_own_overlap(target)
+        for given in self._given:
+            if given is target:
+                raise wrong_target(target, self.spec.shape)
+            if may_share(target, given):
+                raise RuntimeError(_PARTIAL_OVERLAP)
 
     def _check_own_overlap(self, target: Array) -> None:
         is_plain = target.flags.c_contiguous or self.spec.may_overlap
@@ -310,6 +317,9 @@ class PlanApart(Plan):
         is_read = in_place and any(each is self._given[0] for each in self._apart)
         return not is_read and super().may_write_straight(in_place=in_place)
 
+    def _check_unread(self, target: Array) -> None:
+        self._check_overlap(target)
+
     def _check_overlap(self, target: Array) -> None:
         self._check_own_overlap(target)
         for each in self._apart:
@@ -322,20 +332,6 @@ class PlanApart(Plan):
             (each is not target or not self.spec.pointwise) and may_share(target, each)
             for each in (*self._apart, *self._beside)
         )
-
-
-def _cannot_cast(dtype: DType, array: Array) -> str:
-    names = SCALAR_TYPE_NAME[dtype], SCALAR_TYPE_NAME[as_dtype(array.dtype)]
-    return f"result type {names[0]} can't be cast to the desired output type {names[1]}"
-
-
-def _warn_of_resize(shape: Shape, old: Shape) -> None:
-    warnings.warn(
-        f"An output with one or more elements was resized since it had shape {list(old)}, which does not match "
-        f"the required output shape {list(shape)}. This behavior is deprecated; call resize_(0) on the output first.",
-        UserWarning,
-        stacklevel=5,
-    )
 
 
 @compiled

@@ -226,7 +226,12 @@ def _scattered(array: Any, src: Any, size: Sequence[int], stride: Sequence[int])
 
 
 def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
-    """Give a tensor another shape over its own storage, which grows if it must."""
+    """Give a tensor another shape over its own storage, which grows if it must.
+
+    Raises RuntimeError for a tensor that requires grad.
+    """
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
     plan = rules.empty(size, memory_format=memory_format)
     if tuple(self.shape) != plan.shape or memory_format is not None:
         resize(self, plan.shape, plan.strides)

@@ -95,24 +95,24 @@ def _steps_along(shape: Shape, position: Any) -> Shape:
     return (*(0,) * missing, *steps)
 
 
-def put_at(self: Any, *, indices: Sequence[Any], values: Any) -> Plan:
+def put_at(self: Any, *, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Plan:
     """Plan `self` with values written at positions (`index_put`); strides are kept.
 
     How many positions a mask stands for is data: what depends on it, the kernel checks.
     Raises IndexError where masks or positions do not fit, RuntimeError where the values do not.
     """
     seen = tuple([None if each is None else (each.shape, each.dtype) for each in indices])
-    key = (self.shape, self.strides, self.dtype, values.shape, values.dtype, seen)
+    key = (self.shape, self.strides, self.dtype, values.shape, values.dtype, seen, accumulate)
     spec = _written.get(key)
-    spec = _written.keep(key, _written_spec(self, indices, values)) if spec is None else spec
+    spec = _written.keep(key, _written_spec(self, indices, values, accumulate)) if spec is None else spec
     given = [each for each in indices if each is not None]
     # One number for masks is read before anything is written.
     is_fill = guard_or_false(layouts.count(values.shape) == 1) and all(each.dtype in (bool_, uint8) for each in given)
     return PlanApart(spec, (self,), apart=tuple(given) if is_fill else (*given, values), beside=(self,))
 
 
-def _written_spec(self: Any, indices: Sequence[Any], values: Any) -> TensorSpec:
-    if self.dtype != values.dtype:
+def _written_spec(self: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> TensorSpec:
+    if self.dtype != values.dtype and (accumulate or not _is_fill(indices, values)):
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, "
             f"got {self.dtype} for the destination and {values.dtype} for the source."
@@ -124,6 +124,12 @@ def _written_spec(self: Any, indices: Sequence[Any], values: Any) -> TensorSpec:
                 f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to {list(shape)}"
             )
     return overwritten(self, may_overlap=True).spec
+
+
+def _is_fill(indices: Sequence[Any], values: Any) -> bool:
+    """Whether one element goes to the positions of one mask: it is cast, as in `masked_fill`."""
+    given = [each for each in indices if each is not None]
+    return len(given) == 1 and given[0].dtype in (bool_, uint8) and guard_or_false(layouts.count(values.shape) == 1)
 
 
 def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
