@@ -6,14 +6,15 @@ operators with an overload that declares a Scalar for one of the two operands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from opwright.ground.questions import hooks
-from opwright_core.arrays.dtypes import DType, wrapped_scalar
+from opwright_core.arrays.dtypes import wrapped_scalar
 from opwright_core.arrays.promotion import result_type
-from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number
+from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number, is_symbolic
 from opwright_core.dispatch.call.conversion import converter
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import META
@@ -23,7 +24,7 @@ from opwright_core.tensors.tensor import Tensor, wrap
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["is_number", "takes_numbers", "wrap_numbers"]
+__all__ = ["is_number", "symbols_of", "takes_numbers", "wrap_numbers"]
 
 
 def takes_numbers(operator: Operator, position: int) -> bool:
@@ -49,41 +50,58 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
     operands = {position: args[position] for position in _operands(operator)}
     numbers = {position: to_scalar(value) for position, value in operands.items() if is_number(value)}
     tensors = [value for position, value in operands.items() if position not in numbers]
-    common = result_type(*tensors, *numbers.values())
     is_plain = any(not isinstance(value, Tensor) for value in tensors)
-    for position, number in numbers.items():
-        array = _wrapped(number, common, tensors)
-        args[position] = array if is_plain else _beside(tensors, array)
-
-
-def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
-    """Return a tensor of the array; without data, where the other operand has none, or in a FakeTensorMode."""
-    number = wrap(array)
     modes = active_modes()
-    if any(tensor.keys & META for tensor in tensors):
-        fakes = hooks.fakes()
-        number = fakes.as_fake(number, fakes.mode_of(tensors))
-    elif modes is not None and modes.include & META and not tensors:
-        fakes = hooks.fakes()
-        number = fakes.as_fake(number, fakes.active_mode())
-    return number
+    inside = tensors if modes is None or modes.top is None else map(hooks.levels().value_of_no_level, tensors)
+    fakes = [] if is_plain else [tensor for tensor in inside if tensor.keys & META]
+    has_data = is_plain or not (fakes or (modes is not None and modes.include & META))
+    arrays = _arrays_of(numbers, tensors, _VALUES if has_data else _STAND_INS)
+    for position, array in arrays.items():
+        if is_plain:
+            args[position] = array
+        else:
+            made = wrap(array)
+            args[position] = made if has_data else hooks.fakes().fake_number(made, numbers[position], fakes)
 
 
-def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[Any, Any]:
-    """Return the number in its own dtype, to keep its value (300 beside int8), unless that changes the common dtype."""
-    own = np.asarray(_as_plain(number, tensors))
-    if result_type(*tensors, own) is common:
-        return own
-    return np.asarray(wrapped_scalar(own.item(), common))
+def symbols_of(operator: Operator, args: Sequence[Any]) -> Mapping[int, Any]:
+    """Return the symbolic numbers that fakes among the operands stand for, by position, if the operator makes the same
+    tensors of them again."""
+    operands = {position: args[position] for position in _operands(operator)}
+    fakes = hooks.fakes()
+    known = {position: fakes.number_of(value) for position, value in operands.items()}
+    numbers = {position: value for position, value in known.items() if is_symbolic(value)}
+    if not numbers or not all(takes_numbers(operator, position) for position in numbers):
+        return {}
+    tensors = [value for position, value in operands.items() if position not in numbers]
+    arrays = _arrays_of(numbers, tensors, _STAND_INS)
+    return numbers if all(array.dtype is operands[position].dtype for position, array in arrays.items()) else {}
 
 
-def _as_plain(number: Any, tensors: list[Any]) -> Any:
-    """Return the value of a symbolic number; beside tensors without data, any value of its type."""
-    kinds: dict[type, type] = {SymbolicInt: int, SymbolicFloat: float, SymbolicBool: bool}
-    kind = next((kind for base, kind in kinds.items() if isinstance(number, base)), None)
-    if kind is None:
-        return number
-    return kind(0) if any(isinstance(each, Tensor) and each.keys & META for each in tensors) else kind(number)
+def _arrays_of(
+    numbers: Mapping[int, Any], tensors: Sequence[Any], plain: Mapping[type, Callable[[Any], Any]]
+) -> dict[int, np.ndarray[Any, Any]]:
+    """Return each number in its own dtype, to keep its value (300 beside int8), unless that changes the common dtype.
+
+    `plain` gives the value of a symbolic number by its type.
+    """
+    common = result_type(*tensors, *numbers.values())
+    made = {}
+    for position, number in numbers.items():
+        kind = next((kind for kind in plain if isinstance(number, kind)), None)
+        own = np.asarray(number if kind is None else plain[kind](number))
+        keeps = result_type(*tensors, own) is common
+        made[position] = own if keeps else np.asarray(wrapped_scalar(own.item(), common))
+    return made
+
+
+# Values of symbolic numbers: the actual ones, which a guard fixes, and any of the type for tensors without data.
+_VALUES: Final[Mapping[type, Callable[[Any], Any]]] = {SymbolicInt: int, SymbolicFloat: float, SymbolicBool: bool}
+_STAND_INS: Final[Mapping[type, Callable[[Any], Any]]] = {
+    SymbolicInt: lambda number: 0,
+    SymbolicFloat: lambda number: 0.0,
+    SymbolicBool: lambda number: False,
+}
 
 
 def _operands(operator: Operator) -> list[int]:

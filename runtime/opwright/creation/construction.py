@@ -28,9 +28,11 @@ from opwright_core.arrays.dtypes import (
 )
 from opwright_core.arrays.layouts import Shape, contiguous_strides
 from opwright_core.arrays.promotion import promote, scalar_dtype
+from opwright_core.arrays.sizes import is_symbolic
 from opwright_core.arrays.storage import Extra, Storage, new_array
 from opwright_core.core import fast
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
+from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_array
 from opwright_core.state import active_modes
 from opwright_core.tensors.given_arrays import check_steps, unsupported_dtype, without_subclass
@@ -57,11 +59,17 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
     """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there; where a
     transform is on, one of its level."""
     modes = active_modes()
+    made: Tensor
+    if is_symbolic(data):
+        made = import_late("opwright.namespaces").ops.aten.scalar_tensor(
+            data, dtype=dtype or scalar_dtype(data), device=device
+        )
+        return made
     if modes is None:
         if fast is not None and device is None:
             array = fast.array_of_numbers(data, dtype, get_default_dtype())
             if array is not None:
-                made: Tensor = wrap(array)
+                made = wrap(array)
                 return made
         return _marked(wrap(_new_array(data, dtype, device)))
     if modes.include & META:
@@ -127,7 +135,7 @@ def _shared(obj: Any) -> Any:
         return obj
     if isinstance(obj, bytes | bytearray | memoryview | buffers.array):
         return np.asarray(memoryview(obj))
-    if _is_number(obj) or isinstance(obj, Sequence):
+    if _is_number(obj) or is_symbolic(obj) or isinstance(obj, Sequence):
         return None
     return _exported(obj)
 

@@ -103,7 +103,7 @@ class MetaArray:
     place: Place
     offset: int
     base: MetaArray | None
-    constant: Any  # of `tensor(4.0)` in a FakeTensorMode: its only element; not set elsewhere
+    constant: Any  # of `tensor(4.0)` in a FakeTensorMode, and of a symbolic number: the only element; not set elsewhere
     lifted: Any  # of what a FakeTensorMode makes of data in a dispatch mode: the tensor with the data
 
     def __getattr__(self, name: str) -> Any:

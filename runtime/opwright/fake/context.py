@@ -9,13 +9,13 @@ from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.arrays import MetaArray, Place
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.symbolic import ShapeEnv
-    from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["FakeContext", "constant_of", "dynamic_size", "no_data", "read_item", "running"]
+__all__ = ["FakeContext", "constant_of", "dynamic_size", "no_data", "number_of", "read_item", "running"]
 
 
 class FakeContext:
@@ -85,14 +85,19 @@ def read_item(array: MetaArray, what: str) -> Any:
 
 
 def constant_of(tensor: Tensor) -> Any:
-    """Return the only element of a tensor that a FakeTensorMode made of a Python number, or of a view of one; None
-    where it is not known, as after a write to its memory."""
+    """Return the only element of a tensor that a FakeTensorMode made of a number, or of a view of one; None where it is
+    not known, as after a write to its memory."""
     extra, array = tensor.extra, tensor.array
     root = array.root
     is_as_made = extra is None or extra.storage is None or extra.storage.version == 0
     is_counted = tensor.keys & (AUTOGRAD | ADINPLACEORVIEW)
     is_element = array is root or (array.dtype is root.dtype and array.size == 1)
     return getattr(root, "constant", None) if is_as_made and is_counted and is_element else None
+
+
+def number_of(value: Any) -> Any:
+    """Return the number that a fake tensor was made of, None for any other value."""
+    return constant_of(value) if isinstance(value, Tensor) and type(value.array) is MetaArray else None
 
 
 def no_data(array: MetaArray, what: str) -> DataDependentOutputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -14,7 +15,8 @@ from opwright.guards.blocks import ThreadBlock
 from opwright.pytree import tensors_of
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Device, as_device
-from opwright_core.arrays.dtypes import REDUCED
+from opwright_core.arrays.dtypes import FLOATING, REDUCED
+from opwright_core.arrays.sizes import is_symbolic, sym_float
 from opwright_core.arrays.storage import storage_of
 from opwright_core.keys import META, WATCHED
 from opwright_core.state import MODES, Modes, active_modes, set_modes
@@ -204,6 +206,18 @@ def as_fake(tensor: Tensor, mode: FakeTensorMode | None) -> Tensor:
     if mode is not None:
         return mode.from_tensor(tensor)
     return _stand_in(tensor, place_on(tensor.device))
+
+
+def fake_number(tensor: Tensor, number: Any, fakes: Sequence[Tensor]) -> Tensor:
+    """Return the stand-in of a tensor that was made of a number, beside other fakes; of a symbolic number it holds that
+    number instead of data."""
+    mode = mode_of(fakes) or active_mode()
+    if not is_symbolic(number):
+        return as_fake(tensor, mode)
+    place = place_on(tensor.device) if mode is None else mode.place(tensor.device)
+    made = wrap_meta(meta_array(tensor.shape, tensor.stride(), tensor.dtype, place))
+    made.array.constant = sym_float(number) if tensor.dtype in FLOATING else number
+    return made
 
 
 def _stand_in(tensor: Tensor, place: Place) -> Tensor:

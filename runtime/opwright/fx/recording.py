@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from opwright.backends.wrapped_numbers import symbols_of
 from opwright.base.view_layouts import share_memory
 from opwright.errors import DataDependentOutputError
 from opwright.fake.arrays import MetaArray, meta_array, place_on, wrap_meta
@@ -21,6 +22,7 @@ from opwright.python_dispatch import TorchDispatchMode
 from opwright.pytree import tensors_of
 from opwright.registering.custom_classes import CustomClass, find_custom_class
 from opwright.symbolic.locations import users_line
+from opwright_core.arrays.sizes import is_symbolic
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import PYTHON
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -95,6 +97,9 @@ class Recorder:
         if base is not None:  # a view that no operator made
             return self._view(tensor, *base)
         if type(tensor.array) is MetaArray and tensor.array.place.mode is not None:
+            number = constant_of(tensor)
+            if is_symbolic(number):
+                return self._tensor_of(number, tensor)
             data = getattr(tensor.array, "lifted", None)
             if data is not None:
                 return self.constant(data, "_tensor_constant")
@@ -103,6 +108,11 @@ class Recorder:
                 "has no data to keep as a constant: give it as an argument"
             )
         return self.constant(tensor, "_tensor_constant")
+
+    def _tensor_of(self, number: Any, tensor: Tensor) -> Node:
+        made = self.graph.call_function(_SCALAR_TENSOR, (self._number(number),), {"dtype": tensor.dtype})
+        self.result(tensor, made)
+        return made
 
     def _view(self, tensor: Tensor, base: Tensor, node: Node) -> Node:
         args = [list(tensor.shape), list(tensor.stride()), tensor.storage_offset()]
@@ -176,7 +186,8 @@ class Recorder:
             known = self._known_value(func, args, kwargs)
             if known is not None:
                 return known
-        node_args = tuple([self.argument(value) for value in args])
+        symbols = symbols_of(func, args) if self.sizes is not None else {}
+        node_args = tuple([self.argument(symbols.get(position, value)) for position, value in enumerate(args)])
         node_kwargs = {name: self.argument(value) for name, value in kwargs.items()}
         if self.fakes is not None:
             args = [self.stand_in(value) for value in args]
@@ -255,6 +266,7 @@ class Recorder:
 
 _PLAIN: Final = frozenset([int, float, bool, str, type(None), complex])
 _LIFT: Final = ops.aten.lift_fresh_copy.default
+_SCALAR_TENSOR: Final = ops.aten.scalar_tensor.default
 _AS_STRIDED: Final = ops.aten.as_strided.default
 
 

@@ -23,7 +23,7 @@ from opwright.namespaces import aten, ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, int64, uint8
-from opwright_core.arrays.sizes import guard_or_false, is_place
+from opwright_core.arrays.sizes import guard_or_false, is_place, is_symbolic
 from opwright_core.core import fast
 from opwright_core.keys import FRONT_MODE, META, NONDENSE
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap, wrap_view
@@ -295,6 +295,8 @@ def _as_source(viewed: Any, value: Any) -> Any:
     """Return the value to write as a tensor: numbers in the dtype they are written to."""
     if isinstance(value, Tensor):
         return value
+    if is_symbolic(value):
+        return ops.aten.scalar_tensor(value, dtype=viewed.dtype, device=viewed.device)
     if isinstance(value, _NUMPY_NUMBERS):
         value = value.item()
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):

@@ -79,6 +79,13 @@ class _Number(_Expression):
     __slots__ = ()
     __hash__ = object.__hash__
 
+    imag = 0
+
+    @property
+    def real(self) -> Any:
+        """Return the number itself, as of a real one: rules ask any number."""
+        return self
+
     def conjugate(self) -> Any:
         """Return the number itself, as of a real one: formulas of gradients ask any number."""
         return self

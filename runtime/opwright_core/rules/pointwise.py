@@ -11,6 +11,7 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import DtypeKinds, Elementwise
 from opwright_core.arrays.dtypes import COMPLEX, INEXACT, DType, as_dtype, bool_, int64, opmath, to_float, to_real
 from opwright_core.arrays.promotion import result_type
+from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat
 from opwright_core.plans.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import SpecCache, TensorSpec
@@ -61,7 +62,7 @@ def pointwise(
         if accepts_operands is not None:
             check_accepted(accepts_operands, *(result_type(operand) for operand in operands if operand is not None))
         _known.keep(found, spec)
-    if alpha != 1 or alpha is True:
+    if type(alpha) is not int or alpha != 1:
         _check_alpha(alpha, spec.common)
     return Plan(spec, operands)
 
@@ -87,9 +88,9 @@ def _pointwise_spec(
 
 
 def _check_alpha(alpha: complex, common: DType) -> None:
-    if isinstance(alpha, bool) and common is not bool_:
+    if isinstance(alpha, bool | SymbolicBool) and common is not bool_:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and common not in INEXACT:
+    if isinstance(alpha, float | SymbolicFloat) and common not in INEXACT:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and common not in COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
