@@ -23,8 +23,8 @@ Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
 def reduce_tensor(tensor: Tensor) -> Reduced:
     """Return how to build the tensor again: over its storage where arrays have strides, else from a NumPy array.
 
-    It comes back with the attributes that it was given, an instance of a subclass as one. Raises RuntimeError for a
-    tensor that an operator recorded.
+    It comes back with the attributes that it was given, an instance of a subclass as one. A tensor that an operator
+    recorded comes back as a leaf. Raises RuntimeError for a tensor of a transform that is on.
     """
     if type(tensor) is not Tensor:
         return _instance, (type(tensor), hooks.handlers().attributes_of(tensor), *_reduce_plain(tensor))
@@ -38,8 +38,6 @@ def _reduce_plain(tensor: Tensor) -> Reduced:
             "a tensor of a transform that is on (vmap, grad, jvp, …) is neither pickled nor copied: it stands for "
             "others. Do so with what the transform returns"
         )
-    if not tensor.is_leaf:
-        raise RuntimeError("Only leaf tensors pickle: the graph behind a recorded one does not. Use .detach() first.")
     if not hasattr(tensor.array, "strides"):
         backend = backend_of(tensor.array)
         device = backend.device(tensor.array)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import sys
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,65 +14,21 @@ import numpy as np
 
 from opwright.generators.generator import Generator
 from opwright.methods.pickling import _from_numpy, _over_storage, _with_attributes
+from opwright.serialization.containers import CONTAINERS, Refused, counts, is_count, require, text_as_bytes
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import CANONICAL, INEXACT, bfloat16, bool_, uint8
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.arrays.size import Size
 from opwright_core.arrays.storage import Storage
 from opwright_core.arrays.storage import _restore as _storage_as_saved
+from opwright_core.names.late_imports import import_late
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["CALLS", "NAMES", "UNFILLED", "Refused", "check_key", "fill_array", "fill_dtype"]
+__all__ = ["CALLS", "NAMES", "UNFILLED", "fill_array", "fill_dtype"]
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
-_MOST_DIMENSIONS: Final = 64  # of NumPy
 _MOST_BYTES: Final = sys.maxsize
-_MOST_KEYS: Final = 256  # parts of one key of a dict
-
-
-class Refused(pickle.UnpicklingError):
-    """A part of a file that does not fit the rest."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"the file is damaged, or was made to do harm: it has {what}")
-
-
-def _require(holds: bool, what: str) -> None:
-    if not holds:
-        raise Refused(what)
-
-
-def check_key(key: Any) -> Any:
-    """Return a key of a dict, or an element of a set. Refuse what takes long to hash: deep tuples, the same tuple many
-    times within itself, and ints beyond 64 bits, of which many have one hash."""
-    left, waiting = _MOST_KEYS, [(key, 0)]
-    while waiting:
-        part, depth = waiting.pop()
-        left -= 1
-        _require(left > 0 and depth < 20, "a key of a dict with too many parts")
-        if isinstance(part, tuple | frozenset):
-            waiting += [(each, depth + 1) for each in part]
-        elif type(part) is int:
-            _require(-(2**63) <= part < 2**64, "a key of a dict that is an int of more than 64 bits")
-        else:
-            _require(part is None or isinstance(part, _KEYS), f"a key of a dict of type {type(part).__name__}")
-    return key
-
-
-_KEYS: Final = (
-    bool, float, complex, str, bytes, np.dtype, np.generic, Device, Layout, MemoryFormat, Tensor, type, range,
-)  # fmt: skip
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= sys.maxsize
-
-
-def _counts(values: Any, what: str) -> tuple[int, ...]:
-    _require(isinstance(values, tuple) and len(values) <= _MOST_DIMENSIONS, f"{what} that are no tuple of sizes")
-    _require(all(map(_is_count, values)), f"{what} that are no sizes")
-    return tuple(values)
 
 
 # dtypes. By name from a list; a fresh object each, since `fill_dtype` gives it its byte order.
@@ -84,27 +40,25 @@ _BY_CODE: Final = {f"{dtype.kind}{dtype.itemsize}": dtype for dtype in (*_WIDEST
 def _dtype(name: Any, align: Any = False, copy: Any = True) -> DType:
     if name is ml_dtypes.bfloat16:
         return bfloat16
-    _require(type(name) is str, "a dtype without a name")
+    require(type(name) is str, "a dtype without a name")
     if name[:1] in ("U", "S") and name[1:].isdecimal() and len(name) < 8:
         text: DType = np.dtype(np.dtype(name), copy=True)
         return text
     found: DType | None = _BY_CODE.get(name)
-    _require(
-        found is not None, f"the dtype {name!r:.40}: {', '.join(_BY_CODE)}, bfloat16, U and S of a length are read"
-    )
+    require(found is not None, f"the dtype {name!r:.40}: {', '.join(_BY_CODE)}, bfloat16, U and S of a length are read")
     return np.dtype(found, copy=True)
 
 
 def fill_dtype(dtype: DType, state: tuple[Any, ...]) -> None:
     """Give a dtype the byte order that its state says. Refuse fields, shapes, flags and metadata."""
-    _require(len(state) == 8 and state[0] == 3 and state[2:5] == (None, None, None), "a dtype with fields or a shape")
+    require(len(state) == 8 and state[0] == 3 and state[2:5] == (None, None, None), "a dtype with fields or a shape")
     order, size = state[1], state[5]
-    _require(order in ("<", ">", "|", "="), "a dtype of an unknown byte order")
-    _require(size in (-1, dtype.itemsize), f"a dtype {dtype.str} whose items have another size")
-    _require(type(state[7]) is int and not state[7] & ~_HARMLESS_FLAGS, "a dtype with flags of its own")
+    require(order in ("<", ">", "|", "="), "a dtype of an unknown byte order")
+    require(size in (-1, dtype.itemsize), f"a dtype {dtype.str} whose items have another size")
+    require(type(state[7]) is int and not state[7] & ~_HARMLESS_FLAGS, "a dtype with flags of its own")
     native = "<" if sys.byteorder == "little" else ">"
     if order in "<>" and order != native:
-        _require(dtype is not bfloat16, "bfloat16 of another byte order")
+        require(dtype is not bfloat16, "bfloat16 of another byte order")
         sizes = (dtype.itemsize, dtype.alignment) if dtype.kind in "US" else (-1, -1)
         dtype.__setstate__((3, order, None, None, None, *sizes, 0))  # type: ignore[attr-defined]
 
@@ -119,18 +73,18 @@ def _is_dtype(value: Any) -> bool:
 def _own_dtype(value: Any) -> DType:
     """Return a dtype that tensors have."""
     found = CANONICAL.get(value) if isinstance(value, np.dtype) else None
-    _require(found is not None, "a tensor of a dtype that tensors do not have")
+    require(found is not None, "a tensor of a dtype that tensors do not have")
     return found  # type: ignore[return-value]
 
 
 def _check_values(array: Array) -> None:
     """Refuse bytes that are no values: NumPy counts bools by adding them up, and text by its code points."""
     if array.dtype == bool_:
-        _require(not array.size or int(_bytes_of(array).max()) <= 1, "bools other than 0 and 1")
+        require(not array.size or int(_bytes_of(array).max()) <= 1, "bools other than 0 and 1")
     if array.dtype.kind == "U":
         points = np.frombuffer(array.tobytes(), array.dtype.newbyteorder("=").str[0] + "u4")
         points = points if array.dtype.isnative else points.byteswap()
-        _require(not points.size or int(points.max()) <= 0x10FFFF, "text that is no Unicode")
+        require(not points.size or int(points.max()) <= 0x10FFFF, "text that is no Unicode")
 
 
 def _bytes_of(array: Array) -> Array:
@@ -139,43 +93,43 @@ def _bytes_of(array: Array) -> Array:
 
 # Arrays. `numpy.ndarray` itself is never called: it makes arrays over whatever a file says is memory.
 def _empty_array(kind: Any, shape: Any, code: Any) -> Array:
-    _require(kind is np.ndarray and shape == (0,) and code in (b"b", "b"), "an array that numpy did not write")
+    require(kind is np.ndarray and shape == (0,) and code in (b"b", "b"), "an array that numpy did not write")
     return np.empty(0, np.int8)
 
 
 def fill_array(array: Array, state: tuple[Any, ...]) -> None:
     """Give an array the shape, dtype and data that its state says, which must be as many as that takes."""
-    _require(len(state) == 5 and state[0] == 1 and type(state[3]) is bool, "an array of a version that is not known")
+    require(len(state) == 5 and state[0] == 1 and type(state[3]) is bool, "an array of a version that is not known")
     _, shape, dtype, is_fortran, data = state
-    _require(_is_dtype(dtype) and type(data) is bytes, "an array without a dtype or data")
-    _require(type(shape) is tuple, "an array without a shape")
-    _check_length(_counts(shape, "sizes of an array"), dtype, data)
+    require(_is_dtype(dtype) and type(data) is bytes, "an array without a dtype or data")
+    require(type(shape) is tuple, "an array without a shape")
+    _check_length(counts(shape, "sizes of an array"), dtype, data)
     array.__setstate__((1, shape, dtype, is_fortran, bytes(memoryview(data))))  # (NumPy writes into what it is given.)
     _check_values(array)
 
 
 def _check_length(shape: tuple[int, ...], dtype: DType, data: bytes | bytearray) -> None:
-    _require(dtype.itemsize > 0, "an array of items without size")
-    _require(math.prod(max(size, 1) for size in shape) * dtype.itemsize <= _MOST_BYTES, "an array too large")
+    require(dtype.itemsize > 0, "an array of items without size")
+    require(math.prod(max(size, 1) for size in shape) * dtype.itemsize <= _MOST_BYTES, "an array too large")
     needed = math.prod(shape) * dtype.itemsize
-    _require(needed == len(data), f"an array of {needed} bytes with {len(data)} bytes of data")
+    require(needed == len(data), f"an array of {needed} bytes with {len(data)} bytes of data")
 
 
 def _array_over(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Array:
-    _require(type(data) in (bytes, bytearray) and _is_dtype(dtype), "an array without a dtype or data")
-    _require(type(shape) is tuple and type(order) is str and order in ("C", "F", "K"), "an array without a shape")
-    _check_length(_counts(shape, "sizes of an array"), dtype, data)
+    require(type(data) in (bytes, bytearray) and _is_dtype(dtype), "an array without a dtype or data")
+    require(type(shape) is tuple and type(order) is str and order in ("C", "F", "K"), "an array without a shape")
+    _check_length(counts(shape, "sizes of an array"), dtype, data)
     flat: Array = np.frombuffer(data, dtype) if data else np.empty(0, dtype)
     _check_values(flat)
     if order == "K" and axes is not None:
-        _require(type(axes) is tuple and all(map(_is_count, axes)), "an array whose axes are no tuple")
-        _require(sorted(axes) == list(range(len(shape))), "an array whose axes are no permutation")
+        require(type(axes) is tuple and all(map(is_count, axes)), "an array whose axes are no tuple")
+        require(sorted(axes) == list(range(len(shape))), "an array whose axes are no permutation")
         return flat.reshape(shape).transpose(axes)
     return flat.reshape(shape, order="F" if order == "F" else "C")
 
 
 def _number(dtype: Any, data: Any) -> Any:
-    _require(_is_dtype(dtype) and type(data) is bytes and len(data) == dtype.itemsize > 0, "a number without data")
+    require(_is_dtype(dtype) and type(data) is bytes and len(data) == dtype.itemsize > 0, "a number without data")
     array: Array = np.frombuffer(data, dtype)
     _check_values(array)
     return array[0]
@@ -184,26 +138,26 @@ def _number(dtype: Any, data: Any) -> Any:
 # Tensors.
 def _storage(kind: Any, index: Any, flat: Any, resizable: Any) -> Storage:
     device = _device(kind, index)
-    _require(type(flat) is np.ndarray and flat.ndim == 1 and flat.flags.c_contiguous, "a storage that is not flat")
-    _require(type(resizable) is bool, "a storage that does not say whether it grows")
+    require(type(flat) is np.ndarray and flat.flags.forc, "a storage that is not dense")
+    require(type(resizable) is bool, "a storage that does not say whether it grows")
     flat = flat.astype(_own_dtype(flat.dtype), copy=not flat.flags.writeable)
     return _storage_as_saved(device.type, device.index, flat, resizable)
 
 
 def _tensor(storage: Any, shape: Any, strides: Any, offset: Any, dtype: Any, requires_grad: Any) -> Tensor:
     dtype = _own_dtype(dtype)
-    _require(type(storage) is Storage and _is_count(offset), "a tensor without a storage")
-    shape, strides = _counts(shape, "sizes of a tensor"), _counts(strides, "strides of a tensor")
-    _require(len(shape) == len(strides), "a tensor with more strides than sizes, or fewer")
+    require(type(storage) is Storage and is_count(offset), "a tensor without a storage")
+    shape, strides = counts(shape, "sizes of a tensor"), counts(strides, "strides of a tensor")
+    require(len(shape) == len(strides), "a tensor with more strides than sizes, or fewer")
     _check_grad(requires_grad, dtype)
     bytes_of_all = math.prod(max(size, 1) for size in shape) * dtype.itemsize
-    _require(bytes_of_all <= _MOST_BYTES, f"a tensor too large, of {bytes_of_all} bytes")
+    require(bytes_of_all <= _MOST_BYTES, f"a tensor too large, of {bytes_of_all} bytes")
     flat = storage.flat()
     if 0 not in shape:
         last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-        _require((last + 1) * dtype.itemsize <= flat.nbytes, "a tensor out of bounds of its storage")
+        require((last + 1) * dtype.itemsize <= flat.nbytes, "a tensor out of bounds of its storage")
     else:  # strides of no elements mean nothing, and NumPy multiplies them
-        _require(all(stride * dtype.itemsize <= _MOST_BYTES for stride in strides), "strides of a tensor too large")
+        require(all(stride * dtype.itemsize <= _MOST_BYTES for stride in strides), "strides of a tensor too large")
     made = _over_storage(storage, Size(shape), strides, offset, dtype, requires_grad)
     if dtype == bool_ and flat.dtype != bool_ and type(made.array) is np.ndarray:
         _check_values(np.asarray(storage.flat(bool_)))
@@ -212,27 +166,47 @@ def _tensor(storage: Any, shape: Any, strides: Any, offset: Any, dtype: Any, req
 
 def _tensor_of_array(kind: Any, index: Any, array: Any, requires_grad: Any) -> Tensor:
     device = _device(kind, index)
-    _require(type(array) is np.ndarray, "a tensor without an array")
+    require(type(array) is np.ndarray, "a tensor without an array")
     _check_grad(requires_grad, _own_dtype(array.dtype))
     return _from_numpy(device.type, device.index, array, requires_grad)
 
 
 def _tensor_with_attributes(given: Any, rebuild: Any, arguments: Any) -> Tensor:
     is_ours = rebuild is _tensor or rebuild is _tensor_of_array
-    _require(is_ours and type(arguments) is tuple, "attributes of no tensor")
-    _require(type(given) is dict and all(type(name) is str for name in given), "attributes without names")
-    for name in given:
-        _require(name.isidentifier() and not hasattr(Tensor, name), f"an attribute {name!r:.40} of a tensor")
+    require(is_ours and type(arguments) is tuple, "attributes of no tensor")
+    _check_attributes(given)
     return _with_attributes(given, rebuild, arguments)
 
 
+def _check_attributes(given: Any) -> None:
+    require(type(given) is dict and all(type(name) is str for name in given), "attributes without names")
+    for name in given:
+        require(name.isidentifier() and not hasattr(Tensor, name), f"an attribute {name!r:.40} of a tensor")
+
+
+def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Tensor:
+    require(type(data) is Tensor and type(hooks) is OrderedDict and not hooks, "a parameter that is no tensor")
+    _check_grad(requires_grad, data.dtype)
+    made: Tensor = import_late("opwright.torch_names.parameters").rebuild_parameter(data, requires_grad, hooks)
+    return made
+
+
+def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Tensor:
+    _check_attributes(state)
+    made = _parameter(data, requires_grad, hooks)
+    for name, value in state.items():
+        require(not hasattr(made, name), f"an attribute {name!r:.40} of a parameter")
+        setattr(made, name, value)
+    return made
+
+
 def _check_grad(requires_grad: Any, dtype: DType) -> None:
-    _require(type(requires_grad) is bool, "a tensor that does not say whether it requires grad")
-    _require(not requires_grad or dtype in INEXACT, "a tensor of ints that requires grad")
+    require(type(requires_grad) is bool, "a tensor that does not say whether it requires grad")
+    require(not requires_grad or dtype in INEXACT, "a tensor of ints that requires grad")
 
 
 def _generator(device: Any, state: Any) -> Generator:
-    _require(isinstance(device, Device) and type(state) is np.ndarray, "a generator without a state")
+    require(isinstance(device, Device) and type(state) is np.ndarray, "a generator without a state")
     try:
         return Generator(device).set_state(state)
     except RuntimeError as error:
@@ -240,70 +214,18 @@ def _generator(device: Any, state: Any) -> Generator:
 
 
 def _device(kind: Any, index: Any = None) -> Device:
-    _require(type(kind) is str and len(kind) < 100, "a device without a name")
-    _require(index is None or (_is_count(index) and index < 2**31), "a device of no number")
+    require(type(kind) is str and len(kind) < 100, "a device without a name")
+    require(index is None or (is_count(index) and index < 2**31), "a device of no number")
     try:
         return Device(kind, index)
     except RuntimeError as error:
         raise pickle.UnpicklingError(f"the file has a device that is not here: {error}") from None
 
 
-# Plain containers and numbers.
-def _size(sizes: Any) -> Size:
-    return Size(_counts(sizes, "sizes"))
-
-
-def _elements(values: Any) -> list[Any]:
-    _require(type(values) in (list, tuple), "a container of no elements")
-    return [check_key(each) for each in values]
-
-
-def _text_as_bytes(text: Any, encoding: Any) -> bytes:
-    _require(type(text) is str and encoding in ("latin1", "latin-1"), "bytes of another encoding than Latin-1")
-    return bytes(text, "latin-1")
-
-
-def _bytearray(data: Any = b"", encoding: Any = "latin-1") -> bytearray:
-    return bytearray(data if type(data) is bytes else _text_as_bytes(data, encoding))
-
-
-def _complex(real: Any, imag: Any) -> complex:
-    _require(type(real) is float and type(imag) is float, "a complex number without parts")
-    return complex(real, imag)
-
-
-def _range(*limits: Any) -> range:
-    _require(all(type(each) is int for each in limits) and limits[2:] != (0,), "a range of no ints")
-    return range(*limits)
-
-
-def _slice(*limits: Any) -> slice:
-    _require(
-        len(limits) == 3 and all(each is None or type(each) in _LIMITS for each in limits), "a slice of no numbers"
-    )
-    return slice(*limits)
-
-
-# (Nothing that holds others: CPython frees a slice in a slice in a slice … by recursion.)
-_LIMITS: Final = frozenset([type(None), bool, int, float, str])
-
-
-def _ordered_dict() -> OrderedDict[Any, Any]:
-    return OrderedDict()
-
-
-def _default_dict(factory: Any = None) -> defaultdict[Any, Any]:
-    _require(factory is None or any(factory is each for each in _FACTORIES), "a defaultdict of an unknown factory")
-    return defaultdict(factory)
-
-
-_FACTORIES: Final = (list, dict, set, frozenset, tuple, bytes, bytearray, complex, OrderedDict)
-
-
 def _member(kind: type[Layout] | type[MemoryFormat]) -> Callable[[Any], Any]:
     def made(name: Any) -> Any:
         found = {each.value: each for each in kind}.get(name) if type(name) is str else None
-        _require(found is not None, f"a {kind.__name__} that there is not")
+        require(found is not None, f"a {kind.__name__} that there is not")
         return found
 
     return made
@@ -314,8 +236,9 @@ def _member(kind: type[Layout] | type[MemoryFormat]) -> Callable[[Any], Any]:
 NAMES: Final[dict[tuple[str, str], Any]] = {
     **{("builtins", kind.__name__): kind for kind in (complex, set, frozenset, range, slice)},
     **{("builtins", kind.__name__): kind for kind in (list, dict, tuple, bytes, bytearray)},
-    ("builtins", "xrange"): range, ("_codecs", "encode"): _text_as_bytes,  # as protocol 2 writes range and bytes
+    ("builtins", "xrange"): range, ("_codecs", "encode"): text_as_bytes,  # as protocol 2 writes range and bytes
     ("collections", "OrderedDict"): OrderedDict, ("collections", "defaultdict"): defaultdict,
+    ("collections", "Counter"): Counter,
     ("numpy", "dtype"): _dtype, ("numpy", "ndarray"): np.ndarray, ("ml_dtypes", "bfloat16"): ml_dtypes.bfloat16,
     ("numpy._core.multiarray", "_reconstruct"): _empty_array, ("numpy._core.multiarray", "scalar"): _number,
     ("numpy._core.numeric", "_frombuffer"): _array_over, ("opwright_core.arrays.storage", "_restore"): _storage,
@@ -323,14 +246,13 @@ NAMES: Final[dict[tuple[str, str], Any]] = {
     ("opwright.methods.pickling", "_with_attributes"): _tensor_with_attributes,
     ("opwright.methods.pickling", "_from_numpy"): _tensor_of_array, ("opwright_core.arrays.devices", "Device"): Device,
     ("opwright_core.arrays.formats", "Layout"): Layout, ("opwright_core.arrays.formats", "MemoryFormat"): MemoryFormat,
+    ("opwright.torch_names.parameters", "rebuild_parameter"): _parameter,
+    ("opwright.torch_names.parameters", "rebuild_parameter_with_state"): _parameter_with_state,
     ("opwright.generators.generator", "_restore"): _generator, ("opwright_core.arrays.size", "Size"): Size,
 }  # fmt: skip
 CALLS: Final[dict[Any, Callable[..., Any]]] = {
     **{function: function for function in NAMES.values() if not isinstance(function, type)},
-    complex: _complex, bytearray: _bytearray, range: _range, slice: _slice, OrderedDict: _ordered_dict,
-    defaultdict: _default_dict, Device: _device, Layout: _member(Layout), MemoryFormat: _member(MemoryFormat),
-    Size: _size, set: lambda values: set(_elements(values)),
-    frozenset: lambda values: frozenset(_elements(values)), bytes: lambda data=b"": bytes(_bytearray(data)),
+    **CONTAINERS, Device: _device, Layout: _member(Layout), MemoryFormat: _member(MemoryFormat),
 }  # fmt: skip
 # What these make is complete after BUILD alone.
 UNFILLED: Final = frozenset([_dtype, _empty_array])

@@ -16,7 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.former.names import current_name
-from opwright.serialization.rebuilding import CALLS, NAMES, UNFILLED, Refused, check_key, fill_array, fill_dtype
+from opwright.serialization.containers import Refused, check_key, fill_metadata
+from opwright.serialization.rebuilding import CALLS, NAMES, UNFILLED, fill_array, fill_dtype
 from opwright_core.arrays.storage import Storage
 from opwright_core.tensors.tensor import Tensor
 
@@ -43,16 +44,16 @@ _Base: Final[Any] = pickle._Unpickler  # the same in Python, one method an opcod
 class SafeUnpickler(_Base):  # type: ignore[misc]
     """An unpickler of tensors, arrays, numbers, text and plain containers, which refuses everything else.
 
-    Tensors come to `device`, where one is given.
+    Tensors become what `move` returns for them, if it is given.
     Raises pickle.UnpicklingError for what it refuses; what a broken file makes of Python's own functions is left to
     the caller (EOFError, IndexError, ValueError).
     """
 
     dispatch: Final[dict[int, Callable[[SafeUnpickler], None]]] = {}
 
-    def __init__(self, data: bytes, device: Any = None) -> None:
+    def __init__(self, data: bytes, move: Callable[[Tensor], Tensor] | None = None) -> None:
         super().__init__(io.BytesIO(data))
-        self._device = device
+        self._move = move
         self._size = len(data)
         self._nested: dict[int, tuple[int, bool, Any]] = {}  # by id: how deep, whether in another one, the dict
         self._left = 16 * len(data) + 2**20
@@ -104,8 +105,8 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
             raise Refused(f"{_shown(function)} with other arguments than save() writes ({error})") from None
         if called in UNFILLED:
             self._unfilled[id(made)] = made
-        elif self._device is not None and isinstance(made, Tensor):
-            made = made.to(self._device)
+        elif self._move is not None and isinstance(made, Tensor):
+            made = self._move(made)
         self.append(made)
 
     def _charge(self, args: tuple[Any, ...]) -> None:
@@ -125,8 +126,12 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
             raise pickle.UnpicklingError("the file uses a dtype or an array before it is complete")
 
     def load_build(self) -> None:
-        """Complete a dtype or an array, once. No attribute is ever set."""
+        """Complete a dtype or an array, once, or give a state dict its `_metadata`. No other attribute is ever set."""
         state, made = self.stack.pop(), self.stack[-1]
+        if type(made) is OrderedDict:
+            if type(metadata := fill_metadata(made, state)) is OrderedDict:
+                self._nest(made, metadata)
+            return
         if self._unfilled.pop(id(made), None) is not made:
             raise pickle.UnpicklingError(
                 f"the file sets attributes of a value of type {type(made).__name__}, which no file of tensors and "

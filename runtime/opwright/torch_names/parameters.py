@@ -10,6 +10,7 @@ from opwright.linalg import vector_norm
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
 from opwright_core.arrays.formats import MemoryFormat
+from opwright_core.names.late_imports import import_late
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
@@ -90,9 +91,7 @@ def state_of(tensor: object) -> Mapping[str, Any]:
 
 
 def _parameter_class() -> Any:
-    from torch.nn.parameter import Parameter  # type: ignore[import-not-found, unused-ignore]  # of the block that runs
-
-    return Parameter
+    return import_late("opwright.utils.torch_alias").import_below("torch.nn.parameter").Parameter
 
 
 def rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Mapping[Any, Any]) -> Tensor:

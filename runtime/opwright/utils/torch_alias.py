@@ -26,7 +26,7 @@ from typing import Any, Final
 from opwright_core.errors import RegistrationError
 from opwright_core.names.late_imports import import_late
 
-__all__ = ["as_torch"]
+__all__ = ["as_torch", "import_below"]
 
 SOURCES: Final = (
     "_functorch.functional_call", "amp.grad_scaler", "nn._reduction", "nn.common_types", "nn.grad", "nn.init",
@@ -78,7 +78,7 @@ class _TorchModule(ModuleType):
                 raise AttributeError(f"{error}{hint}") from None
             return found
         is_module = isinstance(found, ModuleType) and found.__name__ == f"opwright.{_below(whole)}"
-        return _import(whole) if is_module else found
+        return import_below(whole) if is_module else found
 
     def _further(self, name: str) -> Any:
         """Return what another module has for this one, a module below it, or itself where there is neither."""
@@ -86,9 +86,9 @@ class _TorchModule(ModuleType):
             return import_late("opwright.torch_names.foreach").foreach_function(name)
         whole = f"{self.__name__}.{name}"
         if _is_there(_below(whole)):
-            return _import(whole)
+            return import_below(whole)
         if self._below in _HOMES and _is_installed():
-            for home in map(_import, _HOMES[self._below]):
+            for home in map(import_below, _HOMES[self._below]):
                 if name in vars(home):
                     return vars(home)[name]
         return self
@@ -210,7 +210,7 @@ def _is_there(below: str) -> bool:
     return _source(below) is not None or _names(below) is not None
 
 
-def _import(name: str) -> ModuleType:
+def import_below(name: str) -> ModuleType:
     """Import a module below `torch`, also after the block in which `torch` was imported."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return importlib.import_module(name)

@@ -71,7 +71,18 @@ class Storage:
         if backend.key == META:
             return Storage, (self.flat(), self.resizable)
         device = backend.device(self.array)
-        return _restore, (device.type, device.index, backend.to_numpy(self.flat()), self.resizable)
+        return _restore, (device.type, device.index, backend.to_numpy(self._whole()), self.resizable)
+
+    def _whole(self) -> Array:
+        """Return an array of exactly this memory: the same object for all storages over it (`x` and `x.data`), by which
+        a pickle knows that the memory is one."""
+        owner, flat = self.array, self.flat()
+        while type(owner.base) is np.ndarray:
+            owner = owner.base
+        for whole in (owner, self.array):
+            if whole.nbytes == flat.nbytes and whole.dtype is flat.dtype and whole.flags.forc:
+                return whole
+        return flat
 
     def apart(self, version: int = 0) -> Storage:
         """Return the same memory, with a count of writes of its own."""

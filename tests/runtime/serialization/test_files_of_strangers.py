@@ -6,7 +6,7 @@ import io
 import pickle
 import subprocess
 import sys
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 from fuzzed_files import Call
 from numpy._core.multiarray import _reconstruct, scalar  # type: ignore[attr-defined]
+from numpy._core.numeric import _frombuffer
 
 import opwright
 from opwright.generators import generator
 from opwright.methods import pickling
+from opwright.torch_names import parameters
 from opwright_core.arrays import storage
 
 ONE = np.ones(1, np.float32)
@@ -94,11 +96,27 @@ CRAFTED: dict[str, tuple[Any, str]] = {
     "a tensor of a dtype of no tensor": (tensor((1,), (1,), of=np.dtype("U1")), "dtype that tensors do not have"),
     "ints with a gradient": (tensor((1,), (1,), of=np.dtype("i4"), grad=True), "ints that requires grad"),
     "a storage that is an array": (Call(pickling._over_storage, ONE, (1,), (1,), 0, FLOAT, False), "without a sto"),
-    "an array of two dimensions below a storage": (memory(np.ones((2, 2))), "a storage that is not flat"),
+    "a storage whose rows are not in order": (
+        memory(Call(_frombuffer, bytearray(48), FLOAT, (2, 2, 3), "K", (0, 2, 1))), "a storage that is not dense"
+    ),
     "an array of a dtype of no tensor": (Call(pickling._from_numpy, "cpu", None, np.ones(1, "g"), False), "not have"),
     "attributes of a tensor": (Sets(opwright.ones(1), (None, {"array": 5, "edge": 1})), "sets attributes of a value"),
     "attributes of a device": (Sets(opwright.device("cpu"), {"type": "x"}), "sets attributes of a value"),
-    "attributes of a dict": (Sets(OrderedDict(a=1), {"x": 1}), "sets attributes of a value"),
+    "attributes of a dict": (Sets(OrderedDict(a=1), {"x": 1}), "attributes of a dict other than _metadata"),
+    "a method of a dict": (Sets(OrderedDict(a=1), {"_metadata": {}, "items": 1}), "other than _metadata"),
+    "metadata that is no dict": (Sets(OrderedDict(a=1), {"_metadata": 1}), "other than _metadata"),
+    "a counter of text": (Call(Counter, {"a": "b"}), "a Counter of no counts"),
+    "a parameter of an array": (Call(parameters.rebuild_parameter, ONE, False, OrderedDict()), "no tensor"),
+    "a parameter with hooks": (
+        Call(parameters.rebuild_parameter, opwright.ones(1), False, OrderedDict(a=1)), "a parameter that is no tensor"
+    ),
+    "a parameter of ints with a gradient": (
+        Call(parameters.rebuild_parameter, opwright.ones(1, dtype=opwright.int64), True, OrderedDict()), "requires grad"
+    ),
+    "a parameter with another method": (
+        Call(parameters.rebuild_parameter_with_state, opwright.ones(1), True, OrderedDict(), {"backward": 1}),
+        "an attribute 'backward' of a tensor",
+    ),
     "an array that is filled twice": (
         opcodes(pickle.dumps(np.ones(1), 4)[2:-1], b"(K\x01K\x01\x85Nt", b"b"), "sets attributes of a value",
     ),

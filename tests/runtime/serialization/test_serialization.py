@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import io
 import os
@@ -9,7 +10,8 @@ import pickle
 import stat
 import subprocess
 import sys
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,110 @@ def test_files_are_written_whole(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["f", "link"]
     opwright.save(opwright.ones(2), os.devnull)
     assert not stat.S_ISREG(Path(os.devnull).stat().st_mode)
+
+
+def detached(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x, x.data
+
+
+def of_a_parameter(x: Tensor) -> tuple[Tensor, Tensor]:
+    leaf = x.clone().requires_grad_()
+    return leaf.data, leaf.detach()
+
+
+def given_data(x: Tensor) -> tuple[Tensor, Tensor]:
+    other = opwright.zeros(1)
+    other.data = x
+    return x, other
+
+
+SHARED: dict[str, Callable[[Tensor], tuple[Tensor, Tensor]]] = {
+    "data": detached,
+    "data of a parameter": of_a_parameter,
+    "data that was set": given_data,
+    "detach": lambda x: (x, x.detach()),
+    "a view": lambda x: (x, x.view(-1)),
+    "a part": lambda x: (x, x[1:]),
+    "data of a part": lambda x: (x.data, x[1:].data),
+    "transposed": lambda x: (x, x.t()),
+    "data of columns": lambda x: detached(x.t().clone(memory_format=opwright.preserve_format)),
+    "data of strides": lambda x: detached(x.reshape(1, 2, 3).permute(1, 0, 2).clone()),
+    "another dtype": lambda x: (x, x.view(opwright.int32)),
+    "expanded": lambda x: (x, x[:1].expand(4, 3)),
+}
+
+
+@pytest.mark.parametrize("copied", ["save", "save for anyone", "pickle", "deepcopy"])
+@pytest.mark.parametrize("case", SHARED)
+def test_what_shares_memory_does_so_again(case: str, copied: str) -> None:
+    pair = SHARED[case](opwright.arange(6.0).reshape(2, 3))
+    ways: dict[str, Callable[[Any], Any]] = {
+        "save": lambda value: opwright.load(saved(value), weights_only=False),
+        "save for anyone": lambda value: opwright.load(saved(value)),
+        "pickle": lambda value: pickle.loads(pickle.dumps(value)),
+        "deepcopy": copy.deepcopy,
+    }
+    first, second = ways[copied](pair)
+    before = second.clone()
+    assert first.tolist() == pair[0].tolist() and second.tolist() == pair[1].tolist()
+    first.fill_(7)
+    assert not opwright.equal(second, before)
+    assert pair[0].tolist() != first.tolist()
+
+
+def saved(value: Any) -> io.BytesIO:
+    file = io.BytesIO()
+    opwright.save(value, file)
+    file.seek(0)
+    return file
+
+
+def test_a_recorded_tensor_comes_back_as_a_leaf() -> None:
+    recorded = opwright.ones(2, requires_grad=True) * 3
+    again = opwright.load(saved({"loss": recorded}))["loss"]
+    assert again.is_leaf and again.requires_grad and again.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="support the deepcopy protocol"):
+        copy.deepcopy(recorded)
+
+
+def test_where_tensors_come_to() -> None:
+    asked = []
+
+    def stay(storage: Any, location: str) -> Any:
+        asked.append(location)
+        return storage
+
+    value = {"a": opwright.ones(2), "n": 3}
+    places = ["cpu", opwright.device("cpu"), {"cuda:0": "cpu"}, {"cpu": "cpu"}, stay, lambda storage, location: None]
+    for place in places:
+        for is_safe in (True, False):
+            found = opwright.load(saved(value), place, weights_only=is_safe)
+            assert found["a"].device.type == "cpu" and found["a"].tolist() == [1, 1] and found["n"] == 3
+    assert asked == ["cpu", "cpu"]
+    assert opwright.load(saved(value), {"cpu": "meta"})["a"].device.type == "meta"
+
+
+def test_options_of_load(tmp_path: Path) -> None:
+    opwright.save([1, opwright.ones(2)], tmp_path / "x", pickle_module=pickle)
+    for options in (
+        {"mmap": True},
+        {"mmap": False},
+        {"pickle_module": pickle},
+        {"weights_only": False, "encoding": "x"},
+    ):
+        assert opwright.load(tmp_path / "x", **options)[0] == 1
+    with pytest.raises(ValueError, match="must be a file path"):
+        opwright.load(saved(1), mmap=True)
+    with pytest.raises(RuntimeError, match="explicit pickle_module"):
+        opwright.load(saved(1), pickle_module=pickle, weights_only=True)
+
+
+def test_a_state_dict_keeps_its_metadata() -> None:
+    state: Any = OrderedDict(weight=opwright.ones(2))
+    state._metadata = OrderedDict({"": {"version": 1}})
+    found = opwright.load(saved(state))
+    assert type(found) is OrderedDict and found._metadata == state._metadata
+    assert opwright.load(saved(Counter([4, 9, 9]))) == Counter({9: 2, 4: 1})
 
 
 AS_TORCH = """
