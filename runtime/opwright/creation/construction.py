@@ -61,9 +61,8 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
     modes = active_modes()
     made: Tensor
     if is_symbolic(data):
-        made = import_late("opwright.namespaces").ops.aten.scalar_tensor(
-            data, dtype=dtype or scalar_dtype(data), device=device
-        )
+        scalar_tensor = import_late("opwright.namespaces").ops.aten.scalar_tensor
+        made = scalar_tensor(data, dtype=dtype or scalar_dtype(data), device=device)
         return made
     if modes is None:
         if fast is not None and device is None:
@@ -329,17 +328,14 @@ def _filled(values: list[Any], shape: Shape, found: DType, dtype: DType) -> np.n
         _check_range(wide, dtype)
     else:
         try:
-            kind = np.uint64 if dtype is uint64 and _all_natural(values) else np.int64
+            is_natural = all(value >= 0 for value in values)
+            kind = np.uint64 if dtype is uint64 and is_natural else np.int64
             wide = np.array([int(value) for value in values], kind)
         except OverflowError as error:
             raise ValueError("Overflow when unpacking long long: an integer has at most 64 bits") from error
         _check_range(wide, dtype)
     shaped: np.ndarray[Any, Any] = cast_array(wide, dtype).reshape(shape)
     return shaped
-
-
-def _all_natural(values: list[Any]) -> bool:
-    return all(value >= 0 for value in values)
 
 
 def _check_range(wide: np.ndarray[Any, Any], dtype: DType) -> None:
