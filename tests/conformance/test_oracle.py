@@ -27,7 +27,7 @@ from known_differences import is_known  # noqa: E402
 UNINITIALISED = ("empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "resize_", "resize")
 UNINITIALISED += ("empty_permuted", "resize_as_", "resize_as")
 # Other numbers of the same distribution come of the same seed: PyTorch draws them by other methods.
-DRAWN_OTHERWISE = ("poisson", "binomial", "multinomial")
+DRAWN_OTHERWISE = ("poisson", "binomial")
 
 # oneDNN's kernels of these are asked only on some CPUs, and give NaN at infinity: PyTorch's own are the oracle.
 BESIDE_ONEDNN = ("gelu",)

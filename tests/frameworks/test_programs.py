@@ -24,7 +24,7 @@ def _same(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["digits", "resumed", "small_gpt"])
+@pytest.mark.parametrize("name", ["digits", "policy", "resumed", "small_gpt"])
 def test_a_program_has_the_losses_of_pytorch(name: str) -> None:
     path = str(PROGRAMS / f"{name}.py")
     expected = runpy.run_path(path)["main"]()

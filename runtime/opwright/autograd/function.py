@@ -34,6 +34,7 @@ class FunctionCtx(MultipleOutputs):
     saved_for_forward: tuple[Any, ...] = ()
     without_gradient: frozenset[int] = frozenset()  # numbers of outputs
     zeros_like: Sequence[Any] = ()  # shape, dtype and device of each output, None for what is no tensor
+    has_setup = False  # whether the Function has a `setup_context`
     _is_in_jvp = False
     _grad_dtypes: tuple[Any, ...] | None = None  # of outputs, where they were declared
 
@@ -232,6 +233,7 @@ class Function:
             keys = (keys | modes.include) & modes.mask
         cells = cells_of(cls, args) if keys & TANGENT else None
         ctx = cls._context(args)
+        ctx.has_setup = has_setup
         is_recorded = is_grad_enabled() and any(ctx.needs_input_grad)
         with without_tangents_or_grad() if keys & TANGENT else no_grad():
             if has_setup:

@@ -17,7 +17,7 @@ from opwright_core.tensors.tensor import Tensor, wrap_view
 if TYPE_CHECKING:
     from opwright.autograd.function import FunctionCtx
 
-__all__ = ["NOTHING", "finish"]
+__all__ = ["NOTHING", "finish", "is_returned"]
 
 NOTHING = object()  # stands for a None that was saved
 
@@ -98,6 +98,12 @@ def _result(
     if is_dirty:
         return _rebased(ctx, number, output, count) if is_recorded else output
     if is_input:
+        if is_recorded and ctx.has_setup and any(output is tensor for tensor in ctx._to_save):
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This is not supported if "
+                "you override setup_context(). You should return and save a view of the input instead, e.g. with "
+                "x.view_as(x) or setup ctx inside the forward function itself."
+            )
         output = wrap_view(output, output.array)
         mark_view(output, "custom_function")
     if is_recorded:
@@ -106,6 +112,13 @@ def _result(
         if output.keys & VIEW:
             mark_view(output, "several" if count > 1 else "custom_function")
     return output
+
+
+def is_returned(result: Tensor, value: Tensor) -> bool:
+    """Return whether a result is an input that a Function wrote to, or returned as it is."""
+    if result is value:
+        return True
+    return result.array is value.array and getattr(result.extra, "creation", "") == "custom_function"
 
 
 def _rebased(ctx: FunctionCtx, number: int, output: Tensor, count: int) -> Tensor:

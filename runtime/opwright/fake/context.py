@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.arrays import MetaArray, Place
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_
+from opwright_core.arrays.sizes import guard_or_false
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD
 from opwright_core.tensors.tensor import Tensor
 
@@ -89,10 +90,13 @@ def constant_of(tensor: Tensor) -> Any:
     not known, as after a write to its memory."""
     extra, array = tensor.extra, tensor.array
     root = array.root
+    constant = getattr(root, "constant", None)
+    if constant is None:
+        return None
     is_as_made = extra is None or extra.storage is None or extra.storage.version == 0
     is_counted = tensor.keys & (AUTOGRAD | ADINPLACEORVIEW)
-    is_element = array is root or (array.dtype is root.dtype and array.size == 1)
-    return getattr(root, "constant", None) if is_as_made and is_counted and is_element else None
+    is_element = array is root or (array.dtype is root.dtype and guard_or_false(array.size == 1))
+    return constant if is_as_made and is_counted and is_element else None
 
 
 def number_of(value: Any) -> Any:

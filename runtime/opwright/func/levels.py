@@ -11,11 +11,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from opwright.autograd.function import check_setup_context
+from opwright.autograd.function_outputs import is_returned
 from opwright.autograd.tangents import Level, current_level
 from opwright.guards.blocks import modes_or_none
-from opwright.levels.inside import InsideArray, is_inside, put_inside, value_of
+from opwright.levels.inside import CapturedStorage, InsideArray, capture, is_inside, put_inside, value_of
 from opwright.levels.interpreter import Handler, Interpreter
 from opwright.levels.kernels import mapped, tensor_positions, values_at
+from opwright_core.arrays.storage import storage_of
 from opwright_core.keys import (
     ADINPLACEORVIEW,
     AUTOGRAD,
@@ -61,6 +63,7 @@ class Differentiation(Interpreter):
         """Return what runs the kernels of Autograd on the arguments, as tensors of the level."""
         written, table = operator.signature.written, operator.table
         plain, lists = tensor_positions(operator)
+        take = put_inside if operator.name == "aten::lift_fresh" else capture  # (a tensor that was just made)
 
         def handler(self: Differentiation, modes: Modes, *args: Any) -> Any:
             for position in written:
@@ -72,11 +75,11 @@ class Differentiation(Interpreter):
                 if value is not None:
                     array = value.array
                     if type(array) is not InsideArray or array.level is not self:
-                        value = lifted[position] = put_inside(value, self, keys=BACK_MODE)
+                        value = lifted[position] = take(value, self, keys=BACK_MODE)
                     keys |= value.keys
             for position in lists:
                 if args[position] is not None:
-                    lifted[position] = [None if value is None else self.lift(value) for value in args[position]]
+                    lifted[position] = [None if value is None else self._own(value) for value in args[position]]
                     for value in lifted[position]:
                         keys |= 0 if value is None else value.keys
             at = self.modes_at(modes)
@@ -102,10 +105,15 @@ class Differentiation(Interpreter):
                 result = function.apply(*values, **named)
             finally:
                 set_modes(now)
-            known = {id(value): each for value, each in zip(values, given, strict=True) if isinstance(value, Tensor)}
-            return mapped(result, lambda each: known.get(id(each)) or put_inside(each, self, keys=BACK_MODE))
+            pairs = [pair for pair in zip(values, given, strict=True) if isinstance(pair[0], Tensor)]
 
-        return function.call(forward, tuple([mapped(value, self.lift) for value in args]), kwargs)
+            def inside(tensor: Tensor) -> Tensor:
+                own = next((each for value, each in pairs if is_returned(tensor, value)), None)
+                return put_inside(tensor, self, keys=BACK_MODE) if own is None else own
+
+            return mapped(result, inside)
+
+        return function.call(forward, tuple([mapped(value, self._own) for value in args]), kwargs)
 
     def _switched_off(self) -> None:
         super()._switched_off()
@@ -115,12 +123,16 @@ class Differentiation(Interpreter):
         """Return the tensor of this level: itself, or one that has it as its value and is a constant here."""
         return tensor if is_inside(tensor, self) else put_inside(tensor, self, keys=BACK_MODE)
 
+    def _own(self, tensor: Tensor) -> Tensor:
+        """Return the tensor of this level, which must not be written to if it was captured."""
+        return tensor if is_inside(tensor, self) else capture(tensor, self, keys=BACK_MODE)
+
     def out_of(self, value: Any) -> Any:
         """Return the value of a tensor of this level; anything else as it is."""
         return value_of(value) if is_inside(value, self) else value
 
     def _check_is_own(self, tensor: Tensor, operator: Operator) -> None:
-        if not is_inside(tensor, self):
+        if not is_inside(tensor, self) or type(storage_of(tensor)) is CapturedStorage:
             raise RuntimeError(
                 f"During a grad (vjp, jvp, grad, etc) transform, {operator.name} would write to a captured Tensor, one "
                 "that the function neither was given nor made: that is not supported. Give the function this Tensor as "

@@ -44,12 +44,13 @@ def make_fx(
     A backward pass in `f` is part of the graph; so are writes and views. Operators of the table are recorded as what
     their functions call. `tracing_mode`: "real" computes, "fake" runs without data, "symbolic" also with symbols for
     sizes: the graph then handles other sizes, those of which `graph.guards` holds. Tensors that `f` has from elsewhere
-    become attributes of the graph. With `pre_dispatch` the operators are recorded that `f` calls itself, above autograd
+    become attributes of the graph; without data those that require grad do with `_allow_non_fake_inputs` alone. With `pre_dispatch` the operators are recorded that `f` calls itself, above autograd
     and whole: `linear`, `softmax`, not what they are made of. Arguments and results may be trees. PyTorch's further
     options have no effect.
 
-    Raises ValueError for another mode, DataDependentOutputError and GuardOnDataDependentError where `f` branches on
-    data, RuntimeError for a backward pass with `pre_dispatch`. Semantics: `torch.fx.experimental.proxy_tensor.make_fx`.
+    Raises ValueError for another mode, FakeKernelError for a real tensor that requires grad where there is no data,
+    DataDependentOutputError and GuardOnDataDependentError where `f` branches on data, RuntimeError for a backward pass
+    with `pre_dispatch`. Semantics: `torch.fx.experimental.proxy_tensor.make_fx`.
     """
     if tracing_mode not in _MODES:
         raise ValueError(f"make_fx: tracing_mode is one of {', '.join(map(repr, _MODES))}, not {tracing_mode!r}")
@@ -58,7 +59,9 @@ def make_fx(
     table = dict(decomposition_table or {})
 
     def trace(*args: Any) -> GraphModule:
-        recorder = Recorder(_fakes(tracing_mode, args), has_lines=record_stack_traces)
+        recorder = Recorder(
+            _fakes(tracing_mode, args), has_lines=record_stack_traces, takes_parameters=_allow_non_fake_inputs
+        )
         inputs = _Inputs(recorder, args, _names(f, len(args)))
         with contextlib.ExitStack() as modes:
             if recorder.fakes is not None:

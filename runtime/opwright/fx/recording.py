@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from opwright.backends.wrapped_numbers import symbols_of
 from opwright.base.view_layouts import share_memory
-from opwright.errors import DataDependentOutputError
+from opwright.errors import DataDependentOutputError, FakeKernelError
 from opwright.fake.arrays import MetaArray, meta_array, place_on, wrap_meta
 from opwright.fake.context import constant_of
 from opwright.fake.modes import FakeTensorMode
@@ -33,16 +33,20 @@ __all__ = ["ProxyTorchDispatchMode", "Recorder"]
 class Recorder:
     """The graph that a trace writes, its constants, and what is known of the values that the program sees.
 
-    `fakes` is the mode that stands in for data; None where real tensors are computed with.
+    `fakes` is the mode that stands in for data; None where real tensors are computed with. Beside fakes a real tensor
+    that requires grad is an error, unless `takes_parameters`.
     """
 
-    def __init__(self, fakes: FakeTensorMode | None, *, has_lines: bool = False) -> None:
+    def __init__(
+        self, fakes: FakeTensorMode | None, *, has_lines: bool = False, takes_parameters: bool = False
+    ) -> None:
         self.graph = Graph()
         self.fakes = fakes
         self.constants: dict[str, Any] = {}
         self.known = KnownTensors()
         self.sizes = Sizes(self.graph) if fakes is not None and fakes.shape_env is not None else None
         self.has_lines = has_lines
+        self.takes_parameters = takes_parameters
         self._attributes: dict[int, tuple[Any, Node]] = {}  # by the object that a constant is
         self._instances: dict[int, tuple[Any, Node]] = {}  # of custom classes, given as inputs or returned
         self._values: dict[Node, Any] = {}  # nodes that depend on constants alone, with real values
@@ -140,6 +144,12 @@ class Recorder:
         if isinstance(value, Tensor):
             if self.fakes is None or type(value.array) is MetaArray:
                 return value
+            if value.requires_grad and not self.takes_parameters:
+                raise FakeKernelError(
+                    f"make_fx: the function has a real tensor of shape {list(value.shape)} from elsewhere that requires "
+                    "grad. Without data its gradient would be a fake tensor: give it as an argument (a module's "
+                    "parameters by func.functional_call), detach it before the trace, or trace with _allow_non_fake_inputs=True"
+                )
             node = self.node_of(value)
             fake = self.fakes.from_tensor(value, static_shapes=True)
             self.known.note(fake, node)

@@ -14,7 +14,10 @@ from opwright_core.tensors.tensor import Tensor, new_tensor
 if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
 
-__all__ = ["InsideArray", "InsideStorage", "is_inside", "put_inside", "stands_for_samples", "value_of", "wrap_inside"]
+__all__ = [
+    "CapturedStorage", "InsideArray", "InsideStorage", "capture", "is_inside", "put_inside", "stands_for_samples",
+    "value_of", "wrap_inside",
+]  # fmt: skip
 
 # What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
 _SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
@@ -89,9 +92,15 @@ class InsideStorage(Storage):
 
     def apart(self, version: int = 0) -> Storage:
         """Return the same memory, with a count of writes of its own."""
-        other = InsideStorage(self.array, self.resizable)
+        other = type(self)(self.array, self.resizable)
         other.version = version
         return other
+
+
+class CapturedStorage(InsideStorage):
+    """The storage of a tensor that the level was neither given nor made, and of its views: nothing there writes it."""
+
+    __slots__ = ()
 
 
 def put_inside(value: Tensor, level: Interpreter, dim: int | None = None, *, keys: int = 0) -> Tensor:
@@ -101,6 +110,13 @@ def put_inside(value: Tensor, level: Interpreter, dim: int | None = None, *, key
     array.level = level
     array.dim = dim
     return wrap_inside(array, value.keys, keys)
+
+
+def capture(value: Tensor, level: Interpreter, *, keys: int) -> Tensor:
+    """Return a tensor of a level that has a value which came from outside: the level must not write to it."""
+    made = put_inside(value, level, keys=keys)
+    made.extra = Extra(CapturedStorage(made.array))
+    return made
 
 
 def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:

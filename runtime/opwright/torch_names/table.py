@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import opwright
 from opwright import overrides
 from opwright.autograd import modes
-from opwright.torch_names import absent, loading, parameters, scaling, sequences
+from opwright.torch_names import absent, gamma_draws, loading, parameters, scaling, sequences
 from opwright.torch_names.absent import always, decorator, ignored
 from opwright.torch_names.recurrent import CELLS, LAYERS
 from opwright_core.arrays.formats import MemoryFormat
@@ -27,9 +28,13 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         **LAYERS,
         "_amp_foreach_non_finite_check_and_unscale_": scaling.unscale,
         "_amp_update_scale_": scaling.update_scale,
+        "_dirichlet_grad": gamma_draws.dirichlet_grad,
         "_disable_dynamo": decorator,
         "_dtype_says": parameters.dtype_says,
         "_has_compatible_shallow_copy_type": always(True),
+        "_is_all_true": opwright.all,
+        "_sample_dirichlet": gamma_draws.sample_dirichlet,
+        "_standard_gamma": gamma_draws.standard_gamma,
         "_use_cudnn_rnn_flatten_weight": _NO,
         "_weight_norm": parameters.weight_norm,
         "legacy_contiguous_format": MemoryFormat.contiguous_format,
@@ -50,6 +55,7 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         "_get_privateuse1_backend_name": always("privateuseone"),
         "_get_tracing_state": _NONE,
         "_group_tensors_by_device_and_dtype": parameters.group_tensors,
+        "_infer_size": opwright.broadcast_shapes,
         "_is_any_autocast_enabled": _NO,
         "_log_api_usage_once": ignored,
         **_SCRIPTS,
@@ -101,7 +107,12 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "multiprocessing": loading.MULTIPROCESSING,
     "nn": {"DataParallel": absent.Nothing},
     "nn.functional": {"_canonical_mask": parameters.canonical_mask, "_none_or_dtype": parameters.dtype_or_none},
-    "types": {"_size": tuple[int, ...]},
+    "types": {
+        **dict.fromkeys(("Number", "_Number"), int | float | bool),
+        "Device": Any,
+        "_dtype": Any,
+        "_size": tuple[int, ...],
+    },
     "utils._python_dispatch": {"is_traceable_wrapper_subclass": _NO},
     "utils.data": {},
     "utils.data.datapipes": {},

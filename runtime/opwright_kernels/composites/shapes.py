@@ -83,9 +83,9 @@ def unflatten(self: Operand, dim: int, sizes: Sequence[int]) -> Operand:
 
 
 def broadcast_tensors(tensors: Sequence[Operand]) -> list[Operand]:
-    """Expand all tensors to the shape that they broadcast to."""
+    """Expand all tensors to the shape that they broadcast to; those that have it stay as they are."""
     shape = layouts.broadcast_shapes([tuple(each.shape) for each in tensors]) if tensors else ()
-    return [opwright.ops.aten.expand(each, shape) for each in tensors]
+    return [each if tuple(each.shape) == shape else opwright.ops.aten.expand(each, shape) for each in tensors]
 
 
 def atleast_1d(self: Operand | list[Operand]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opwright.generators.generator import Generator, source_for
-from opwright_core.arrays.dtypes import float64
+from opwright_core.arrays.dtypes import float32, float64
 from opwright_kernels.drawing.random import host, placed
 
 Array = Any
@@ -77,19 +77,19 @@ def _result(xp: ModuleType, like: Array, drawn: Any, out: Array | None) -> Array
 
 def multinomial(xp: ModuleType, self: Array, num_samples: int, replacement: bool, generator: Generator | None) -> Array:
     """Draw positions along the last dimension, drawn with the chances that stand there; they need not add up to 1."""
-    chances = host(xp, self).astype(float64)
+    given = host(xp, self)
+    chances = given.astype(float64)
     if not bool(np.all((chances >= 0) & (chances < np.inf))):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if bool(np.any(chances.sum(-1) == 0)):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    source = source_for(self, generator)
-    if replacement:
-        return xp.asarray(_with_replacement(source, chances, num_samples))
+    if replacement and num_samples != 1:
+        sums = chances if given.dtype == float64 else given.astype(float32)
+        return xp.asarray(_with_replacement(source_for(self, generator), sums, num_samples))
     # The largest of chance / exponential number falls on each position with its chance, and so do the next ones.
-    drawn = -np.log1p(-source.uniform(chances.size, float64).reshape(chances.shape))
     with np.errstate(divide="ignore", invalid="ignore"):
-        keys = np.where(chances > 0, drawn / chances, np.inf)
-    return xp.asarray(np.argsort(keys, axis=-1, kind="stable")[..., :num_samples])
+        keys = np.where(chances > 0, given / exponential(np, given, 1.0, source_for(self, generator)), -1)
+    return xp.asarray(np.argsort(-keys, axis=-1, kind="stable")[..., :num_samples])
 
 
 def _with_replacement(source: Generator, chances: Any, count: int) -> Any:
