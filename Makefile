@@ -1,6 +1,13 @@
 # Each target makes the environment it needs: on a fresh machine Python 3.11 (or later) and make are all it takes.
 PYTHON ?= python3
 VENV ?= .venv
+# The environment with the oracle may need another Python: PyTorch's wheel is not there for each.
+ORACLE_PYTHON ?= $(PYTHON)
+# The versions that an environment gets.
+CONSTRAINTS ?= constraints.txt
+# BARE=1: an environment without JAX, Dask and the other libraries that operators are given to.
+BARE ?=
+TESTS ?=
 ORACLE ?=
 PURE ?=
 SLOW ?=
@@ -11,7 +18,7 @@ TORCH ?=
 STANDARD ?= 2025.12
 PYTEST := -n auto --dist worksteal $(if $(SLOW),--slow)
 
-# Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
+# Two environments: the first has all libraries but PyTorch, the one with the oracle has PyTorch, and CuPy for its names.
 # A version of PyTorch other than that of constraints.txt gets an environment of its own, with no other framework.
 WITH_ORACLE := $(VENV)-oracle$(TORCH:%=-%)
 RECORDS := build/tests
@@ -34,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help generate check test newest bench site wheels array-api notebooks demo clean
+.PHONY: help generate check test newest newest-python oldest tested bench site wheels array-api notebooks demo clean
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
@@ -57,7 +64,7 @@ check: $(INSTALLED)  ## fresh output, schemas in canonical form and without find
 test bench: export OPWRIGHT_PURE = $(PURE)
 ifeq ($(ORACLE),)
 test: $(if $(PURE),$(INSTALLED),$(CORE))  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment (TORCH=2.14.1: with that version); PURE=1: in Python alone; SLOW=1: all cases
-	$(VENV)/bin/pytest $(PYTEST) --record=$(call RECORD,$(VENV))
+	$(VENV)/bin/pytest $(PYTEST) --record=$(call RECORD,$(VENV)) $(TESTS)
 else
 test: $(CORE_ORACLE)
 	$(WITH_ORACLE)/bin/pytest $(PYTEST) $(if $(TORCH),-m oracle,--leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE)))
@@ -74,9 +81,23 @@ site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site
 	    $(if $(VERSION),mike deploy --update-aliases $(VERSION) latest,mkdocs build) --config-file docs/site/mkdocs.yml
 
 # What a former run installed was the newest then.
-newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; ORACLE=1 as above
-	@rm -f $(VENV)-newest/.installed $(VENV)-newest-oracle/.installed
-	$(MAKE) check test NEWEST=1 VENV=$(VENV)-newest
+newest: ## the checks and tests with the newest of everything, in an environment of its own: constraints.txt is left aside; lists each library's version and result; ORACLE=1 as above
+	@rm -f $(VENV)-newest/.installed $(VENV)-newest-oracle/.installed $(RECORDS)/$(patsubst .%,%,$(VENV))-newest*.json
+	@status=0; $(MAKE) check test NEWEST=1 VENV=$(VENV)-newest || status=$$?; \
+	    ls $(RECORDS)/$(patsubst .%,%,$(VENV))-newest*.json >/dev/null 2>&1 && \
+	    $(VENV)-newest/bin/python tests/tested_with.py --libraries $(RECORDS)/$(patsubst .%,%,$(VENV))-newest*.json; exit $$status
+
+# The core, packages that earlier generators made, frameworks: what depends on versions of libraries.
+OF_FRAMEWORKS := jax_example jax_native jax_gradients jax_sharded dask_example dask_windows other_arrays
+oldest: ## the shorter run with the oldest supported versions (constraints-oldest.txt), which Python 3.11 has
+	$(MAKE) test VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt \
+	    TESTS="tests/compat tests/runtime/core tests/runtime/array_api tests/runtime/arrays $(OF_FRAMEWORKS:%=tests/frameworks/test_%.py)"
+
+newest-python: $(INSTALLED)  ## the core's, autograd's and fakes' tests on the Pythons of Debian's development suite: as root, in a root of its own (ROOT=folder keeps it)
+	$(VENV)/bin/python tests/newest_python.py $(RECORDS) $(if $(ROOT),--root $(ROOT))
+
+tested: $(INSTALLED)  ## write the table "Tested with" of README.md anew, from the records of the runs
+	$(VENV)/bin/python tests/tested_with.py --write $(RECORDS)/*.json
 
 wheels: $(INSTALLED)  ## the wheels of every Python that is here, into dist/: without containers, which [tool.cibuildwheel] is for
 	@$(VENV)/bin/python -m pip install --quiet --group wheels
@@ -97,23 +118,24 @@ demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small network
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build dist
+	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle $(VENV)-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build dist
 
-$(INSTALLED): GROUPS := --editable . --group dev
+$(INSTALLED): GROUPS := --editable . --group dev $(if $(BARE),,--group bindings --group array-api --group elsewhere)
 $(INSTALLED_SITE): GROUPS := --group site
 ifeq ($(TORCH),)
-$(INSTALLED_ORACLE): GROUPS := --editable . --group dev --group oracle --group cuda-tests --group array-api --group bindings --group elsewhere
+$(INSTALLED_ORACLE): GROUPS := --editable . --group dev --group bindings --group array-api --group elsewhere --group oracle --group cuda-tests
 else
 $(INSTALLED_ORACLE): GROUPS := --editable . --group dev --group beside-oracle torch==$(TORCH)
 endif
 # PyTorch of another version comes with CUDA libraries of its own.
 $(INSTALLED_ORACLE): FREE := $(if $(TORCH),/^torch==/d;/^nvidia-/d)
-$(INSTALLED) $(INSTALLED_ORACLE) $(INSTALLED_SITE): pyproject.toml constraints.txt
+$(INSTALLED_ORACLE): override PYTHON := $(ORACLE_PYTHON)
+$(INSTALLED) $(INSTALLED_ORACLE) $(INSTALLED_SITE): pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(@D) || { echo "no environment could be made in $(@D): $(PYTHON) needs its venv module" >&2; exit 1; }
 	@echo "installing into $(@D)"
-	@sed '$(FREE)' constraints.txt >$(@D)/constraints.txt
+	@sed '$(FREE)' $(CONSTRAINTS) >$(@D)/constraints.txt
 	@{ $(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
 	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint $(@D)/constraints.txt); \
 	 } >$(@D)/$(LOG) 2>&1 || \

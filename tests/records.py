@@ -9,11 +9,13 @@ the entries of tables of differences (`excuses.py`) that excused nothing in any,
 from __future__ import annotations
 
 import json
+import platform
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,11 @@ READ = ("codegen", "generated", "runtime", "schemas", "templates", "tests", "exa
 # What continuous integration may not run: it has no GPU and not always a browser, and exhaustive sweeps are run before
 # a release.
 LEFT_OUT = ("needs a GPU", "needs a browser", "needs another shell", "slow: ")
+# Whose versions are in a record: what operators are given to, and what computes them.
+LIBRARIES = (
+    *("numpy", "ml_dtypes", "torch", "jax", "dask", "xarray", "pandas", "scipy", "scikit-learn", "cupy-cuda13x"),
+    *("numba", "apache-tvm-ffi", "triton"),
+)
 DECLARED = "opwright.excuses"  # what a worker of pytest-xdist hands over at its end
 LEFT = "opwright.left_out"
 
@@ -42,6 +49,7 @@ class Record:
     declared: dict[str, str] = field(default_factory=dict)  # entries of tables, and what runs each has need of
     excused: set[str] = field(default_factory=set)  # those that a test had need of
     is_slow: bool = False  # a run with --slow
+    environment: dict[str, str] = field(default_factory=dict)  # of Python, the mode and libraries, what was there
 
     def add(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail"):
@@ -66,6 +74,19 @@ def read(path: Path) -> Record:
     shown = json.loads(path.read_text(encoding="utf-8"))
     sets = {name: set(shown[name]) for name in ("passed", "failed", "excused")}
     return Record(**shown | sets)
+
+
+def environment() -> dict[str, str]:
+    """The versions of this Python and of LIBRARIES, and whether the compiled core runs."""
+    from opwright import dispatch
+
+    found = {"python": platform.python_version(), "mode": dispatch.core().name, "machine": platform.machine()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name).partition("+")[0]
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def is_older_than_the_sources(path: Path) -> bool:
@@ -105,6 +126,7 @@ class Recorder:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         self.record.declared.update(excuses.declared)
+        self.record.environment = environment()
         self.record.write(self.path)
 
 

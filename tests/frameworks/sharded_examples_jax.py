@@ -32,7 +32,7 @@ from opwright.bindings.jax.rules import rule_of_program  # noqa: E402
 from opwright.dimensions.rule import DimensionRule  # noqa: E402
 
 NAMES = {"all-gather": "gather", "all-reduce": "sum", "collective-permute": "halo", "all-to-all": "all-to-all"}
-# The part that sends: its scope, or the argument that is sent, which JAX 0.12 names instead where nothing computes first.
+# The part that sends: its scope, or the argument that is sent, which JAX 0.12 names if nothing computes first.
 PART = re.compile(r"(?:^|[/(])(?:part|given\[)(\d+)(?:_|\])")
 SENT = re.compile(rf"= [^=]* ({'|'.join(NAMES)})(?:-start)?\(.*?op_name=\"([^\"]*)\"")
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
