@@ -43,7 +43,7 @@ class Suite:
         self.folder = folder
 
     def problem(self) -> str:
-        """Make it unless it is there; return why that cannot be done, or nothing."""
+        """Make it unless it exists; return why that cannot be done, or nothing."""
         if os.geteuid() != 0:
             return "only root can make the root of another system"
         if (self.folder / "usr/bin" / f"python{PYTHONS[-1]}").exists():
@@ -108,7 +108,7 @@ def main() -> int:
     """Make the root, and test each Python."""
     parser = argparse.ArgumentParser(description="Test the project with the Pythons of Debian's development suite.")
     parser.add_argument("records", type=Path, help="the folder for the records of the runs")
-    parser.add_argument("--root", type=Path, help="the root of the suite: made there unless it is there, and kept")
+    parser.add_argument("--root", type=Path, help="the root of the suite: made there unless it exists, and kept")
     parser.add_argument("--workers", default="auto", help="how many processes run tests: an option of pytest-xdist")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -99,7 +99,7 @@ def test_the_oldest_versions_are_those_that_the_project_claims() -> None:
 @pytest.mark.parametrize(
     ("tests", "file", "python"),
     [
-        ("all but those with PyTorch", "constraints.txt", (3, 13)),
+        ("all except those with PyTorch", "constraints.txt", (3, 13)),
         ("those with PyTorch", "constraints.txt", (3, 11)),
         ("core, earlier packages, frameworks, arrays: the oldest versions", "constraints-oldest.txt", (3, 11)),
     ],

@@ -46,7 +46,7 @@ class Environment:
 OF_ARRAYS = ("jax", "dask", "xarray", "pandas", "scipy", "scikit-learn")
 BOTH = "core, autograd, fakes, C kernels; a wheel that another Python built"
 ENVIRONMENTS = (
-    Environment("venv", "all but those with PyTorch"),
+    Environment("venv", "all except those with PyTorch"),
     Environment("venv-bare-pure", "all, in Python alone, without other libraries"),
     Environment("venv-oracle", "those with PyTorch", shown=("torch", "cupy-cuda13x", *OF_ARRAYS)),
     Environment("triton", "Triton's interpreter", shown=("triton",)),
@@ -111,7 +111,7 @@ def stale(text: str, made: Iterable[tuple[Environment, str]]) -> list[str]:
 
 @cache
 def names(file: str, library: str) -> bool:
-    """Whether a test file names a library."""
+    """Return whether a test file names a library."""
     path = ROOT / file
     module = MODULES.get(library, library)
     return path.is_file() and re.search(rf"\b{module}\b", path.read_text("utf-8")) is not None
