@@ -41,11 +41,14 @@ class Suite:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.failed: list[str] = []
 
     def problem(self) -> str:
         """Make it unless it exists; return why that cannot be done, or nothing."""
         if os.geteuid() != 0:
             return "only root can make the root of another system"
+        if not is_done(["unshare", "--mount", "true"]):
+            return "this machine lets nobody mount anything"
         if (self.folder / "usr/bin" / f"python{PYTHONS[-1]}").exists():
             return ""
         if shutil.which("debootstrap") is None:
@@ -81,6 +84,13 @@ class Suite:
         given = os.environ | {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(Path.home())} | environment
         subprocess.run([*entered, "env", "--chdir=/project", *command], check=True, env=given)
 
+    def attempt(self, *command: str, **environment: str) -> None:
+        """Run a command inside; keep a line of it if it fails, and go on."""
+        try:
+            self.run(*command, **environment)
+        except subprocess.CalledProcessError as error:
+            self.failed.append(f"{' '.join(command)} ended with {error.returncode} {environment or ''}".strip())
+
     def test(self, version: str, records: Path, workers: str) -> None:
         """Install the project for one Python, and run the tests in both modes, then those of the built wheel."""
         folder = f"/environments/{version}"
@@ -93,10 +103,10 @@ class Suite:
         records.mkdir(parents=True, exist_ok=True)
         for pure, name in (("", version), ("1", f"{version}-pure")):
             record = f"build/tests/python{name}.json"
-            self.run(*pytest, "-n", workers, *TESTS, f"--record={record}", OPWRIGHT_PURE=pure)
+            self.attempt(*pytest, "-n", workers, *TESTS, f"--record={record}", OPWRIGHT_PURE=pure)
             shutil.copyfile(self.folder / "project" / record, records / Path(record).name)
         self.run("sh", "-c", f"{' '.join(pip)} --no-deps /built/*.whl")
-        self.run(*pytest, "--rootdir=/built", "/built/tests")
+        self.attempt(*pytest, "--rootdir=/built", "/built/tests")
 
 
 def is_done(command: list[str | Path] | list[str]) -> bool:
@@ -117,14 +127,13 @@ def main() -> int:
             print(f"Python {' and '.join(PYTHONS)} are not tested: {problem}")
             return 0
         suite.copy_in()
-        failed = []
         for version in PYTHONS:
             try:
                 suite.test(version, given.records, given.workers)
             except subprocess.CalledProcessError as error:
-                failed.append(f"Python {version}: {' '.join(map(str, error.cmd[6:]))} ended with {error.returncode}")
-    print(*failed, sep="\n")
-    return int(bool(failed))
+                suite.failed.append(f"Python {version}: {error}")
+    print(*suite.failed, sep="\n")
+    return int(bool(suite.failed))
 
 
 if __name__ == "__main__":
