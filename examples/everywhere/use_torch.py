@@ -27,7 +27,7 @@ def loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 rows.requires_grad_()
-compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+compiled = torch.compile(loss, fullgraph=True)
 (plain,) = torch.autograd.grad(loss(rows, other), rows)
 (traced,) = torch.autograd.grad(compiled(rows, other), rows)
 print("compiled gradient:", "equal" if torch.allclose(plain, traced) else "different")

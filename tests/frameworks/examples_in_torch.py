@@ -1,7 +1,8 @@
 """The operators of all examples in PyTorch: opcheck, compiled programs, exported ones with dynamic sizes, vmap.
 
-`python examples_in_torch.py FOLDER` generates the examples there, with `bindings = ["torch"]`, and prints what fails,
-which operators are not checked, and how many passed.
+`python examples_in_torch.py FOLDER [--inductor]` generates the examples there, with `bindings = ["torch"]`, and prints
+what fails, which operators are not checked, and how many passed. Programs of all operators, and with `--inductor` each
+with its gradients, are compiled by the default backend.
 """
 
 from __future__ import annotations
@@ -126,15 +127,39 @@ def total(torch: Any, result: Any) -> Any:
     return sum(each.sin().sum() for each in tensors(result, torch) if each.is_floating_point())
 
 
-def compiled(torch: Any, operator: Any, args: Any, kwargs: Any) -> None:
+def compiled(torch: Any, operator: Any, args: Any, kwargs: Any, **options: Any) -> None:
     """Compare a compiled program with the operator: values, and gradients where it has some."""
-    program = torch.compile(lambda: total(torch, operator(*args, **kwargs)), fullgraph=True, backend="aot_eager")
+    options = options or {"backend": "aot_eager"}
+    program = torch.compile(lambda: total(torch, operator(*args, **kwargs)), fullgraph=True, **options)
     found, expected = program(), total(torch, operator(*args, **kwargs))
     torch.testing.assert_close(found, expected)
     inputs = [each for each in tensors(args, torch) if each.requires_grad]
     if inputs and isinstance(expected, torch.Tensor) and expected.requires_grad:
         grads = [torch.autograd.grad(each, inputs, allow_unused=True) for each in (program(), expected)]
         torch.testing.assert_close(*grads)
+
+
+def by_inductor(torch: Any, operator: Any, args: Any, kwargs: Any) -> None:
+    """Compile a program and its gradients by the default backend, with known sizes and with symbolic ones."""
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        compiled(torch, operator, args, kwargs, dynamic=dynamic)
+
+
+def together(torch: Any, chosen: list[tuple[Any, Call]]) -> Iterator[str]:
+    """Yield which operators differ in one program of all, which the default backend compiles (without loops of C++)."""
+    detached = [(each, mapped(args, lambda one: one.detach(), torch), kwargs) for each, (args, kwargs) in chosen]
+
+    def program() -> list[Any]:
+        return [tensors(operator(*args, **kwargs), torch) for operator, args, kwargs in detached]
+
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        found = torch.compile(program, fullgraph=True, dynamic=dynamic)()
+        for (operator, *_), one, other in zip(detached, found, program(), strict=True):
+            for each, wanted in zip(one, other, strict=True):
+                if each.dtype != wanted.dtype or not torch.allclose(each, wanted, equal_nan=True):
+                    yield f"FAILED {operator} by inductor, dynamic={dynamic}"
 
 
 def exported(torch: Any, operator: Any, args: Any, kwargs: Any) -> None:
@@ -245,14 +270,14 @@ def refused(torch: Any, operator: Any, program: Any, given: Any, directions: Any
             raise AssertionError("tensors with tangents that require grad are not refused")
 
 
-def check(torch: Any, operator: Any, call: Call) -> Iterator[str]:
+def check(torch: Any, operator: Any, call: Call, *others: Any) -> Iterator[str]:
     """Yield what fails."""
     args, kwargs = call
     found = torch.library.opcheck(operator, args, kwargs, raise_exception=False)
     yield from [f"{test}: {error}" for test, error in found.items() if error != "SUCCESS"]
     if operator._schema.is_mutable:
         return  # opcheck compiles it
-    for test in (compiled, exported, batched, tangents):
+    for test in (compiled, exported, batched, tangents, *others):
         torch._dynamo.reset()
         try:
             if test(torch, operator, args, kwargs):
@@ -292,28 +317,36 @@ def sharded(torch: Any, known: dict[str, Call]) -> Iterator[str]:
     yield f"{cut} of {len(known)} cut"
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *options: str) -> None:
     """Generate, check, and print what fails."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     import torch
 
     torch.set_num_threads(1)
-    given, count, passed = calls(torch), 0, 0
+    others = (by_inductor,) if options else ()
+    given, count, passed, chosen, bindings = calls(torch), 0, 0, [], []
+    inductor: Any = importlib.import_module("torch._inductor.config")
+    autograd: Any = importlib.import_module("torch._functorch.config")
+    inductor.fx_graph_cache = autograd.enable_autograd_cache = False
     for binding in import_examples(folder):
+        bindings.append(binding)
         for name in binding._arguments:
             qualified = f"{binding.namespace}::{name}"
             if qualified not in given:
                 print("NOT CHECKED", qualified)
                 continue
-            wrong = list(check(torch, binding.overload(name), given[qualified]))
+            operator = binding.overload(name)
+            wrong = list(check(torch, operator, given[qualified], *others))
+            if not operator._schema.is_mutable:
+                chosen.append((operator, given[qualified]))
             count += 1
             passed += not wrong
             for each in wrong:
                 print("FAILED", qualified, each)
-    print(*sharded(torch, given), sep="\n")
+    print(*together(torch, chosen), *sharded(torch, given), sep="\n")
     print(f"{passed} of {count} passed")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

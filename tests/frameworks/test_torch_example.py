@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -117,6 +118,39 @@ def test_compiled_forward_and_backward(name: str) -> None:
     found = torch.autograd.grad(compiled(*args), tensors(args))
     expected = torch.autograd.grad(program(*args), tensors(args))
     torch.testing.assert_close(found, expected)
+
+
+def laid_out(gradient: Any) -> Iterator[Any]:
+    """Yield the same values in other layouts: with gaps, transposed, reversed, and one value for all elements."""
+    yield torch.stack([gradient, gradient], -1)[..., 0]
+    yield gradient.mT.contiguous().mT
+    yield torch.cat([gradient, gradient], -1)[..., : gradient.shape[-1]]
+    yield gradient.flatten()[:1].expand(gradient.shape)
+    yield gradient.neg()._neg_view()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_incoming_gradients_lie_in_any_layout(name: str) -> None:
+    """PyTorch promises no strides of what a backward formula is given."""
+    args, kwargs = sample(name)
+    result = operator(name)(*args, **kwargs)
+    if result.dim() < 2:
+        result = result[None]
+    for gradient in laid_out(torch.randn_like(result)):
+        found, wanted = (
+            torch.autograd.grad(result, tensors(args), each, retain_graph=True)
+            for each in (gradient, gradient.resolve_neg().contiguous())
+        )
+        torch.testing.assert_close(found, wanted)
+
+
+def test_a_step_of_fsdp(everywhere: Any, tmp_path: Path) -> None:
+    """FSDP2 resizes the memory of parameters, which calls must leave resizable."""
+    program = Path(__file__).parent / "fsdp_step.py"
+    command = [sys.executable, str(program), str(Path(everywhere.__file__).parent), "0", "1", str(tmp_path / "store")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert float(done.stdout) < 1e-6
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -38,13 +38,15 @@ def test_opcheck_passes_on_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-def test_operators_of_all_examples(tmp_path: Path) -> None:
-    """opcheck, a compiled program, an exported one with dynamic sizes, vmap, and DTensors, of every operator."""
-    command = [sys.executable, str(PROGRAM.parent / "examples_in_torch.py"), str(tmp_path)]
+@pytest.mark.parametrize("options", [(), pytest.param(("--inductor",), marks=pytest.mark.slow)])
+def test_operators_of_all_examples(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """opcheck, compiled programs, exported ones with dynamic sizes, vmap, tangents, and DTensors, of every operator."""
+    command = [sys.executable, str(PROGRAM.parent / "examples_in_torch.py"), str(tmp_path), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "FAILED" not in done.stdout and "NOT CHECKED" not in done.stdout, done.stdout
     count = re.search(r"(\d+) of (\d+) passed", done.stdout)
     assert count is not None and count[1] == count[2] and int(count[1]) >= 40, done.stdout
+    assert done.stdout.count("tangents of ") >= 10, done.stdout
     cut = re.search(r"(\d+) of (\d+) cut", done.stdout)
     assert cut is not None and int(cut[1]) >= 35, done.stdout

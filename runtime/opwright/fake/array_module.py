@@ -81,11 +81,15 @@ def split(array: MetaArray, parts: int | Sequence[int], axis: int = 0) -> list[M
     return [array[(*before, slice(start, end))] for start, end in zip([0, *ends], ends, strict=False)]
 
 
+class _NoFunctionError(FakeKernelError, AttributeError):
+    """A function of the array module that is not here."""
+
+
 def __getattr__(name: str) -> Any:
     """Raise an error: a name that is not here computes, or is not known."""
     if name.startswith("__"):
         raise AttributeError(name)
-    raise FakeKernelError(f"a kernel called xp.{name} on arrays without data, which have views alone: {WANTS_RULE}")
+    raise _NoFunctionError(f"a kernel called xp.{name} on arrays without data, which have views alone: {WANTS_RULE}")
 
 
 def may_share_memory(first: MetaArray, second: MetaArray) -> bool:
