@@ -121,6 +121,21 @@ def test_backward_that_writes() -> None:
     assert "writes to argument 'x'" in failure(op, (x(grad=True), x()), test=REGISTRATION)
 
 
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        (lambda grad: grad.view(-1).view(grad.shape) * 2, "transposed gradients, raises RuntimeError: view"),
+        (
+            lambda grad: opwright.from_numpy(grad.numpy().ravel(order="K").reshape(tuple(grad.shape)) * 2),
+            "transposed gradients, gives another gradient of argument 'x' than for contiguous ones: take gradients",
+        ),
+    ],
+)
+def test_backward_that_expects_contiguous_gradients(formula: Any, message: str) -> None:
+    said = failure(twice(lambda ctx, grad: (formula(grad), None)), (x(2, 3, grad=True), x(2, 3)), test=REGISTRATION)
+    assert f"the backward pass of results::twice, given {message}" in said
+
+
 def test_backward_that_depends_on_what_it_changes() -> None:
     count = [0]
 

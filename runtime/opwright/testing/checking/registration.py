@@ -3,10 +3,16 @@ pass gives every input one of its shape, and writes to nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+
 from opwright.autograd import enable_grad, grad
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
 from opwright.autograd.recording import check_inplace
 from opwright.base.tags import Tag
+from opwright.namespaces import aten
 from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.checking.observing import Contents
 from opwright.testing.checking.other_sizes import with_other_sizes
@@ -18,6 +24,12 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["check_registration", "differentiable", "gradients", "incoming_gradients"]
 
 _KEYS = {"cpu": "AutogradCPU", "cuda": "AutogradCUDA"}
+# Incoming gradients in other layouts: a slice gives strided ones, a sum expanded ones.
+_LAYOUTS: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {
+    "strided": lambda grad: aten["stack.default"]([grad, grad], -1).select(-1, 1),
+    "transposed": lambda grad: grad.permute(_reversed(grad)).contiguous().permute(_reversed(grad)),
+    "expanded": lambda grad: grad.new_ones([]).expand(list(grad.shape)),
+}
 
 
 def check_registration(call: Call) -> None:
@@ -34,6 +46,7 @@ def check_registration(call: Call) -> None:
         _check_backward(copied, differentiable(results))
         if differentiable(results):
             _check_again(call)
+            _check_layouts(call)
             for resized in with_other_sizes(call):
                 _check_other_sizes(resized)
 
@@ -136,6 +149,45 @@ def _is_equal(first: Tensor | None, second: Tensor | None) -> bool:
     except AssertionError:
         return False
     return True
+
+
+def _check_layouts(call: Call) -> None:
+    """Raise ContractError where gradients depend on how the incoming ones lie in memory."""
+    if Tag.nondeterministic_seeded in call.operator.tags:
+        return
+    copied = call.copied(may_require_grad=True)
+    results = differentiable(results_of(call.operator, copied()))
+    drawn = [_drawn(each.tensor.detach()) for each in results]
+    for layout, lay in _LAYOUTS.items():
+        laid = list(map(lay, drawn))
+        problem = f"the backward pass of {call.operator.name}, given {layout} gradients,"
+        hint = "take gradients with any strides: reshape, not view; contiguous() before memory is read"
+        wanted = _gradients_for(copied, results, [each.contiguous() for each in laid])
+        try:
+            found = _gradients_for(copied, results, laid)
+        except Exception as error:
+            raise ContractError(f"{problem} raises {type(error).__name__}: {error}\n{hint}") from error
+        for (operand, first), (_, second) in zip(wanted, found, strict=True):
+            if not _is_equal(first, second):
+                raise ContractError(
+                    f"{problem} gives another gradient of {operand.name} than for contiguous ones: {hint}"
+                )
+
+
+def _reversed(tensor: Tensor) -> list[int]:
+    return list(range(tensor.dim()))[::-1]
+
+
+def _drawn(like: Tensor) -> Tensor:
+    """Return a gradient whose elements differ."""
+    numbers = np.linspace(0.5, 1.5, like.numel()).reshape(tuple(like.shape))
+    made: Tensor = like.new_tensor(numbers, dtype=like.dtype)
+    return made
+
+
+def _gradients_for(call: Call, results: list[Operand], incoming: list[Tensor]) -> list[tuple[Operand, Tensor | None]]:
+    given = [Operand("", each.position, grad) for each, grad in zip(results, incoming, strict=True)]
+    return gradients(call, results, given, retain_graph=True)
 
 
 def _check_other_sizes(call: Call) -> None:
