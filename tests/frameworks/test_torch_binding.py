@@ -21,6 +21,22 @@ SCHEMAS = """
   meta: pointwise(self, by)
   dispatch: {CPU: "xp.multiply(self, by)"}
 
+- func: torch_binding::halve(Tensor self) -> Tensor
+  meta: pointwise(self)
+  dispatch: {CPU: self / 2}
+
+- func: torch_binding::above(Tensor self) -> Tensor
+  meta: pointwise(self, kind="bool")
+  dispatch: {CPU: self > 0}
+
+- func: torch_binding::weighted(Tensor self, *, Tensor weight) -> Tensor
+  meta: pointwise(self, weight)
+  dispatch: {CPU: self * weight}
+
+- func: torch_binding::ending(Tensor self) -> Tensor
+  meta: pointwise(self)
+  dispatch: {CPU: "xp.sign(self)"}
+
 - func: torch_binding::affine(Tensor x, Tensor? weight=None, Tensor? bias=None) -> Tensor
   meta: like(x)
   dispatch: {CPU: affine}
@@ -33,6 +49,9 @@ DERIVATIVES = """
   x: grad if weight is None else grad * weight
   weight: grad * x
   bias: grad
+
+- name: torch_binding::ending(Tensor self) -> Tensor
+  output_differentiability: [false]
 """
 KERNELS = """
 def affine(x, weight, bias):
@@ -64,6 +83,15 @@ def test_arguments_left_out_and_operators_that_come_later(tmp_path: Path, monkey
     ops.scale_(y, 3.0)
     (found,) = torch.autograd.grad(y.sum(), x)
     assert torch.equal(found, torch.full((3,), 3.0, dtype=torch.float64))
+    for name, others in (("halve", {}), ("weighted", {"weight": bias.detach()}), ("affine", {})):
+        operator = getattr(ops, name)
+        with pytest.raises(NotImplementedError, match=f"{name}.default: no forward formula that PyTorch can call"):
+            torch.func.jvp(
+                lambda *given, call=operator, rest=others: call(*given, **rest), (x.detach(),), (x.detach(),)
+            )
+    for name in ("above", "ending"):  # no derivative
+        result, tangent = torch.func.jvp(getattr(ops, name), (x.detach(),), (x.detach(),))
+        assert torch.equal(result, getattr(ops, name)(x)) and not tangent.any()
 
 
 @pytest.mark.parametrize("framework", ["dask", "jax", "torch"])

@@ -233,3 +233,44 @@ def test_flop_counters_of_pytorch_count_them() -> None:
     with torch._subclasses.FakeTensorMode() as mode, FlopCounterMode(display=False) as counter:
         torch.ops.everywhere.squared_distances(*[mode.from_tensor(torch.ones(n, 4)) for n in (300, 500)])
     assert counter.get_total_flops() == 3 * 300 * 500 * 4
+
+
+def test_tangents_go_through_transforms_and_variants() -> None:
+    ops, forward = torch.ops.everywhere, torch.autograd.forward_ad
+    x, along = drawn(4).detach() * 2, drawn(4).detach()
+
+    def squares(x: Any) -> Any:
+        return ops.soft_threshold(x * x, limit=0.1)
+
+    slope = 2 * x * (x * x > 0.1)
+    torch.testing.assert_close(torch.func.jacfwd(squares)(x), torch.diag(slope))
+    torch.testing.assert_close(torch.autograd.functional.jacobian(squares, x, strategy="forward-mode", vectorize=True),
+                               torch.diag(slope))  # fmt: skip
+    nested = torch.func.jvp(lambda x: torch.func.jvp(squares, (x,), (along,))[1], (x,), (along,))[1]
+    torch.testing.assert_close(nested, 2 * along * along * (x * x > 0.1))
+    with forward.dual_level():
+        dual = forward.make_dual(x.clone(), along)
+        ops.soft_threshold_(dual, limit=0.1)
+        torch.testing.assert_close(forward.unpack_dual(dual).tangent, along * (x.abs() > 0.1))
+        with pytest.raises(RuntimeError, match=r"soft_threshold\.out: it writes arguments"):
+            ops.soft_threshold.out(forward.make_dual(x, along), out=torch.empty_like(x))
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda *given: torch.func.jvp(squares, given[:1], given[1:]), backend="aot_eager")
+    torch.testing.assert_close(compiled(x, along)[1], slope * along)
+
+
+@pytest.mark.parametrize("transform", ["jvp", "jacfwd", "hessian", "grad", "jacrev"])
+def test_transforms_that_do_not_go_through_are_refused(transform: str) -> None:
+    def program(x: Any) -> Any:
+        return torch.ops.everywhere.standardize(x).sum()
+
+    x = drawn(2, 3).detach()
+    with pytest.raises((NotImplementedError, RuntimeError), match=r"no forward formula|autograd\.Function"):
+        torch.func.jvp(program, (x,), (x,)) if transform == "jvp" else getattr(torch.func, transform)(program)(x)
+
+
+def test_tangents_of_tensors_that_require_grad_are_refused() -> None:
+    forward = torch.autograd.forward_ad
+    places, other = drawn(3).detach(), drawn(3)
+    with forward.dual_level(), pytest.raises(NotImplementedError, match="has a tangent and one requires grad"):
+        torch.ops.everywhere.haversine(forward.make_dual(places, places), other, places, places)

@@ -1,4 +1,4 @@
-"""torch.compile with its default backend: schemas whose arguments stand in any order, beside their out variants."""
+"""torch.compile with its default backend: arguments of all kinds in any order, with and without out variants."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_out_variants_in_compiled_and_exported_programs(zoo: Any) -> None:
     calls += [(zoo.named.into, (X, 3.0), {}), (zoo.only.out, (X,), {"by": 3.0})]
     outs = [torch.zeros(3, 4, dtype=kwargs.get("dtype")) for _, _, kwargs in calls]
 
-    class Program(torch.nn.Module):  # type: ignore[name-defined]
+    class Program(torch.nn.Module):  # type: ignore[misc]
         def forward(self, *outs: Any) -> list[Any]:
             found = []
             for (overload, args, kwargs), out in zip(calls, outs, strict=True):
