@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,26 @@ def run(folder: Path, *command: str, path: Path) -> str:
 def test_the_shortest_example(example: Path) -> None:
     run(example, sys.executable, "-m", "opwright_codegen.cli", "build", path=example)
     assert run(example, sys.executable, "use.py", path=example) == "[1. 3. 5.]\n"
+
+
+@pytest.mark.skipif(not entry_points(group="hatch", name="opwright"), reason="Opwright is installed without hooks")
+@pytest.mark.parametrize("schemas", ["ops.yaml", "declared/ops.yaml"])
+def test_a_wheel_by_setuptools(example: Path, schemas: str) -> None:
+    """The page's files as they are: folders of C files and schemas are no packages to setuptools."""
+    build = next(text for language, text in ALL_BLOCKS if language == "toml" and "setuptools.build_meta" in text)
+    settings = BLOCKS["toml"].replace("ops.yaml", schemas)
+    (example / "pyproject.toml").write_text(build + settings, encoding="utf-8")
+    (example / schemas).parent.mkdir(exist_ok=True)
+    (example / "ops.yaml").rename(example / schemas)
+    pip = sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--disable-pip-version-check"
+    run(example, *pip, "--no-index", "-q", "-w", "wheels", ".", path=example)
+    (wheel,) = (example / "wheels").iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(example / "installed")
+    assert {path.name for path in (example / "installed").iterdir() if path.suffix != ".dist-info"} == {"demo_ops"}
+    (example / "installed" / "use.py").write_text(BLOCKS["python"], encoding="utf-8")
+    folder = example / "installed"
+    assert run(folder, sys.executable, "use.py", path=folder) == "[1. 3. 5.]\n"
 
 
 def tool(name: str, least: tuple[int, int]) -> str:

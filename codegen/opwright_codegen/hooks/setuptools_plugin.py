@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from setuptools import Command
+from setuptools.discovery import FlatLayoutPackageFinder
 
 if TYPE_CHECKING:
     from setuptools import Distribution
@@ -38,19 +39,23 @@ def finalize(distribution: Distribution) -> None:
     commands = [*build.sub_commands, (name, None)]
     distribution.cmdclass["build"] = type("build", (build,), {"sub_commands": commands})
     distribution.cmdclass[name] = type(name, (BuildOperators,), {"project": project})
+    # Setuptools takes each folder beside pyproject.toml for a package, and refuses two. One of C files is none.
+    folders = [each for each in Path().iterdir() if each.is_dir() and not any(each.rglob("*.py"))]
+    left_out = [pattern for each in folders for pattern in (each.name, f"{each.name}.*")]
+    FlatLayoutPackageFinder.DEFAULT_EXCLUDE = (*FlatLayoutPackageFinder.DEFAULT_EXCLUDE, *left_out)
     if project.libraries:
         distribution.has_ext_modules = lambda: True
         if HAS_LIMITED_API:
             distribution.get_option_dict("bdist_wheel")["py_limited_api"] = ("opwright", ABI)
     # The wheel needs no C files, which setuptools would take along from the source distribution.
-    left_out: dict[str, list[str]] = dict(getattr(distribution, "exclude_package_data", None) or {})
+    excluded: dict[str, list[str]] = dict(getattr(distribution, "exclude_package_data", None) or {})
     for folder in project.folders:
         package = ".".join(package_path(folder).parts)
-        left_out |= {
+        excluded |= {
             package: ["native/*"],
             f"{package}.native": ["*.[ch]", "*_shims.cu", "*_sources.txt", ".gitignore"],
         }
-    distribution.exclude_package_data = left_out
+    distribution.exclude_package_data = excluded
 
 
 def _asks_for_us(path: Path) -> bool:
