@@ -102,6 +102,42 @@ PROGRAM = "\n".join(
         "",
     )
 )
+# What takes a function, and is given a lambda: its argument is a Tensor. With the type that pyright sees.
+LAMBDAS = {
+    "func.grad(lambda t: t.sin().sum())(x)": "Tensor",
+    "func.grad(lambda t, u: (t.sin() * u.cos()).sum())(x, x)": "Tensor",
+    "func.grad(lambda t: (t.sin().sum(), t.cos()), has_aux=True)(x)": "tuple[Tensor, Tensor]",
+    "func.grad(lambda t, u: (t * u.sin()).sum(), argnums=(0, 1))(x, x)": "tuple[Any, ...]",
+    "func.grad(func.grad(lambda t: t.sin().sum()))(x)": "Tensor",
+    "func.grad_and_value(lambda t: t.sin().sum())(x)": "tuple[Tensor, Tensor]",
+    "func.grad_and_value(lambda t: (t.sin().sum(), t.cos()), has_aux=True)(x)": "tuple[Tensor, tuple[Tensor, Tensor]]",
+    "func.jacrev(lambda t: t.sin())(x)": "Tensor",
+    "func.jacfwd(lambda t: (t.sin(), t.cos()), has_aux=True)(x)": "tuple[Tensor, Tensor]",
+    "func.hessian(lambda t: t.sin().sum())(x)": "Tensor",
+    "func.jvp(lambda t, u: t.sin() * u.sin(), (x, x), (x, x))": "tuple[Tensor, Tensor]",
+    "func.vjp(lambda t: t.sin(), x)[0]": "Tensor",
+    "func.linearize(lambda t: t.sin(), x)[0]": "Tensor",
+    "opwright.vmap(func.grad(lambda t: t.sin()))(x)": "Tensor",
+    "opwright.vmap(lambda t, u: t.sin() * u.sin(), in_dims=(0, None))(x, x)": "Unknown",
+    "func.functionalize(lambda t: t.sin())(x)": "Unknown",
+    "autograd.functional.jacobian(lambda t: t.sin(), x)": "Any",
+    "autograd.functional.hvp(lambda t: t.sin().sum(), x, x)": "Any",
+    "autograd.gradcheck(lambda t: t.sin(), (x,))": "bool",
+    "func.grad(lambda_free)(w, x)": "dict[str, Tensor]",
+    "func.grad_and_value(lambda_free)(w, x)": "tuple[dict[str, Tensor], Tensor]",
+}
+LAMBDA_PROGRAM = "\n".join(
+    (
+        "import opwright",
+        "from opwright import autograd, func",
+        "x = opwright.ones(3)",
+        'w: dict[str, opwright.Tensor] = {"w": x}',
+        "def lambda_free(p: dict[str, opwright.Tensor], y: opwright.Tensor) -> opwright.Tensor:",
+        '    return (p["w"] * y).sum()',
+        *(f"reveal_type({expression})" for expression in LAMBDAS),
+        "",
+    )
+)
 FIRST = 10  # the line of the first reveal_type
 FIRST_REFUSED = FIRST + len(REVEALED)
 
@@ -128,6 +164,7 @@ def pyright(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str
     every = "import opwright\n" + "".join(f"reveal_type(opwright.{name})\n" for name in names)
     (folder / "names.py").write_text(every, encoding="utf-8")
     (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
+    (folder / "lambdas.py").write_text(LAMBDA_PROGRAM, encoding="utf-8")
     shutil.copy(USER_PROGRAM, folder)
     _generate_struck(folder)
     config = {"pythonVersion": "3.11", "typeCheckingMode": "standard", "exclude": ["struck_ops"]}
@@ -135,7 +172,7 @@ def pyright(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str
     arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(folder)]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
     said = json.loads(ran.stdout)
-    assert said["summary"]["filesAnalyzed"] == 4
+    assert said["summary"]["filesAnalyzed"] == 5
     found: dict[str, list[dict[str, Any]]] = {path.name: [] for path in folder.glob("*.py")}
     for each in said["generalDiagnostics"]:
         found[Path(each["file"]).name].append(each)
@@ -155,6 +192,14 @@ def test_mypy(program: Path) -> None:
     assert [simplified(shown) for _, shown in revealed] == list(REVEALED.values()), said
     lines = {int(line) for line in re.findall(r"program\.py:(\d+): error:", said)}
     assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, said
+
+
+@needs_pyright
+def test_lambdas_take_tensors(pyright: dict[str, list[dict[str, Any]]]) -> None:
+    found = pyright["lambdas.py"]
+    assert [each["message"] for each in found if each["severity"] == "error"] == []
+    shown = [each["message"].rpartition(' is "')[2].rstrip('"') for each in found]
+    assert shown == list(LAMBDAS.values())
 
 
 @needs_pyright

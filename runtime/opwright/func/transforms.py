@@ -30,10 +30,18 @@ class Pullback(Protocol[*Ts]):
     def __call__(self, *cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[*Ts]: ...
 
 
+@overload  # (for a lambda, whose argument has no type else)
+def grad(
+    func: Callable[Concatenate[Tensor, P], Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], Tensor]: ...
 @overload
 def grad(
     func: Callable[Concatenate[First, P], Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False
 ) -> Callable[Concatenate[First, P], First]: ...
+@overload
+def grad(
+    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]]: ...
 @overload
 def grad(
     func: Callable[Concatenate[First, P], tuple[Tensor, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
@@ -44,6 +52,8 @@ def grad(
 ) -> Callable[P, tuple[Any, ...]]: ...
 @overload
 def grad(func: Callable[P, Any], argnums: int | tuple[int, ...], has_aux: bool = False) -> Callable[P, Any]: ...
+@overload
+def grad(func: Function, *, has_aux: bool = False) -> Any: ...
 def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """Return the function that gives the gradient of `func` with respect to the arguments at `argnums`, a tuple of them
     where that is one. `func` returns a scalar Tensor; with `has_aux`, that and anything else, which is returned too.
@@ -61,8 +71,16 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
 
 @overload
 def grad_and_value(
+    func: Callable[Concatenate[Tensor, P], Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], tuple[Tensor, Tensor]]: ...
+@overload
+def grad_and_value(
     func: Callable[Concatenate[First, P], Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False
 ) -> Callable[Concatenate[First, P], tuple[First, Tensor]]: ...
+@overload
+def grad_and_value(
+    func: Callable[Concatenate[Tensor, P], tuple[Tensor, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Tensor, P], tuple[Tensor, tuple[Tensor, Aux]]]: ...
 @overload
 def grad_and_value(
     func: Callable[Concatenate[First, P], tuple[Tensor, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
@@ -71,6 +89,8 @@ def grad_and_value(
 def grad_and_value(
     func: Callable[P, Any], argnums: int | tuple[int, ...], has_aux: bool = False
 ) -> Callable[P, tuple[Any, Any]]: ...
+@overload
+def grad_and_value(func: Function, *, has_aux: bool = False) -> Any: ...
 def grad_and_value(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
     """Return the function that gives the gradient, as `grad` does, and what `func` returns.
 
