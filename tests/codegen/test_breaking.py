@@ -228,3 +228,44 @@ def test_wheels_and_what_is_drawn(project: Path, capsys: pytest.CaptureFixture[s
     (project / "none.whl").write_text("no zip", encoding="utf-8")
     for what in ("none.whl", "git:nothing", "nowhere"):
         assert main(["breaking", what, "."]) == 2
+
+
+VARIANTS = {
+    "autogen": ("- func: demo::f(Tensor self, Scalar {0}=0.5, int n=1) -> Tensor\n  autogen: f_, f.out\n", "self"),
+    "out alone": ("- func: demo::f(Tensor x, Scalar {0}=0.5, int n=1) -> Tensor\n  autogen: f.out\n", "x"),
+    "several": ("- func: demo::f(Tensor x, Scalar {0}=0.5) -> (Tensor a, Tensor b)\n  autogen: f.out\n", "x, x"),
+    "overload": ("- func: demo::f.one(Tensor self, int {0}) -> Tensor\n  autogen: f_.one, f.one_out\n", "self"),
+    "keyword": ("- func: demo::f(Tensor self, *, Scalar {0}=0.5) -> Tensor\n  autogen: f_, f.out\n", "self"),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_all_commands_agree_on_variants(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A renamed argument breaks, until the line of the hint stands in the entry; with variants that `autogen` makes."""
+    entry, results = VARIANTS[name]
+    plans = ", ".join(["pointwise(self)"] * (results.count(",") + 1)).replace("self", results.partition(",")[0])
+    kernel = ", ".join(f"1 * {each}" for each in results.split(", "))
+    text = entry + f"  meta: {plans}\n  dispatch: {{{{CPU: '{kernel}'}}}}\n"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    file = tmp_path / "ops.yaml"
+
+    def statuses() -> list[int]:
+        commands = (["breaking", "api.lock.yaml", "."], ["check"], ["generate"], ["breaking", "old", "."])
+        return [main(command) for command in commands]
+
+    file.write_text(text.format("lambd"))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "ops.yaml").write_text(text.format("lambd"))
+    assert main(["freeze"]) == 0 and statuses() == [0, 0, 0, 0]
+    file.write_text(text.format("limit"))
+    capsys.readouterr()
+    assert statuses() == [1, 1, 1, 1]
+    shown = capsys.readouterr()
+    hints = [line for line in (shown.out + shown.err).splitlines() if line.startswith("hint: say")]
+    (line,) = {hint.partition("'")[2].partition("'")[0] for hint in hints}
+    file.write_text(f"{text.format('limit')}  {line}\n")
+    assert statuses() == [0, 0, 0, 0], file.read_text()
+    assert main(["freeze"]) == 0 and statuses() == [0, 0, 0, 0]

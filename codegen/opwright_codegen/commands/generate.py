@@ -217,6 +217,7 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
     """Return what a run changes in each folder, and the seconds that its stages took."""
     start = time.perf_counter()
     operators = read_operators(job)
+    _hold_to_lock(job, operators)
     derivatives = read_job_derivatives(job, operators)
     after_read = time.perf_counter()
     namespaces = operators.namespaces

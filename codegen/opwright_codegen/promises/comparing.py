@@ -27,9 +27,10 @@ def compare(old: State, new: State) -> list[Breakage]:
             found.append(_gone(name, before, renamed.get(name), new))
         else:
             found += _of_operator(name, before, after)
-    # Variants that were made share their entry, and what is wrong with it.
-    once = {(each.code, each.message, each.old, each.new): each for each in reversed([*found, *_ahead(old, new)])}
-    return list(reversed(once.values()))
+    # Variants that were made share their entry, and what is wrong with it. A lock has a line for each.
+    every = reversed([*found, *_ahead(old, new)])
+    shared = {(each.code, each.message, each.new or each.old, each.categories): each for each in every}
+    return list(reversed(shared.values()))
 
 
 def added(old: State, new: State) -> list[str]:
@@ -94,6 +95,9 @@ def _classified(name: str, difference: Difference, before: Promise, after: Promi
     spans = _argument_span(before, difference.name), _argument_span(after, difference.instead or difference.name)
     breaks = tuple(each for each in concerned if each not in served)
     hint = hint_for(difference.code, name, before, after, difference.instead) if breaks else None
+    made = after.operator if after.operator is not None and after.operator.generated else None
+    if hint and made is not None and made.base_name is None:  # of an entry that writes, whose 'upgrade' is its own
+        hint = f"declare {name} in an entry of its own; {hint}"
     shown = tuple(each for each in concerned if each in served)
     return Breakage(difference.code, name, difference.message, breaks, *spans, hint, shown)
 

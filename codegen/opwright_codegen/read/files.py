@@ -16,7 +16,7 @@ from opwright_codegen.read.entries import read_operators, read_tags
 from opwright_codegen.read.groups import check_group, group_operators
 from opwright_codegen.read.model import PYTORCHS, Operator, OperatorGroup, OperatorSet
 from opwright_codegen.read.namespaces import check_namespaces
-from opwright_codegen.read.old_forms import add_old_forms
+from opwright_codegen.read.old_forms import add_old_forms, with_old_forms
 from opwright_codegen.source import Source
 
 __all__ = ["MAX_BYTES", "known_tags", "read", "read_source", "read_sources", "read_text"]
@@ -124,7 +124,7 @@ def _complete(
     for group in groups:
         if errors.is_full:
             break
-        made = add_variants(group.renewed(operators), errors)
+        made = with_old_forms(add_variants(group.renewed(operators), errors))
         check_group(made, errors)
         whole.append(made)
         for operator in (made.out, made.functional, made.inplace):  # the order of torchgen

@@ -201,8 +201,8 @@ class Operator:
 
     @property
     def version(self) -> int:
-        """Return the version of its calls: one more for each line of `upgrade`."""
-        return len(self.upgrade) + 1
+        """Return the version of its calls: one more for each line of `upgrade`, of its entry or its operator's."""
+        return (len(self.upgrade) or len(self.old_forms)) + 1
 
     @property
     def is_view_like(self) -> bool:

@@ -31,7 +31,7 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.emit import emit, safe_name
 from opwright_codegen.formula.parser import parse
-from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, Upgrade
+from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, OperatorGroup, Upgrade
 from opwright_codegen.read.variants import inplace_names, inplace_schema, local_name, out_names, out_schema
 from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import EnumName, Value
@@ -40,7 +40,7 @@ from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKi
 from opwright_codegen.schema.types import BaseType, Type
 from opwright_codegen.source import Span
 
-__all__ = ["add_old_forms"]
+__all__ = ["add_old_forms", "with_old_forms"]
 
 _PARTS = (Name, Constant, Unary, Binary, Boolean, Comparison, Conditional, List, Tuple)
 _PARTS_AT_MOST = 1000
@@ -64,6 +64,29 @@ def add_old_forms(operators: Mapping[str, Operator], errors: Errors) -> dict[str
                 if form.overload:
                     found |= {made.name: made for made in _serving(form, operator, operators)}
     return found
+
+
+def with_old_forms(group: OperatorGroup) -> OperatorGroup:
+    """Return the group whose made variants have the former versions of the operator that they were made of: one entry
+    says what all of them were."""
+    functional = group.functional
+    if functional is None or not functional.old_forms:
+        return group
+    inplace, out = (_of_variant(each, functional) for each in (group.inplace, group.out))
+    return replace(group, inplace=inplace, out=out)
+
+
+def _of_variant(variant: Operator | None, functional: Operator) -> Operator | None:
+    if variant is None or not variant.generated:
+        return variant
+    make = out_schema if variant.kind is SchemaKind.OUT else inplace_schema
+    name, forms = variant.schema.name, []
+    for form in functional.old_forms:
+        schema = make(form.schema, name)
+        outs = tuple([(each.name, Name(each.name)) for each in schema.out_arguments])
+        overload = "_".join(filter(None, (name.overload, f"v{form.version}"))) if form.overload else ""
+        forms.append(OldForm(form.version, schema, form.positional, (*form.keywords, *outs), overload))
+    return replace(variant, old_forms=tuple(forms))
 
 
 def _forms(operator: Operator) -> list[OldForm]:

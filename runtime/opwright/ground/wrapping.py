@@ -18,7 +18,6 @@ def wraps(function: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:
     to make one, and the wrapper may be part of a program's first call."""
     kind = type(function)  # (compiled functions name Python's class of functions as theirs)
     is_kept = kind is FunctionType or isinstance(vars(kind).get("__doc__"), str | None)
-    wrapped: Callable[[Wrapper], Wrapper] = functools.wraps(
-        function, functools.WRAPPER_ASSIGNMENTS if is_kept else _NAMES
-    )  # type: ignore[assignment]
+    names = functools.WRAPPER_ASSIGNMENTS if is_kept else _NAMES
+    wrapped: Callable[[Wrapper], Wrapper] = functools.wraps(function, names)  # type: ignore[assignment]
     return wrapped
