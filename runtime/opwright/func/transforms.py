@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, TypeVarTuple, overload
+from typing import Any, Concatenate, Literal, overload
 
 from opwright.autograd.differentiate import grad as gradients_of
 from opwright.autograd.forward_ad import make_dual, unpack_dual
 from opwright.func.levels import Differentiation, ForwardDifferentiation
+from opwright.func.typed import Aux, First, P, Pullback, Result, Ts
 from opwright.ground.wrapping import wraps
 from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
@@ -16,18 +17,6 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 
 Function = Callable[..., Any]
-# A gradient has the structure of its argument: the first, unless `argnums` says otherwise.
-P = ParamSpec("P")
-Ts = TypeVarTuple("Ts")
-First = TypeVar("First")
-Result = TypeVar("Result")
-Aux = TypeVar("Aux")
-
-
-class Pullback(Protocol[*Ts]):
-    """The function that `vjp` returns, for type checkers."""
-
-    def __call__(self, *cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[*Ts]: ...
 
 
 @overload  # (for a lambda, whose argument has no type else)
