@@ -231,7 +231,7 @@ def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
     Raises RuntimeError for a tensor that requires grad.
     """
     if self.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
+        raise RuntimeError(f"cannot resize a tensor that requires grad (from {list(self.shape)})")
     plan = rules.empty(size, memory_format=memory_format)
     if tuple(self.shape) != plan.shape or memory_format is not None:
         resize(self, plan.shape, plan.strides)
