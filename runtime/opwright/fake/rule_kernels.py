@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from opwright.fake.results import fake, fake_like, place_of
 from opwright_core.arrays.dtypes import bool_
 from opwright_core.dispatch.call.signature import TensorArgument
+from opwright_core.dispatch.package.kernel_rows import dtype_position
 from opwright_core.plans.alike import Alike
 from opwright_core.tensors.tensor import Tensor
 
@@ -176,9 +177,14 @@ def _writing(operator: Operator, meta: Function, positions: tuple[int, ...]) -> 
     is_inplace = operator.base.endswith("_") and not any(place >= signature.positional for place in written)
     tensors = [each for each in signature.tensors if is_inplace or each.position not in written]
 
+    at = -1 if is_inplace or len(written) > 1 else dtype_position(meta, positions)
+
     def kernel(*args: Any) -> Any:
         _, given = _placed(args, tensors)
         found = meta(*[given[position] for position in positions])
+        if at >= 0 and given[at] is None and found.dtype != args[written[0]].dtype:  # computed in that of `out`
+            given[at] = args[written[0]].dtype
+            found = meta(*[given[position] for position in positions])
         plans = found if len(written) > 1 else (found,)
         targets = [args[place] for place in written]
         for plan, target in zip(plans, targets, strict=True):

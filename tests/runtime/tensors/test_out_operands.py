@@ -116,3 +116,45 @@ def test_one_element_at_a_mask_is_cast() -> None:
     x, v = opwright.zeros(3), opwright.tensor(2.0, dtype=opwright.float64, requires_grad=True)
     x.index_put((opwright.tensor(mask),), v).sum().backward()
     assert (v.grad.item(), v.grad.dtype) == (2.0, opwright.float64)
+
+
+REDUCTIONS: dict[str, Any] = {
+    "sum": lambda o, x, out: o.sum(x, 0, out=out),
+    "prod": lambda o, x, out: o.prod(x, 0, out=out),
+    "cumsum": lambda o, x, out: o.cumsum(x, 0, out=out),
+    "cumprod": lambda o, x, out: o.cumprod(x, 0, out=out),
+    "mean": lambda o, x, out: o.mean(x, 0, out=out),
+    "nansum": lambda o, x, out: o.nansum(x, 0, out=out),
+}
+
+
+def reduced(library: Any, name: str, source: str, kind: str) -> Any:
+    x = (library.ones(5) * 1.1).to(getattr(library, source))
+    out = library.zeros(5 if name.startswith("cum") else (), dtype=getattr(library, kind))
+    try:
+        return REDUCTIONS[name](library, x, out).tolist()
+    except (RuntimeError, NotImplementedError):
+        return "refused"
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_compute_in_the_dtype_of_out_as_in_pytorch(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+    for source in KINDS:
+        for kind in KINDS:
+            wanted = reduced(torch, name, source, kind)
+            if wanted != "refused" and (name, kind) != ("nansum", "complex64"):  # (of complex numbers there is none)
+                rel = 1e-2 if "float16" in (source, kind) else 1e-6
+                assert reduced(opwright, name, source, kind) == pytest.approx(wanted, rel=rel), (source, kind)
+
+
+def test_reductions_compute_in_the_dtype_of_out() -> None:
+    assert reduced(opwright, "sum", "float32", "int64") == 5
+    assert reduced(opwright, "cumprod", "float32", "uint8") == [1] * 5
+    assert reduced(opwright, "sum", "float32", "float64") == opwright.full((5,), 1.1).double().sum().item()
+    assert reduced(opwright, "mean", "float32", "int64") == "refused"
+    with opwright.fake.FakeTensorMode():
+        out = opwright.zeros((), dtype=opwright.int64)
+        assert opwright.sum(opwright.ones(5), 0, out=out) is out

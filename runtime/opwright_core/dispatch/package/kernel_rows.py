@@ -20,7 +20,7 @@ from opwright_core.keys import DENSE_CPU, DENSE_CUDA
 from opwright_core.plans.plan_cache import PlanCache
 from opwright_core.plans.plan_keys import CACHED, key_function
 
-__all__ = ["Row", "Ufunc", "inplace_variant", "kernel", "out_variant"]
+__all__ = ["Row", "Ufunc", "dtype_position", "inplace_variant", "kernel", "out_variant"]
 
 Function = Callable[..., Any]
 _KEYS: Final = {"CPU": DENSE_CPU, "CUDA": DENSE_CUDA}
@@ -111,6 +111,12 @@ class Row:
         facts: Any = {"operands": self.operands, "results": self.results, "writes": writes, "is_inplace": is_inplace}
         facts |= {"ufunc": self.ufunc, "meta": self.meta, "positions": self.positions}
         return Row(self.key, self.xp, kinds, function or self.function, **facts)
+
+
+def dtype_position(meta: Function, positions: tuple[int, ...]) -> int:
+    """Return which of the arguments at `positions`, those of a rule, is its `dtype`; -1 if it has none."""
+    names = meta.__code__.co_varnames[: meta.__code__.co_argcount] if isinstance(meta, FunctionType) else ()
+    return positions[names.index("dtype")] if "dtype" in names else -1
 
 
 def _takes_out(function: Function, count: int) -> bool:

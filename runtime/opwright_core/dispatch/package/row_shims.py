@@ -11,7 +11,7 @@ from operator import itemgetter
 from types import MethodType
 from typing import Any, Final
 
-from opwright_core.dispatch.package.kernel_rows import Row
+from opwright_core.dispatch.package.kernel_rows import Row, dtype_position
 from opwright_core.hooks import hooks
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_cache import PlanCache
@@ -244,12 +244,15 @@ def _writes_one(row: Row) -> Function:
     call = RowCall(row)
     kernel, pick, values_of = call.kernel, call.pick, call.values
     plan_of = _planner_of(call, cache, bool({*row.operand_positions()} & {*row.passed_positions()}))
+    at = -1 if is_inplace else dtype_position(row.meta, row.planned_positions())
 
     def shim(*args: Any) -> Any:
         try:
             values = values_of(args)
             plan = plan_of(values)
             tensor = args[written]
+            if at >= 0 and args[at] is None and plan.dtype != tensor.dtype:  # computed in that of `out`
+                plan = plan_of(values := values_of((*args[:at], tensor.dtype, *args[at + 1 :])))
             target = plan.inplace(tensor) if is_inplace else plan.target(tensor)
             into = {"out": plan.out(target)} if takes_out else {}
             plan.store(kernel(*pick(values), **into), target)
