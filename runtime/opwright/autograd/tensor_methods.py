@@ -19,7 +19,6 @@ from opwright_core.keys import (
     BATCHED,
     FRONT_MODE,
     GRAD,
-    META,
     PRE_DISPATCH,
     PYTHON,
     TANGENT,
@@ -175,8 +174,7 @@ class Differentiable:
         if self.keys & (PYTHON | FRONT_MODE):  # its class, or its level, makes it
             return self.detach()  # type: ignore[no-any-return]
         made = wrap(self.array)
-        if self.keys & META or (self.extra is not None and self.extra.storage is not None):
-            made.extra = Extra(storage_of(self).apart())
+        made.extra = Extra(storage_of(self).apart())
         if self.is_inference():
             made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
         return made.as_subclass(type(self)) if self.keys & PRE_DISPATCH else made
