@@ -169,3 +169,12 @@ KNOWN_SAMPLES = Table(
     ),
     Known("masked.normalize", "float16.*gradient", "rounded at other steps", "--slow"),
 )
+
+# Wrong calls that we serve, or refuse by another class of errors than PyTorch.
+KNOWN_ERRORS = Table(
+    "database_entries.KNOWN_ERRORS",
+    Known(".*", r"^-?\d+, .*no error, but PyTorch raises TypeError", "a number may stand for a tensor"),
+    Known("signal.windows.*", "layout=torch.sparse_coo", "converted as strided here: there is no sparse layout"),
+    Known("narrow_copy", "IndexError.*RuntimeError", "a dimension out of range is an IndexError, as elsewhere"),
+    Known("cat", "DispatchError.*ValueError", "an empty list has no tensor to dispatch on"),
+)

@@ -294,13 +294,36 @@ def agreement(entry: Any, dtype: Any, *, few: int | None = None) -> tuple[Counte
         problems = list(sample.problems())
         known = all(KNOWN_SAMPLES.covers(name_of(entry), f"{sample!r}: {text}") for text in problems)
         counts["known" if problems and known else "differ" if problems else "agree"] += 1
+        counts.update(f"{kind} differ" for kind in {_kind_of(problem) for problem in problems})
         if problems and not known:
             found.append(f"{name_of(entry)}({sample!r}): {'; '.join(problems)}")
     return counts, found
 
 
+def _kind_of(problem: str) -> str:
+    return "fakes" if problem.startswith("fake") else "gradients" if problem.startswith("gradient") else "values"
+
+
+def errors_of(entry: Any) -> Iterator[str]:
+    """What wrong calls of an entry give that PyTorch refuses, other than an error of the class of PyTorch's."""
+    for each in entry.error_inputs("cpu"):
+        if isinstance(each.sample_input.kwargs.get("out"), torch.Tensor | list | tuple):
+            continue  # they share memory, which copies do not
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                sample = Sample(entry, each.sample_input)
+            except (TypeError, KeyError, ValueError):
+                continue  # on the device meta, of a dtype that NumPy has not, or of more than 64 dimensions
+            expected = _called(entry.op, sample.theirs, sample.kwargs)
+            found = _called(ours(entry), sample.ours, sample.our_kwargs)  # type: ignore[arg-type]
+        if isinstance(expected, Exception) and not isinstance(found, type(expected)):
+            text = repr(found) if isinstance(found, Exception) else "no error"
+            yield f"{sample!r}: {text:.200}, but PyTorch raises {expected!r:.200}"
+
+
 def main(names: list[str]) -> None:
-    """Take all samples, and say what differs."""
+    """Take all samples, and print what differs, and the share of samples whose values, gradients and fakes agree."""
     total: Counter[str] = Counter()
     for name, entry in entries().items():
         if (names and name not in names and entry.name not in names) or why_left_out(name) is not None:
@@ -313,8 +336,10 @@ def main(names: list[str]) -> None:
             total += counts
             if found:
                 print(name, dtype, dict(counts), *found[:3], sep="\n   ", flush=True)
-    share = 100 * total["agree"] / max(total.total(), 1)
-    print(f"{total.total()} samples: {dict(total)}, {share:.2f} % agree")
+    count = max(sum(total[each] for each in ("agree", "known", "differ")), 1)
+    print(f"{count} samples: {dict(total)}, {100 * total['agree'] / count:.2f} % agree")
+    shares = {kind: 100 * (1 - total[f"{kind} differ"] / count) for kind in ("values", "gradients", "fakes")}
+    print(", ".join(f"{kind} {share:.2f} %" for kind, share in shares.items()))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytest.importorskip("expecttest", reason="PyTorch's operator database imports it: make test ORACLE=1")
-from database_entries import LEFT_OUT, SLOW, why_left_out
-from operator_database import agreement, dtypes_of, entries, ours
+from database_entries import KNOWN_ERRORS, LEFT_OUT, SLOW, why_left_out
+from operator_database import agreement, dtypes_of, entries, errors_of, ours
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 PARTS = 12  # so that several workers share the entries, and none imports the database to know its tests
@@ -29,8 +29,20 @@ def test_samples(part: int, request: pytest.FixtureRequest) -> None:
         if ours(entry) is not None and why_left_out(name) is None and (few is None or name not in SLOW):
             for dtype in dtypes_of(entry):
                 counts, found = agreement(entry, dtype, few=few)
-                total += counts.total()
+                total += sum(counts[each] for each in ("agree", "known", "differ"))
                 wrong += found
     if wrong:
         pytest.fail(f"{len(wrong)} of {total} samples differ\n" + "\n".join(wrong[:20]), pytrace=False)
     assert total > 25
+
+
+def test_errors() -> None:
+    """Wrong calls raise what PyTorch raises, or an error derived from it."""
+    wrong, count = [], 0
+    for name, entry in entries().items():
+        if ours(entry) is not None and why_left_out(name) is None and entry.error_inputs_func is not None:
+            count += 1
+            wrong += [f"{name}({each}" for each in errors_of(entry) if not KNOWN_ERRORS.covers(name, each)]
+    if wrong:
+        pytest.fail(f"{len(wrong)} errors differ\n" + "\n".join(wrong[:20]), pytrace=False)
+    assert count > 100

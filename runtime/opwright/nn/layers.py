@@ -33,8 +33,10 @@ def embedding(
 ) -> A:
     """Return the rows of `weight` that `input` names; those longer than `max_norm` are shortened in `weight` first.
 
-    Raises ValueError for a `padding_idx` that names no row.
+    Raises ValueError for a `padding_idx` that names no row, RuntimeError for a weight that is no matrix.
     """
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, but its size is {list(weight.shape)}")
     rows = weight.shape[0]
     if padding_idx is None:
         padding_idx = -1

@@ -38,8 +38,15 @@ def _steps(stride: Ints | None) -> Ints:
 
 
 def _sizes(output_size: Sizes, shape: Sequence[int], ndim: int) -> list[int]:
-    """Return the output's last sizes; None is that of the input."""
+    """Return the output's last sizes; None is that of the input.
+
+    Raises RuntimeError for another number of sizes, ValueError for an input of too few dimensions.
+    """
     given = [output_size] * ndim if output_size is None or isinstance(output_size, int) else output_size
+    if len(given) != ndim:
+        raise RuntimeError(f"output_size must be {ndim} sizes, but got {list(given)}")
+    if len(shape) <= ndim:
+        raise ValueError(f"the input must have at least {ndim + 1} dimensions, but has {len(shape)}")
     return [have if size is None else size for size, have in zip(given, shape[-ndim:], strict=True)]
 
 

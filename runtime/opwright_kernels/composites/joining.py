@@ -9,6 +9,7 @@ from typing import Any
 import opwright
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype
+from opwright_core.arrays.sizes import holds
 from opwright_core.errors import DispatchError
 from opwright_kernels.rules.padding import check_pairs, padded_shape
 
@@ -272,7 +273,12 @@ def _chunk_cat(tensors: Sequence[Operand], dim: int, num_chunks: int) -> Operand
         raise RuntimeError(f"_chunk_cat expects positive num_chunks, but got {num_chunks}")
     if not tensors:
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
-    dim = layouts.wrap_dim(dim, len(tensors[0].shape))
+    ndims = sorted({len(each.shape) for each in tensors})
+    if dim >= ndims[0] or (dim < 0 and len(ndims) > 1):
+        raise RuntimeError(f"_chunk_cat expects a dim that all tensors have from the front, but got {dim} for {ndims}")
+    if not all(holds(each.shape[dim] > 0) for each in tensors):
+        raise RuntimeError("_chunk_cat expects tensors that are not empty along dim")
+    dim = layouts.wrap_dim(dim, ndims[0])
     return aten.cat([_in_chunks(each, dim, num_chunks) for each in tensors], dim + 1)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import opwright
 from opwright_core.arrays.sizes import guard_or_true, holds
+from opwright_kernels.rules.activations import check_bounds
 
 Operand = Any  # a Tensor
 
@@ -35,6 +36,7 @@ def prelu(self: Operand, weight: Operand) -> Operand:
 def rrelu(self: Operand, lower: complex, upper: complex, training: bool, generator: Any) -> Operand:
     """Call `leaky_relu` with random slopes when training, with the mean slope else."""
     aten = opwright.ops.aten
+    check_bounds(lower, upper)
     if not training:
         return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)
     self = aten.contiguous(self)
@@ -46,6 +48,7 @@ def rrelu_with_noise(
 ) -> Operand:
     """Call `rrelu` so that it writes the slopes into `noise`."""
     aten = opwright.ops.aten
+    check_bounds(lower, upper)
     if not training:
         return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)
     result, slopes = aten.rrelu_with_noise_functional(aten.contiguous(self), noise, lower, upper, training, generator)

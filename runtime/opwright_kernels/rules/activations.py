@@ -61,9 +61,14 @@ def hardtanh(self: Elementwise, min_val: complex, max_val: complex) -> Plan:
 def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
     """Plan as `pointwise` does, for floats. Raises RuntimeError where the slopes' bounds are in the wrong order."""
     plan = pointwise(self, accepts="floating")
+    check_bounds(lower, upper)
+    return plan
+
+
+def check_bounds(lower: complex, upper: complex) -> None:
+    """Raise RuntimeError unless the slopes of `rrelu` are in order."""
     if lower.real > upper.real:
         raise RuntimeError(f"rrelu: lower bound ({lower}) must not be greater than the upper one ({upper})")
-    return plan
 
 
 def glu(self: Along, dim: Dim) -> Plan:

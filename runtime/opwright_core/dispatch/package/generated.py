@@ -181,7 +181,7 @@ class Overloaded:
             alike = [operator.signature for operator in self.operators if operator.signature.names == names]
             self._positional = min([signature.positional for signature in alike])
         count = self._positional
-        return self.packet.call(values[:count], dict(zip(names[count:], values[count:], strict=True)))
+        return self.packet.call(values[:count], dict(zip(names[count:], values[count:], strict=True)), named=True)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.packet(*args, **kwargs)
