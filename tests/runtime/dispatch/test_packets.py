@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import Maker
 
+import opwright
 from opwright.errors import ArgumentError, DispatchError
 from opwright.namespaces import ops
 from opwright.registering.kernels import register
@@ -146,3 +147,10 @@ def test_a_remembered_choice_goes_through_the_stub(define: Maker) -> None:
     found = define_all(define, "f.int(int x, *, int y=1) -> str", "f.float(float x) -> str")
     found.int.stub = lambda x, *, y=1: f"stub {x} {y}"
     assert [found(3), found(3), found(3, y=2), found(3, y=2)] == ["int", "stub 3 1", "int", "stub 3 2"]
+
+
+@pytest.mark.parametrize("start", [[1], 1.0, True])
+def test_a_function_prefers_its_overload_of_tensors(start: object) -> None:
+    """A tensor of one element converts to an int, which would be the overload declared first."""
+    with pytest.raises(RuntimeError, match="start must be a 0-dim integer tensor"):
+        opwright.narrow(opwright.ones(3), 0, opwright.tensor(start), 2)
