@@ -31,7 +31,7 @@ def _numbers(sample: Any) -> list[np.ndarray]:
 
 
 def _has_a_tie(sample: Any) -> bool:
-    """Whether a number of one operand is among those of another."""
+    """Return whether two operands have a number in common."""
     if sample is None:  # of a test that has no samples
         return True
     return any(np.isin(*pair).any() for pair in combinations(_numbers(sample), 2))

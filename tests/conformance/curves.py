@@ -1,4 +1,4 @@
-"""Functions of one number, and points where formulas of their derivatives lose digits: near poles, zeros and limits."""
+"""Functions of one number, and points at which their derivatives lose digits: near poles, zeros and limits."""
 
 from __future__ import annotations
 

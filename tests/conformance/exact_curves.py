@@ -77,7 +77,7 @@ EXACT: dict[str, Callable[[Any], Any]] = {
 
 
 def derivatives(name: str, point: float) -> tuple[float, float]:
-    """By differences over a 10^-25th of the point, with as many digits as these lose."""
+    """Return both derivatives, by differences over a 10^-25th of the point; the digits that these lose are added."""
     function = EXACT.get(name) or getattr(mp, name)
     x, step = mp.mpf(point), mp.mpf(10) ** -25 * abs(point)
     with mp.workdps(110 + int(3 * abs(mp.log10(abs(x)))) + int(min(point * point / 2, 220))):

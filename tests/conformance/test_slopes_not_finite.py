@@ -50,7 +50,7 @@ def test_powers_of_a_base_without_logarithm(base: float) -> None:
 
 
 def variations(name: str, sample: Sample) -> Iterator[Sample]:
-    """The sample, and those with another number for one of the arguments."""
+    """Yield the sample, and samples with another number for one of the arguments."""
     yield sample
     schema = operators()[name].schema
     places = [argument.name for argument in schema.positional]
@@ -64,7 +64,7 @@ def variations(name: str, sample: Sample) -> Iterator[Sample]:
 
 
 def finite_slopes(run: Any) -> bool | None:
-    """Whether the gradient of what is not finite is finite; None where all is finite, or nothing records."""
+    """Return whether values that are not finite have a finite gradient; None if all are finite, or nothing records."""
     from corners import array_of
 
     results = [each for each in run.outputs if each.requires_grad]
@@ -77,7 +77,7 @@ def finite_slopes(run: Any) -> bool | None:
 
 
 def is_wrong(name: str, sample: Sample) -> bool:
-    """Whether our slope of a value that is not finite is finite, and PyTorch's is not."""
+    """Return whether our slope of a value that is not finite is finite, and PyTorch's is not."""
     import torch
     from corners import Run, arrays_of
 

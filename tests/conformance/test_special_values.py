@@ -1,8 +1,8 @@
 """Every pointwise operator and reduction at each combination of special values (NaN, both infinities and zeros, ties,
 numbers without a leading bit, huge ones): each gradient and tangent beside PyTorch's, element by element.
 
-A formula is taken from a release of PyTorch only if it passes. What differs is in docs/differences.yaml, and what other
-versions than the oracle do in known_versions.py, for single elements.
+A formula is taken from a release of PyTorch only if it passes. docs/differences.yaml lists the differences that stay,
+known_versions.py those of other versions; both are asked for each element.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ REDUCTIONS: dict[str, list[Sample]] = {
 
 
 def calls(name: str) -> list[Sample]:
-    """Samples of an operator that differ in other arguments than tensors, with all combinations of special values."""
+    """Return samples that differ in other arguments than tensors, with all combinations of special values."""
     found: dict[str, Sample] = {}
     for one in SAMPLES[name]():
         arrays = [each for each in one.args if isinstance(each, np.ndarray)]
@@ -85,7 +85,7 @@ def element(sample: Sample, position: int) -> Sample:
 
 
 def slopes(run: Run, wanted: list[bool]) -> Iterator[tuple[str, np.ndarray | None]]:
-    """Gradients of each result that records in PyTorch, for each input, and tangents along each input by itself."""
+    """Yield the gradient of each result that records in PyTorch for each input, and the tangents along each input."""
     for place, result in enumerate(run.outputs):
         if wanted[place]:
             one = run.convert(np.ones(tuple(result.shape)))
@@ -112,7 +112,7 @@ def slopes(run: Run, wanted: list[bool]) -> Iterator[tuple[str, np.ndarray | Non
 
 
 def problems(name: str, sample: Sample, tolerance: float) -> Iterator[str]:
-    """What differs in single combinations, and is not known."""
+    """Yield each difference of a single combination that no table lists."""
     ours, theirs = Run(opwright, name, sample), Run(torch, name, sample)
     if isinstance(theirs.results, Exception) or isinstance(ours.results, Exception):
         return

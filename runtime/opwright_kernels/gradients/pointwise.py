@@ -33,8 +33,7 @@ def on_device(value: Tensor, device: Any) -> Tensor:
 
 
 def one_less_square(x: Tensor) -> Tensor:
-    """Return 1 - x², as a product where x² is near 1: that keeps the digits there, and loses those of the slope near
-    0."""
+    """Return 1 - x². Near 1 it is a product, which keeps the digits; near 0 that would lose the digits of the slope."""
     return aten.where(aten.abs(x) < 0.5, 1 - x * x, (1 - x) * (1 + x))
 
 
