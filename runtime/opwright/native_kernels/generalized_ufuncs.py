@@ -12,7 +12,7 @@ from opwright_core.core import fast
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import Plan
 
-__all__ = ["generalized_ufunc"]
+__all__ = ["generalized_ufunc", "takes_batches"]
 
 Operator = Any
 _LETTERS: Final = "?bBhHiIlLqQefdFD"  # of the dtypes that loops are made for, in the order in which NumPy tries them
@@ -45,6 +45,19 @@ def generalized_ufunc(operator: Operator, package: str, module: str) -> np.ufunc
         operator.base, operator.doc, text, len(core), b"".join(types.values()), lambda *arrays: call(operator, *arrays)
     )
     return made
+
+
+def takes_batches(operator: Operator) -> bool:
+    """Return whether the rule of a generated operator is `gufunc` over all its tensors, with dimensions before the
+    named ones, none of which may be missing."""
+    package, _, module = operator.home.module.rpartition(".ops.") if operator.home is not None else ("", "", "")
+    meta = _meta_of(operator, package, module)
+    text = "" if meta is None else _signature_of(meta)
+    if meta is None or not text or "?" in text:
+        return False
+    words = [each for each in meta.__code__.co_consts if isinstance(each, tuple)]  # of calls with keywords
+    is_whole = text.partition("->")[0].count("(") == len(operator.signature.tensors)
+    return is_whole and not any("batched" in each for each in words)
 
 
 def _meta_of(operator: Operator, package: str, module: str) -> Callable[..., Plan] | None:

@@ -10,6 +10,7 @@ from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.inspection.errors import missing
 from opwright.symbolic import ShapeEnv
+from opwright.testing.checking.batched import check_batched
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.comparison import difference
 from opwright.testing.checking.other_sizes import with_other_sizes
@@ -29,6 +30,7 @@ def check_fake(call: Call) -> None:
         for resized in with_other_sizes(call):
             shapes = " and ".join(f"{each.name} of shape {tuple(each.tensor.shape)}" for each in resized.operands)
             _compare(resized, None, f" with other sizes than the sample's, {shapes}")
+    check_batched(call)
 
 
 def _compare(call: Call, env: ShapeEnv | None, kind: str) -> None:
