@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
 from opwright_codegen.kernels.functions import KernelFunction, functions_of, names_defined
-from opwright_codegen.read.model import Operator
 from opwright_codegen.source import Span
+
+if TYPE_CHECKING:
+    from opwright_codegen.read.model import Operator
 
 __all__ = ["KernelModules", "PublicFunctions", "module_files", "parts_of"]
 
