@@ -57,7 +57,7 @@ def annotation_hint(text: str) -> str | None:
 
 
 def _annotation(text: str, start: int) -> tuple[str, int]:
-    """Return the annotation that begins at a position, and where it ends: before a comma, `=`, `)` or a name."""
+    """Return the annotation at a position, and its end: a comma, `=`, `)` or a name follows."""
     depth, at = 0, start
     while at < len(text):
         sign = text[at]
@@ -71,7 +71,7 @@ def _annotation(text: str, start: int) -> tuple[str, int]:
 
 
 def schema_type(annotation: str) -> str | None:
-    """Return the type of a schema that an annotation of Python stands for, `Tensor?` for `Optional[Tensor]`."""
+    """Return the schema type of a Python annotation, `Tensor?` for `Optional[Tensor]`."""
     try:
         return _type(ast.parse(annotation.strip(), mode="eval").body, 0)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -152,7 +152,7 @@ def _declarations(source: Source, names: Collection[str]) -> Iterator[_Declarati
 
 
 def _declaration(before: _Tokens, inner: _Tokens, scopes: list[str], tokens: Tokens) -> _Declaration | None:
-    """Return the function whose name ends what stands before, and whose parameters are in brackets; else None."""
+    """Return the function whose name is the last token of `before`, with parameters in `inner`; None for a call."""
     start = len(before) - 1
     while start >= 2 and before[start - 1].text == "::" and before[start - 2].kind is WORD:
         if start >= 3 and before[start - 3].kind is not WORD and before[start - 3].text not in (">", "&", "*", "::"):
@@ -175,7 +175,7 @@ def _declaration(before: _Tokens, inner: _Tokens, scopes: list[str], tokens: Tok
 
 
 def _result(before: _Tokens) -> list[Token] | None:
-    """Return the type of the result that stands before a name; None where no type stands there."""
+    """Return the result type in the tokens before a name; None if they are no type."""
     found = [token for token in before if token.kind is not TEXT]
     if found and found[0].text == "template":
         found = found[closing(found, 1) + 1 :]
@@ -210,7 +210,7 @@ def _scope(before: _Tokens) -> str:
 
 
 def _in_brackets(tokens: Tokens) -> list[Token]:
-    """Take a bracket with all that stands in it, and return what is between."""
+    """Take a bracket and its content, and return the content."""
     found: list[Token] = []
     depth = 0
     while (token := tokens.take()) is not None:

@@ -64,7 +64,7 @@ class CppParameter:
 
 
 def type_of(tokens: _Tokens, depth: int = 0) -> str | None:
-    """Return the type that a type of C++ has in a schema; None where it has none."""
+    """Return the schema type of a C++ type; None if it has none."""
     words = [token for token in tokens if token.text not in _IGNORED]
     while words and words[-1].text == "&":
         words = words[:-1]
@@ -101,7 +101,7 @@ def _template(name: str, arguments: list[list[Token]], depth: int) -> str | None
 
 
 def result_types(tokens: _Tokens) -> list[str] | None:
-    """Return the types of the results: none of `void`, several of a tuple; None where one of them has no type."""
+    """Return the result types: none for `void`, several for a tuple. Return None if one of them has no schema type."""
     words = [token for token in tokens if token.text not in _IGNORED]
     opening = next((i for i, token in enumerate(words) if token.text == "<"), 0)
     if [token.text for token in words] == ["void"]:
@@ -112,7 +112,7 @@ def result_types(tokens: _Tokens) -> list[str] | None:
 
 
 def split(tokens: _Tokens) -> list[list[Token]]:
-    """Return what stands between the commas that are in no brackets."""
+    """Return the parts between commas, ignoring commas in brackets."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
@@ -126,7 +126,7 @@ def split(tokens: _Tokens) -> list[list[Token]]:
 
 
 def without_templates(tokens: _Tokens) -> list[Token]:
-    """Return a name without what stands in `<…>`."""
+    """Return a name without its template arguments."""
     found, depth = [], 0
     for token in tokens:
         depth -= token.text == ">"
@@ -137,7 +137,7 @@ def without_templates(tokens: _Tokens) -> list[Token]:
 
 
 def closing(tokens: _Tokens, opening: int) -> int:
-    """Return where the bracket that opens at a position is closed; the last position where it is not."""
+    """Return the position of the closing bracket; the last position if the bracket is never closed."""
     depth = 0
     for at in range(opening, len(tokens)):
         if tokens[at].kind is not TEXT and len(tokens[at].text) == 1:

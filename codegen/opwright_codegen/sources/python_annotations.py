@@ -1,4 +1,4 @@
-"""Schemas of Python functions by their annotations, as `torch.library.infer_schema` infers them, from the syntax tree.
+"""Schemas of Python functions from their annotations, as `torch.library.infer_schema` infers them, from the syntax tree.
 
 `opwright.library.infer_schema` does the same for a function that is loaded: one test compares the two.
 """
@@ -133,7 +133,7 @@ def _takes(type_: str, value: Value) -> bool:
 
 
 def _type(node: ast.expr, names: Names, depth: int = 0) -> str | None:
-    """Return the type that an annotation has in a schema; None where it has none."""
+    """Return the schema type of an annotation; None if it has none."""
     if depth > _DEPTH:
         return None
     members = _members(node, names, depth)
@@ -199,7 +199,7 @@ def _result_type(node: ast.expr, names: Names) -> str:
 
 
 def _head(node: ast.Subscript, names: Names) -> str:
-    """Return the last word of what stands before the brackets: `Optional` of `typing.Optional[…]`."""
+    """Return the last word before the brackets: `Optional` for `typing.Optional[…]`."""
     return names.dotted(node.value).rpartition(".")[2]
 
 

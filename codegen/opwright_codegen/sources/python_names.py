@@ -1,4 +1,4 @@
-"""The names of a Python source: what its imports and constants stand for, from the syntax tree."""
+"""The names of a Python source: imports, constants and functions, from the syntax tree."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Names:
 
 
 def argument(call: ast.Call, index: int | None, name: str) -> ast.expr | None:
-    """Return an argument by its position or name; None where it is not given."""
+    """Return an argument by its position or name; None if it is not given."""
     if index is not None and len(call.args) > index:
         return call.args[index]
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)

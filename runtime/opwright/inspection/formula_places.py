@@ -15,7 +15,8 @@ __all__ = ["formula_place"]
 def formula_place(operator: Operator, argument: str) -> str:
     """Return `file:line` of the formula for an argument, "" if no file of derivatives has one.
 
-    Files of derivatives lie beside the schema file, whose path is relative to the project: elsewhere none is found.
+    The search covers the YAML files in the schema file's folder. That path is relative to the project, so a program
+    in another folder finds nothing.
     """
     folder = Path(operator.where or "").parent
     name = re.escape(operator.name.partition("::")[2].removesuffix(".default"))
