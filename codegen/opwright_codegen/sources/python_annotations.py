@@ -1,6 +1,7 @@
-"""Schemas of Python functions from their annotations, as `torch.library.infer_schema` infers them, from the syntax tree.
+"""Schemas of Python functions from their annotations, as `torch.library.infer_schema` infers them.
 
-`opwright.library.infer_schema` does the same for a function that is loaded: one test compares the two.
+Annotations are read from the syntax tree. `opwright.library.infer_schema` reads those of loaded functions: one test
+compares the two.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ def gufunc(
     A dimension may be a number (`(3),(3)->(3)`), be missing (`(m?,n),(n,p?)->(m?,p?)`), or be 1 where others are not
     (`(n),(n|1)->()`), as NEP 20 has it: the kernel gets operands as they are. Sizes of the result are formulas of the
     others (`(n)->(n+1)`), or said by name: `gufunc("(n,d)->(p)", x, p=n*(n-1)//2)`, `gufunc("(n,d)->(n,k)", x, k=k)`
-    with an argument `k`; in Python a formula is a text, `p="n*(n-1)//2"`.
+    with an argument `k`; in Python a formula is a text, `p="n*(n-1)//2"`. In a schema file a signature of several
+    results, `gufunc("(q),(n)->(q),(n)", q, n)`, is one such rule for each.
 
     Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are handled, as
     for `pointwise`; without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the
