@@ -246,11 +246,8 @@ def test_an_operator_that_ends_the_process_is_told_of_without_a_call(monkeypatch
 def test_no_text_of_others_holds_html(text: str) -> None:
     """As a page, as a cell of a table, and as code, to a reader of Markdown that keeps HTML."""
     reader = MarkdownIt("commonmark").enable("table")
-    for page in (
-        prose(text),
-        f"| a |\n| --- |\n| {cell(prose(text))} |\n",
-        f"| a |\n| --- |\n| {cell(code([text]))} |",
-    ):
+    table = "| a |\n| --- |\n| {} |\n"
+    for page in (prose(text), table.format(cell(prose(text))), table.format(cell(code([text])))):
         blocks = reader.parse(page)
         kinds = {each.type for block in blocks for each in (block, *(block.children or ()))}
         assert not kinds & {"html_block", "html_inline"}, page

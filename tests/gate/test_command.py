@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,55 @@ def test_a_candidate_is_imported_as_its_folder_does(tmp_path: Path, name: str) -
     status, read = run(tmp_path, HELPED, *words, name=name)
     verdicts = {each["property"]: each["verdict"] for each in read["verdicts"]}
     assert (status, verdicts["pickles"]) == (0, "held"), read["verdicts"]
+
+
+SLEEPS = """
+import os, time
+
+def twice(x):
+    open({marker!r}, "a").write(f"{{os.getpid()}}\\n")
+    time.sleep(3600)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up there")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_goes_on_after_the_command_is_killed(tmp_path: Path, number: signal.Signals) -> None:
+    """Its process, the warden and the process of an operator end; nobody writes the report."""
+    file, marker, report = tmp_path / "kernel.py", tmp_path / "marker", tmp_path / "report.json"
+    file.write_text(SLEEPS.format(marker=str(marker)), encoding="utf-8")
+    words = [
+        "--candidate",
+        str(file),
+        "--against",
+        "twice(Tensor x) -> Tensor",
+        "--meta",
+        "like(x)",
+        "--timeout",
+        "9999",
+    ]
+    start = [sys.executable, "-c", "from opwright_codegen.cli import main; main()", "gate", "--format", "json"]
+    with subprocess.Popen([*start, *words, "-o", str(report), "-q"], cwd=tmp_path) as process:
+        while not (marker.exists() and marker.read_text().endswith("\n")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        below = [int(marker.read_text().split()[0])]
+        while below[-1] != process.pid:
+            below.append(int(Path(f"/proc/{below[-1]}/stat").read_text().rpartition(")")[2].split()[1]))
+        process.send_signal(number)
+    assert len(below) == 4, "the operator's process, the warden, the process of the runtime, the command"
+    end = time.monotonic() + 60
+    while any(_runs(pid) for pid in below) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert [pid for pid in below if _runs(pid)] == []
+    assert not report.exists()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_what_cannot_be_judged(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from opwright_codegen.commands.config import find_config
@@ -25,7 +25,7 @@ def run_gate(words: Sequence[str]) -> int:
     """Run the gate of the runtime with the words of the command line; return its exit status.
 
     0 where nothing is broken but what is known, 1 where something is, 2 for wrong usage. The runtime has the options,
-    but for the baseline, which is read here: what is known is handed over in a file. Raises SchemaErrors for a wrong
+    but for the baseline, which is read here: what is known is handed over in a pipe. Raises SchemaErrors for a wrong
     one, UsageError for one that is not there.
     """
     if "--mutate" in words:
@@ -47,9 +47,11 @@ def run_gate(words: Sequence[str]) -> int:
     }
     paths = [str(Path.cwd()), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    with TemporaryDirectory(prefix="opwright_gate_") as folder:
-        file = Path(folder) / "handed.json"
-        file.write_text(json.dumps(handed), encoding="utf-8")
-        command = [sys.executable, "-m", "opwright.gate.command", "--handed", str(file), *words]
-        status = subprocess.run(command, env=environment, check=False).returncode
+    command = [sys.executable, "-m", "opwright.gate.command", "--handed", *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it may have ended already, for wrong usage
+            process.stdin.write(json.dumps(handed).encode() + b"\n")
+            process.stdin.flush()
+        status = process.wait()  # the pipe stays open: its end tells the process that this one is gone
     return status if status in _TOLD else 2

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +25,8 @@ from opwright.gate.run import Progress, gate
 __all__ = ["main", "make_parser"]
 
 _REFERENCE: Final = "PyTorch's operator of the same name says what is meant; of a candidate: this function of NumPy"
+_NOTHING: Final = {"known": [], "baseline": None, "cache": None}  # handed over
+_KILLED: Final = 143  # exit status
 _STEP: Final = 25  # operators, between lines of progress that nobody sees move
 
 
@@ -44,7 +48,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("--reference is MODULE:FUNCTION of a candidate, and torch of operators that PyTorch has, too")
     if not targets:
         parser.error("name what to judge: NAMESPACE, NAMESPACE::NAME, torch:NAMESPACE")
-    handed = _handed(arguments.handed)
+    handed = _handed() if arguments.handed else _NOTHING
     try:
         if arguments.reference == "torch":
             modules.append(torch_line())
@@ -81,12 +85,18 @@ def main(words: Sequence[str] | None = None) -> int:
     return status
 
 
-def _handed(file: str | None) -> dict[str, Any]:
-    """Return what the command line hands over: known findings, where new ones and the report are kept."""
-    if file is None:
-        return {"known": [], "baseline": None, "cache": None}
-    found: dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
+def _handed() -> dict[str, Any]:
+    """Return what the command line hands over in the standard input: known findings, where new ones and the report are
+    kept. From now on this process ends when that pipe does: the command was killed."""
+    found: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with, args=(sys.stdin.buffer.fileno(),), daemon=True).start()
     return found
+
+
+def _end_with(pipe: int) -> None:
+    while os.read(pipe, 1 << 10):
+        pass
+    os._exit(_KILLED)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -118,7 +128,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--baseline", metavar="FILE", help="findings that are known; else gate-baseline.yaml, if it is there")
     add("--write-baseline", action="store_true", help="write all findings to the baseline, and exit 0")
     add("--mutate", action="store_true", help="change declarations one by one: does a check notice? (--mutate --help)")
-    add("--handed", metavar="FILE", help=argparse.SUPPRESS)
+    add("--handed", action="store_true", help=argparse.SUPPRESS)
     add("-q", "--quiet", action="store_true", help="no line of progress")
     return parser
 

@@ -136,6 +136,7 @@ def main() -> None:
     """Read a Task from stdin; write pickled messages to stdout: ("operators", names), then (name, verdicts, refused,
     seconds) for each, or ("error", text)."""
     task: Task = pickle.load(sys.stdin.buffer)
+    gate = os.getppid()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     remember_judges()
@@ -153,7 +154,7 @@ def main() -> None:
     _import_kernels(subjects)
     gc.collect()
     gc.freeze()
-    _run(subjects, task, out)
+    _run(subjects, task, out, gate)
 
 
 def _warm_up(task: Task) -> None:
@@ -185,11 +186,15 @@ def _import_kernels(subjects: Sequence[Subject]) -> None:
                 importlib.import_module(each.name)
 
 
-def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO) -> None:
+def _run(subjects: Sequence[Subject], task: Task, out: BinaryIO, gate: int) -> None:
     waiting, running = list(subjects)[::-1], dict[int, _Child]()
     found: dict[str, list[Any]] = {each.name: [] for each in subjects}
     begun: dict[str, float] = {}
     while waiting or running:
+        if os.getppid() != gate:  # it was killed
+            for child in running.values():
+                _kill(child.pid)
+            return
         while waiting and len(running) < task.jobs:
             subject = waiting.pop()
             begun[subject.name] = time.perf_counter()

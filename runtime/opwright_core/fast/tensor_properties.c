@@ -86,9 +86,12 @@ static PyObject *read_truth(PyArrayObject *array) {
     return truth < 0 ? NULL : PyBool_FromLong(truth);
 }
 
+/* Elements that a list is made of at once; the Python makes longer ones in parts, between which it looks at signals. */
+#define MOST_LISTED ((npy_intp)1 << 22)
+
 /* Return nested lists of numbers; NULL without an exception if Python has to. */
 static PyObject *read_list(PyArrayObject *array) {
-    return has_numbers(array) ? PyArray_ToList(array) : NULL;
+    return has_numbers(array) && PyArray_SIZE(array) <= MOST_LISTED ? PyArray_ToList(array) : NULL;
 }
 
 /* Whether an object is exactly a shape. */
