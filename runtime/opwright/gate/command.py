@@ -25,7 +25,7 @@ from opwright.gate.run import Progress, gate
 __all__ = ["main", "make_parser"]
 
 _REFERENCE: Final = "PyTorch's operator of the same name says what is meant; of a candidate: this function of NumPy"
-_NOTHING: Final = {"known": [], "baseline": None, "cache": None}  # handed over
+_NOTHING: Final[dict[str, Any]] = {"known": [], "baseline": None, "cache": None}  # handed over
 _KILLED: Final = 143  # exit status
 _STEP: Final = 25  # operators, between lines of progress that nobody sees move
 

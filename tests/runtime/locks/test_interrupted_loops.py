@@ -1,0 +1,82 @@
+"""Signals in long calls: the handler runs before the loop ends (Note [Interrupted loops])."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opwright
+from opwright.methods import values
+from opwright_kernels.reducing import sorting
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="no signals to a process of one's own there")
+
+COUNT = 1 << 24
+# Slow ones: a loop may end within the tenth of a second that signals wait at most.
+CALLS: dict[str, Callable[[Any, Any], object]] = {
+    "digamma": lambda x, out: opwright.digamma(x, out=out),
+    "lgamma": lambda x, out: opwright.lgamma(x, out=out),
+    "softmax of pairs": lambda x, out: opwright.softmax(x.reshape(-1, 2), -1, out=out.reshape(-1, 2)),
+}
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(opwright.dispatch.core().name != "fast", reason="loops of the compiled core")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_signal_is_handled_before_the_loop_ends(name: str) -> None:
+    """A thread sends it when the first element is written; the last one is not written then."""
+    written = np.zeros(COUNT, np.float32)
+    x, out = opwright.full((COUNT,), 3.5), opwright.from_numpy(written)
+    is_over = threading.Event()
+
+    def send() -> None:
+        while not written[0] and not is_over.is_set():
+            pass
+        if not is_over.is_set():
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, _interrupt)
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        CALLS[name](x, out)
+        raised = False
+    except KeyboardInterrupt:
+        raised = True
+    finally:
+        is_over.set()
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert raised and written[0] and not written[-1]
+    CALLS[name](x, out)
+    assert written.all()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (30,), (3, 7), (30, 2), (2, 30), (0, 30), (30, 0), (2, 3, 4)])
+def test_long_lists_are_made_of_parts(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "_LISTED", 6)
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    assert values._nested(array) == array.tolist()
+
+
+@pytest.mark.parametrize("shape", [(50,), (10, 5), (5, 10), (2, 5, 5)])
+def test_long_sorts_are_made_of_parts(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As short ones are not."""
+    array = np.random.default_rng(0).integers(0, 9, shape)
+    for dim in range(-1, len(shape)):
+        order = np.argsort(array, axis=dim, kind="stable")
+        whole = sorting._in_order(np, array, order, dim)
+        with monkeypatch.context() as patched:
+            patched.setattr(sorting, "_LONG", 7)
+            assert np.array_equal(sorting._in_order(np, array, order, dim), whole)
+        assert np.array_equal(whole, np.sort(array, axis=dim))
