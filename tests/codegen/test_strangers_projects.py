@@ -77,6 +77,31 @@ def test_links_out_of_a_commit_are_named(project: Path, capsys: pytest.CaptureFi
         (project / "data").unlink()
 
 
+def test_errors_name_the_commit_and_no_folder_that_is_gone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = (project / "pyproject.toml").read_text(encoding="utf-8")
+    right = {"pyproject.toml": settings, "ops.yaml": ENTRY}
+    wrong = (
+        {"pyproject.toml": settings + "tagz = 1\n"},
+        {"pyproject.toml": settings.replace('output = "soft_ops"\n', "")},
+        {"pyproject.toml": settings.replace("ops.yaml", "nothing.yaml")},
+        {"ops.yaml": ENTRY.replace("Tensor self", "Tenser self")},
+        {"ops.yaml": ENTRY.replace("self - a", "kernels:soft")},
+        {
+            "ops.yaml": ENTRY.replace("self - a", "kernels:soft"),
+            "kernels.py": "raise ValueError(__file__)\n\ndef soft(self, a): ...",
+        },
+    )
+    for files in wrong:
+        for name, text in (right | files).items():
+            (project / name).write_text(text, encoding="utf-8")
+        _commit()
+        for name, text in right.items():
+            (project / name).write_text(text, encoding="utf-8")
+        assert main(["breaking", "git:HEAD", ".", "--categories", "FAKE"]) in (1, 2), files
+        said = capsys.readouterr().err
+        assert "opwright_old_" not in said and "error of its own" not in said and said, files
+
+
 def _wheel(path: Path, names: list[str]) -> None:
     with zipfile.ZipFile(path, "w") as wheel:
         for name in names:

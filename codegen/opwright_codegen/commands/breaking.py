@@ -6,19 +6,21 @@ import io
 import json
 import os
 from argparse import Namespace
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, TextIO
 
 from opwright_codegen.commands.config import Config, read_config
 from opwright_codegen.commands.job import job_of, module_of, root_of
-from opwright_codegen.errors import SchemaError, UsageError, nearest
+from opwright_codegen.errors import SchemaError, SchemaErrors, UsageError, nearest
 from opwright_codegen.findings.finding import Finding, Outcome
 from opwright_codegen.promises.breakages import CATEGORIES, Breakage
 from opwright_codegen.promises.comparing import added, chosen, compare, counted
 from opwright_codegen.promises.states import State, generated_packages, last_tag, schema_files, unpacked
 from opwright_codegen.records import dataclass, replace
+from opwright_codegen.source import Source, Span
 
 __all__ = ["breaking"]
 
@@ -39,10 +41,15 @@ def breaking(config: Config, arguments: Namespace, out: TextIO, outcome: Outcome
     """Compare two states, and print what breaks; the status. Raises UsageError, SchemaErrors."""
     categories = _categories(arguments.categories, config)
     before = arguments.old or config.breaking.against or f"git:{last_tag(config.root)}"
-    with TemporaryDirectory(prefix="opwright_old_") as first, TemporaryDirectory(prefix="opwright_new_") as second:
+    after = arguments.new or str(config.root)
+    with (
+        TemporaryDirectory(prefix="opwright_old_") as first,
+        TemporaryDirectory(prefix="opwright_new_") as second,
+        _named({first: before, second: after}),
+    ):
         sides = [
             _side(what, config, arguments, Path(folder), set(categories) - set(_DECLARED))
-            for what, folder in ((before, first), (arguments.new or str(config.root), second))
+            for what, folder in ((before, first), (after, second))
         ]
         old, new = (side.state for side in sides)
         found = compare(old, new)
@@ -57,6 +64,30 @@ def breaking(config: Config, arguments: Namespace, out: TextIO, outcome: Outcome
     else:
         _print_text(found, fresh, out)
     return 1 if any(each.categories for each in found) else 0
+
+
+@contextmanager
+def _named(folders: Mapping[str, str]) -> Iterator[None]:
+    """Have errors in the block name what was unpacked instead of temporary folders, which are gone afterwards."""
+
+    def renamed(text: str) -> str:
+        for folder, name in folders.items():
+            text = text.replace(f"{folder}{os.sep}", f"{name}:").replace(folder, name)
+        return text
+
+    def placed(span: Span | None) -> Span | None:
+        return span and span._replace(source=Source(renamed(span.source.path), span.source.text))
+
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(renamed(str(error))) from None
+    except SchemaError as error:
+        found = [
+            SchemaError(each.code, renamed(each.message), placed(each.span), each.hint)
+            for each in (error.errors if isinstance(error, SchemaErrors) else (error,))
+        ]
+        raise SchemaErrors(tuple(found)) if isinstance(error, SchemaErrors) else found[0] from None
 
 
 def _categories(given: str | None, config: Config) -> set[str]:
