@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.autograd import batched, compiled, engine
+from opwright.autograd.final_callbacks import call_from, queued
 from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
@@ -36,6 +37,21 @@ def backward(
     a graph, a gradient that is missing or does not fit, a graph that was freed, a saved tensor that was written to.
     """
     keep = create_graph if retain_graph is None else retain_graph
+    callbacks = queued()
+    start = len(callbacks)
+    try:
+        _accumulate(tensors, grad_tensors, keep, create_graph, inputs)
+        if len(callbacks) > start:
+            call_from(callbacks, start)
+    except BaseException:
+        del callbacks[start:]
+        raise
+
+
+def _accumulate(
+    tensors: Tensors, grad_tensors: Gradients, keep: bool, create_graph: bool, inputs: Tensors | None
+) -> None:
+    """Run the pass of `backward`, by the compiled core where it can."""
     if inputs is None and not create_graph and compiled.run(tensors, grad_tensors, keep):
         return
     if isinstance(tensors, Tensor) and (grad_tensors is None or isinstance(grad_tensors, Tensor)):
@@ -97,7 +113,16 @@ def _find(
     roots: tuple[Tensor, ...], grads: Gradients, targets: list[Edge], keep_graph: bool, create_graph: bool
 ) -> list[Any]:
     """Return the gradients of the targets."""
-    return engine.run(_roots(roots, grads), keep_graph=keep_graph, create_graph=create_graph, targets=targets)
+    callbacks = queued()
+    start = len(callbacks)
+    try:
+        found = engine.run(_roots(roots, grads), keep_graph=keep_graph, create_graph=create_graph, targets=targets)
+        if len(callbacks) > start:
+            call_from(callbacks, start)
+    except BaseException:
+        del callbacks[start:]
+        raise
+    return found
 
 
 def _find_batched(

@@ -9,7 +9,7 @@ from typing import Any
 
 from opwright.autograd.function_jvp import cells_of, give_tangents, without_tangents_or_grad
 from opwright.autograd.function_outputs import NOTHING, finish
-from opwright.autograd.gradients import fit, zeros
+from opwright.autograd.gradients import fit, zeros, zeros_for
 from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs
 from opwright.autograd.recording import refresh
@@ -36,6 +36,7 @@ class FunctionCtx(MultipleOutputs):
     zeros_like: Sequence[Any] = ()  # shape, dtype and device of each output, None for what is no tensor
     has_setup = False  # whether the Function has a `setup_context`
     _is_in_jvp = False
+    _is_in_backward = False
     _grad_dtypes: tuple[Any, ...] | None = None  # of outputs, where they were declared
 
     def __init__(self, inputs: Sequence[Any]) -> None:
@@ -46,6 +47,7 @@ class FunctionCtx(MultipleOutputs):
         self.sequence = -1
         self.materialize_grads = True
         self._inputs = len(inputs)
+        self._buffers: tuple[Tensor | None, ...] | None = None
         self._to_save: tuple[Tensor | None, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
@@ -96,6 +98,16 @@ class FunctionCtx(MultipleOutputs):
     saved_variables = saved_tensors
 
     @property
+    def input_grad_buffers(self) -> tuple[Tensor | None, ...]:
+        """Return zeros for each input that needs a gradient, None for others: what `backward` adds to them is the
+        gradient of an input for which it returns None. Raises RuntimeError outside of `backward`."""
+        if not self._is_in_backward:
+            raise RuntimeError("ctx.input_grad_buffers is there in backward alone: forward has no gradients")
+        if self._buffers is None:
+            self._buffers = zeros_for(self.edges)
+        return self._buffers
+
+    @property
     def dirty_tensors(self) -> tuple[Tensor, ...]:
         """Return what `mark_dirty` was given."""
         return self._dirty
@@ -124,7 +136,11 @@ class FunctionCtx(MultipleOutputs):
                 zeros(*like) if grad is None and like is not None else grad
                 for grad, like in zip(grads, self.zeros_like, strict=True)
             )
-        found = _backward_of(self.function)(self, *grads)
+        self._buffers, self._is_in_backward = None, True
+        try:
+            found = _backward_of(self.function)(self, *grads)
+        finally:
+            buffers, self._buffers, self._is_in_backward = self._buffers, None, False
         results = list(found) if isinstance(found, tuple) else [found]
         while len(results) > self._inputs and results[-1] is None:
             results.pop()
@@ -133,6 +149,8 @@ class FunctionCtx(MultipleOutputs):
                 f"function {self.name()} returned an incorrect number of gradients (expected {self._inputs}, got "
                 f"{len(results)})"
             )
+        if buffers is not None:
+            results = [buffer if grad is None else grad for grad, buffer in zip(results, buffers, strict=True)]
         for index, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
             if edge is None:
                 if result is not None and not self._is_tensor[index]:

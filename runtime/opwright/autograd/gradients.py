@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright_core.arrays.layouts import Shape
 from opwright_core.tensors.tensor import Tensor, wrap
 
-__all__ = ["add", "fit", "ones_like", "zeros"]
+__all__ = ["add", "fit", "ones_like", "zeros", "zeros_for"]
 
 
 def add(first: Any, second: Any) -> Any:
@@ -25,10 +26,15 @@ def add(first: Any, second: Any) -> Any:
     return first if second is None else aten["add.Tensor"](first, second)
 
 
-def zeros(shape: Shape, dtype: DType, device: Device) -> Tensor:
+def zeros(shape: Shape, dtype: DType, device: Device | None) -> Tensor:
     """Return the zeros that a gradient stands for that is not defined."""
     made: Tensor = aten["zeros.default"](list(shape), dtype=dtype, device=device)
     return made
+
+
+def zeros_for(edges: Sequence[Edge]) -> tuple[Tensor | None, ...]:
+    """Return zeros as the gradients that go to edges look, None where there is no edge."""
+    return tuple(None if edge is None else zeros(*node_of(edge).output(number_of(edge))) for edge in edges)
 
 
 def ones_like(tensor: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from opwright.autograd.creations import node_creation_hook
+from opwright.autograd.final_callbacks import queue_callback
 from opwright.autograd.multi_grad_hooks import GradientEdge, get_gradient_edge, register_multi_grad_hook
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.autograd.recording import increment_version as _increment_version
@@ -16,8 +17,8 @@ from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
-    "get_gradient_edge", "increment_version", "node_creation_hook", "register_multi_grad_hook", "save_on_cpu",
-    "saved_tensors_hooks",
+    "get_gradient_edge", "increment_version", "node_creation_hook", "queue_callback", "register_multi_grad_hook",
+    "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from opwright.ground.questions import hooks
 from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
-from opwright.library.custom_classes import register_custom_class
+from opwright.library.custom_classes import register_custom_class, unregister_custom_class
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
 from opwright.registering.custom_classes import CustomClassBase, MemberType
@@ -69,6 +69,7 @@ __all__ = [
     "register_vmap",
     "to_out_variant",
     "triton_op",
+    "unregister_custom_class",
     "wrap_triton",
 ]  # fmt: skip
 

@@ -7,10 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from opwright.pytree import is_registered
-from opwright.registering.custom_classes import CustomClass, CustomClassBase, MemberType, keep_custom_class, name_of
+from opwright.registering.custom_classes import (
+    CustomClass,
+    CustomClassBase,
+    MemberType,
+    forget_custom_class,
+    keep_custom_class,
+    name_of,
+)
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["register_custom_class"]
+__all__ = ["register_custom_class", "unregister_custom_class"]
 
 
 def register_custom_class(
@@ -48,6 +55,17 @@ def register_custom_class(
     name = name_of(cls)
     found = CustomClass(name, typ == "symbolic", hoist, guard_fn, dict(members or {}), reconstruct_fn)
     keep_custom_class(cls, found)
+
+
+def unregister_custom_class(cls: type) -> None:
+    """Remove what `register_custom_class` registered: schemas may not name the class any more; operators that do stay as they are.
+
+    Raises ValueError for a class that is not registered itself.
+    """
+    try:
+        forget_custom_class(cls)
+    except (KeyError, TypeError):
+        raise ValueError(f"{cls!r} is not registered as a custom class") from None
 
 
 def _refuse_pytrees(cls: type) -> None:

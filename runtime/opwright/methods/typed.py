@@ -204,6 +204,14 @@ class Typed:
         """Whether other processes share the memory: no."""
         return False
 
+    def is_pinned(self, device: object = None) -> bool:
+        """Whether the memory is pinned, for faster copies to a GPU: no."""
+        return False
+
+    def pin_memory(self: Any, device: object = None) -> Tensor:
+        """Return the tensor itself: no memory is pinned."""
+        return self  # type: ignore[no-any-return]
+
 
 def _is_recording() -> bool:
     modes = active_modes()

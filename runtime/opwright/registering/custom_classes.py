@@ -54,6 +54,13 @@ def keep_custom_class(cls: type, found: CustomClass) -> None:
     _NAMES.add(found.name)
 
 
+def forget_custom_class(cls: type) -> None:
+    """Forget what a class was registered as. Raises KeyError for one that was not."""
+    name = _CLASSES.pop(cls).name
+    if all(each.name != name for each in _CLASSES.values()):
+        _NAMES.discard(name)
+
+
 def name_of(cls: type) -> str:
     """Return the name of a class in schemas: its module and where it stands there."""
     return f"{cls.__module__}.{cls.__qualname__}".replace(".<locals>", "")

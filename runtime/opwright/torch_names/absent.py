@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 __all__ = [
-    "Nothing", "always", "annotate", "decorator", "ignored", "no_recording", "notes",
+    "Nothing", "always", "annotate", "decorator", "ignored", "no_recording", "notes", "refused",
 ]  # fmt: skip
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -38,6 +38,15 @@ def decorator(function: Any = None, **options: object) -> Any:
 def annotate(kind: object, value: Any) -> Any:
     """Return the value, whatever its type is said to be."""
     return value
+
+
+def refused(name: str, why: str) -> Callable[..., Any]:
+    """Return a function that raises NotImplementedError: what it would do is not here."""
+
+    def refusing(*args: object, **kwargs: object) -> Any:
+        raise NotImplementedError(f"{name}: {why}")
+
+    return refusing
 
 
 def no_recording(*args: object, **kwargs: object) -> Any:

@@ -15,7 +15,7 @@ from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
     "canonical_mask", "dtype_or_none", "dtype_says", "group_tensors", "norm_except_dim", "parse_to",
-    "rebuild_parameter", "rebuild_parameter_with_state", "state_of", "typename", "weight_norm",
+    "rebuild_parameter", "rebuild_parameter_with_state", "state_of", "takes_data", "typename", "weight_norm",
 ]  # fmt: skip
 
 
@@ -122,6 +122,11 @@ def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """Return a tensor with the directions of `v` and the norms `g` (`torch.nn.utils.weight_norm`)."""
     scaled: Tensor = v * (g / norm_except_dim(v, 2, dim))
     return scaled
+
+
+def takes_data(tensor: Tensor, other: Tensor) -> bool:
+    """Return whether `tensor.data = other` is possible: where not, a module gets another parameter."""
+    return tensor.device == other.device
 
 
 def typename(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import opwright
 from opwright import overrides
 from opwright.autograd import modes
-from opwright.torch_names import absent, gamma_draws, loading, parameters, scaling, sequences
+from opwright.torch_names import absent, gamma_draws, loading, parameters, scaling, sequences, settings
 from opwright.torch_names.absent import always, decorator, ignored
 from opwright.torch_names.recurrent import CELLS, LAYERS
 from opwright_core.arrays.formats import MemoryFormat
@@ -21,6 +21,13 @@ _SCRIPTED: Final = ("ScriptModule", "ScriptFunction", "RecursiveScriptModule", "
 _SCRIPTS: Final = dict.fromkeys(_SCRIPTED, absent.Nothing)
 _LAYOUTS: Final = ("sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr")  # that no tensor has
 _BUILDING: Final = dict.fromkeys(("export", "ignore", "unused", "script_if_tracing", "interface"), decorator)
+_NO_SCRIPTS: Final = (
+    "there is no TorchScript in Opwright, which as_torch() gives as torch: call the function as it is; "
+    "opwright.fx.make_fx records a graph of one"
+)
+_COMPILING: Final = {
+    name: absent.refused(f"torch.jit.{name}", _NO_SCRIPTS) for name in ("freeze", "load", "save", "script", "trace")
+}
 
 NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {
@@ -31,16 +38,20 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         "_dirichlet_grad": gamma_draws.dirichlet_grad,
         "_disable_dynamo": decorator,
         "_dtype_says": parameters.dtype_says,
-        "_has_compatible_shallow_copy_type": always(True),
+        "_has_compatible_shallow_copy_type": parameters.takes_data,
         "_is_all_true": opwright.all,
         "_sample_dirichlet": gamma_draws.sample_dirichlet,
         "_standard_gamma": gamma_draws.standard_gamma,
         "_use_cudnn_rnn_flatten_weight": _NO,
         "_weight_norm": parameters.weight_norm,
+        "dsmm": opwright.mm,
         "legacy_contiguous_format": MemoryFormat.contiguous_format,
         "set_num_threads": ignored,
         **{name: name for name in _LAYOUTS},
         "norm_except_dim": parameters.norm_except_dim,
+        "numel": settings.numel,
+        "spmm": opwright.mm,
+        **settings.SETTINGS,
         "typename": parameters.typename,
     },
     "__future__": {
@@ -100,6 +111,7 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
         "annotate": absent.annotate,
         "is_scripting": _NO,
         "is_tracing": _NO,
+        **_COMPILING,
         **_BUILDING,
         **_SCRIPTS,
     },
@@ -118,6 +130,7 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "utils.data.datapipes": {},
     "utils.data.datapipes.datapipe": loading.DATAPIPES,
     "utils.data.graph_settings": loading.SETTINGS,
+    "version": settings.VERSION,
     "utils.backend_registration": {"_privateuse1_backend_name": "privateuseone"},
 }
 

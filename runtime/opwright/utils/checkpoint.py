@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any, Final
 
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
@@ -17,9 +18,29 @@ from opwright.utils.recomputation import (
     Surroundings,
     call_recomputed,
 )
+from opwright.utils.selective import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "SAC_IGNORED_OPS", "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
+    "checkpoint_sequential", "create_selective_checkpoint_contexts", "noop_context_fn", "set_checkpoint_early_stop",
+]  # fmt: skip
+_early_stop: Final[ContextVar[bool | None]] = ContextVar("opwright_early_stop", default=None)
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Set for checkpoints whose first call is in the block whether their second call ends early."""
+    before = _early_stop.set(enable)
+    try:
+        yield
+    finally:
+        _early_stop.reset(before)
 
 
 def noop_context_fn() -> Contexts:
@@ -56,6 +77,8 @@ def checkpoint(
         return function(*args, **kwargs)
     surroundings = Surroundings(preserve_rng_state)
     if use_reentrant is False:
+        decided = _early_stop.get()
+        early_stop = early_stop if decided is None else decided
         return call_recomputed(function, args, kwargs, contexts, surroundings, determinism_check, early_stop)
     leaves, spec = pytree.tree_flatten((args, kwargs))
     positions = [position for position, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]

@@ -68,6 +68,8 @@ class _TorchModule(ModuleType):
         """Return what ours has under a name, or another module. Raises AttributeError where neither has it."""
         whole = f"{self.__name__}.{name}"
         try:
+            if self._ours is None:
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r} under opwright.as_torch()")
             found = getattr(self._ours, name)
         except AttributeError as error:
             found = self if name.startswith("__") else self._further(name)

@@ -161,3 +161,98 @@ def test_arguments_that_were_written_to_since_are_refused() -> None:
         y.sum().backward()
 
     assert "modified by an inplace operation" in message(programme)
+
+
+def names(lib: Any) -> Any:
+    return importlib.import_module(f"{lib.__name__}.utils.checkpoint")
+
+
+def selective(lib: Any, policy: Any, **options: Any) -> Any:
+    return lambda: names(lib).create_selective_checkpoint_contexts(policy, **options)
+
+
+@pytest.mark.parametrize("form", ["list", "function", "bool"])
+def test_results_that_a_policy_keeps_are_not_computed_again(form: str) -> None:
+    def programme(lib: Any) -> Any:
+        seen: list[Any] = []
+        mm, sin = lib.ops.aten.mm.default, lib.ops.aten.sin.default
+
+        def decide(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+            seen.append((op.name().split(".")[0], ctx.is_recompute, tuple(ctx.op_output.shape)))
+            if form == "bool":
+                return op in (mm, sin)
+            policy = names(lib).CheckpointPolicy
+            return policy.MUST_SAVE if op in (mm, sin) else policy.PREFER_RECOMPUTE
+
+        x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        ran: list[int] = []
+
+        def part(x: Any) -> Any:
+            ran.append(1)
+            return ((x @ x).sin() @ x).cos()
+
+        context = selective(lib, [mm, sin] if form == "list" else decide)
+        y = checkpoint(lib, part, x, context_fn=context)
+        y.sum().backward()
+        return seen, ran, y, x.grad
+
+    check(programme)
+
+
+def test_what_was_kept_is_given_once_and_must_not_change() -> None:
+    def twice(lib: Any) -> Any:
+        x = leaf(lib)
+        y = checkpoint(lib, lambda x: x.sin().cos(), x, context_fn=selective(lib, [lib.ops.aten.sin.default]))
+        y.sum().backward(retain_graph=True)
+        y.sum().backward()
+
+    assert "Trying to backward an extra time" in message(twice)
+
+    def written(lib: Any, **options: Any) -> Any:
+        x, kept = leaf(lib), []
+
+        def part(x: Any) -> Any:
+            kept.append(x.sin())
+            return kept[0].cos().exp()
+
+        y = checkpoint(lib, part, x, context_fn=selective(lib, [lib.ops.aten.sin.default], **options))
+        with lib.no_grad():
+            kept[0].mul_(2)
+        y.sum().backward()
+        return x.grad
+
+    assert "has been mutated" in message(written)
+    check(lambda lib: written(lib, allow_cache_entry_mutation=True))
+
+
+def test_policies_are_checked() -> None:
+    def of_a_packet(lib: Any) -> Any:
+        return names(lib).create_selective_checkpoint_contexts([lib.ops.aten.mm])
+
+    assert "Expected op in `op_list` to be an OpOverload" in message(of_a_packet)
+    assert "must be either a function or a list" in message(
+        lambda lib: names(lib).create_selective_checkpoint_contexts(3)
+    )
+
+
+def test_the_end_of_the_second_call_is_decided_for_a_block() -> None:
+    def programme(lib: Any) -> Any:
+        seen: list[Any] = []
+        x = leaf(lib)
+
+        def part(x: Any) -> Any:
+            y = x.sin().cos()
+            seen.append("ended")
+            return y
+
+        for block, option in ((False, True), (True, False), (None, False), (None, True)):
+            if block is None:
+                y = checkpoint(lib, part, x, early_stop=option)
+            else:
+                with names(lib).set_checkpoint_early_stop(block):
+                    y = checkpoint(lib, part, x, early_stop=option)
+            y.sum().backward()
+            seen.append((block, option))
+        return seen, x.grad
+
+    check(programme)

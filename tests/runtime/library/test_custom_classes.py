@@ -11,8 +11,16 @@ import pytest
 import opwright
 from opwright.errors import SchemaInferenceError
 from opwright.fx import make_fx
-from opwright.library import CustomClassBase, MemberType, custom_op, infer_schema, opcheck, register_custom_class
-from opwright.registering.custom_classes import find_custom_class
+from opwright.library import (
+    CustomClassBase,
+    MemberType,
+    custom_op,
+    infer_schema,
+    opcheck,
+    register_custom_class,
+    unregister_custom_class,
+)
+from opwright.registering.custom_classes import find_custom_class, is_declared
 
 
 class Queue(CustomClassBase):
@@ -181,6 +189,26 @@ def test_a_schema_may_name_a_registered_class() -> None:
     opwright.library.define("custom_classes::named", f"(Tensor x, {__name__}.Queue queue) -> Tensor")
     opwright.library.impl("custom_classes::named", "CPU", lambda x, queue: x * queue.scale)
     assert opwright.ops.custom_classes.named(opwright.ones(1), Queue(2.0)).tolist() == [2.0]
+
+
+def test_a_class_is_forgotten() -> None:
+    class Passing(Shift):
+        """A class that is registered for a while."""
+
+    name = f"{__name__}.test_a_class_is_forgotten.Passing"
+    with pytest.raises(ValueError, match="is not registered as a custom class"):
+        unregister_custom_class(Passing)
+    register_custom_class(Passing, typ="constant")
+    found = find_custom_class(Passing)
+    assert found is not None and found.name == name and is_declared(name)
+    unregister_custom_class(Passing)
+    inherited = find_custom_class(Passing)
+    assert (inherited is None or inherited.name != name) and not is_declared(name)
+    with pytest.raises(ValueError, match="is not registered as a custom class"):
+        unregister_custom_class(Passing)
+    register_custom_class(Passing, typ="constant")
+    assert is_declared(name)
+    unregister_custom_class(Passing)
 
 
 class Plain:

@@ -234,7 +234,7 @@ with opwright.as_torch() as found:
     from torch import Tensor, nn
     from torch.utils._pytree import tree_map
     import user_of_torch
-    try: import torch.distributions
+    try: import torch.hub
     except ModuleNotFoundError as error: print(error)
     try:
         with opwright.as_torch(): pass
@@ -256,8 +256,7 @@ def test_opwright_as_torch(is_there: bool, tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.stderr == ""
     assert run.stdout.splitlines() == [
-        "No module named 'torch.distributions': opwright.as_torch() gives Opwright as torch, which has no "
-        "opwright.distributions",
+        "No module named 'torch.hub': opwright.as_torch() gives Opwright as torch, which has no opwright.hub",
         "as_torch() within as_torch(): torch is Opwright already",
         "[2.0, 2.0]",
     ]

@@ -1,0 +1,88 @@
+"""Names of PyTorch beside layers and optimizers: modules without data, settings, products, draws."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import opwright
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+
+def moved(lib: Any) -> Any:
+    from torch import nn
+
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).to("meta")
+    facts: list[Any] = [(name, each.device.type, tuple(each.shape)) for name, each in model.state_dict().items()]
+    facts.append(tuple(model(lib.ones(4, 2, device="meta")).shape))
+    source = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    model.load_state_dict(source.state_dict(), assign=True)
+    facts.append(bool((model(lib.ones(4, 2)) == source(lib.ones(4, 2))).all()))
+    empty = nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+    facts += [
+        (each.device.type, tuple(each.shape), each.requires_grad, type(each).__name__) for each in empty.parameters()
+    ]
+    return facts
+
+
+def multiplied(lib: Any) -> Any:
+    a = lib.ones(2, 3, requires_grad=True)
+    result = lib.spmm(a, lib.ones(3, 2))
+    return result.tolist(), lib.autograd.grad(result.sum(), a)[0].tolist(), lib.dsmm(a, a.t()).tolist()
+
+
+def set_up(lib: Any) -> Any:
+    facts = [lib.get_float32_matmul_precision()]
+    lib.set_float32_matmul_precision("high")
+    facts.append(lib.get_float32_matmul_precision())
+    lib.set_float32_matmul_precision("highest")
+    for mode, options in ((True, {}), (True, {"warn_only": True}), (False, {})):
+        lib.use_deterministic_algorithms(mode, **options)
+        facts.append(lib.are_deterministic_algorithms_enabled())
+        facts.append(lib.is_deterministic_algorithms_warn_only_enabled())
+        facts.append(lib.get_deterministic_debug_mode())
+    lib.set_deterministic_debug_mode("warn")
+    facts.append(lib.get_deterministic_debug_mode())
+    lib.set_deterministic_debug_mode(0)
+    return facts, lib.version.hip, lib.numel(lib.ones(2, 3)), lib.ones(2).is_pinned()
+
+
+def draws(lib: Any) -> Any:
+    lib.manual_seed(4)
+    chances = lib.tensor([[0.2, 0.0, 0.8], [0.5, 0.4, 0.1]])
+    found = [lib.multinomial(chances, n, replacement).tolist() for n, replacement in ((1, True), (2, False), (7, True))]
+    x = lib.ones(2)
+    return found, lib.rand(1).item(), lib.broadcast_tensors(x, lib.ones(2))[0] is x
+
+
+@pytest.mark.parametrize("programme", [moved, multiplied, set_up, draws], ids=lambda each: each.__name__)
+def test_a_program_gives_what_pytorch_gives(programme: Any) -> None:
+    expected = programme(torch)
+    with opwright.as_torch() as ours:
+        assert programme(ours) == expected
+
+
+def test_what_is_not_here_says_so() -> None:
+    with opwright.as_torch() as ours:
+        for name in ("script", "trace", "load", "save"):
+            with pytest.raises(NotImplementedError, match=f"torch.jit.{name}: there is no TorchScript"):
+                getattr(ours.jit, name)(len)
+        with pytest.raises(AttributeError, match=r"module 'torch.jit' has no attribute 'fork' under opwright.as_torch"):
+            ours.jit.fork  # noqa: B018
+        with pytest.raises(TypeError, match="must be bool, not int"):
+            ours.use_deterministic_algorithms(1)
+        with pytest.raises(TypeError, match="must be Tensor, not list"):
+            ours.numel([1])
+        with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
+            ours.set_deterministic_debug_mode("sometimes")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            ours.set_float32_matmul_precision("low")
+        assert "low is not one of 'highest', 'high', or 'medium'" in str(said[0].message)
+        assert isinstance(ours.version.__version__, str) and ours.version.cuda is None
+        x = ours.ones(2)
+        assert x.pin_memory() is x
