@@ -1,4 +1,4 @@
-"""What a transformed function has from elsewhere: it is not written to, and its gradients are not those of fakes."""
+"""Tensors that a transformed function has from elsewhere: nothing writes to them, and no fake becomes their gradient."""
 
 from __future__ import annotations
 
