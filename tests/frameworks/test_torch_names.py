@@ -56,7 +56,10 @@ def draws(lib: Any) -> Any:
     chances = lib.tensor([[0.2, 0.0, 0.8], [0.5, 0.4, 0.1]])
     found = [lib.multinomial(chances, n, replacement).tolist() for n, replacement in ((1, True), (2, False), (7, True))]
     x = lib.ones(2)
-    return found, lib.rand(1).item(), lib.broadcast_tensors(x, lib.ones(2))[0] is x
+    from torch import nn
+
+    shown = repr(nn.Parameter(lib.ones(2)))
+    return found, lib.rand(1).item(), lib.broadcast_tensors(x, lib.ones(2))[0] is x, shown
 
 
 @pytest.mark.parametrize("programme", [moved, multiplied, set_up, draws], ids=lambda each: each.__name__)

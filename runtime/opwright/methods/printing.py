@@ -161,7 +161,9 @@ def _format_without_data(tensor: Tensor) -> str:
 
 
 def _opening(tensor: Tensor, plain: str) -> str:
-    return plain if type(tensor) is Tensor else f"{type(tensor).__name__}("
+    kind = type(tensor)
+    is_plain = kind is Tensor or kind.__module__ == "torch.nn.parameter"  # (as PyTorch prints its Parameters)
+    return plain if is_plain else f"{kind.__name__}("
 
 
 def _sizes(shape: tuple[Any, ...]) -> str:
