@@ -57,7 +57,9 @@ def from_json(text: str | bytes) -> GraphModule:
     wrong and where, operators that are not defined here, another version."""
     try:
         data = json.loads(text)
-    except (ValueError, TypeError, RecursionError) as error:
+    except RecursionError:
+        raise JSONFormatError("this is no JSON: it is nested too deeply") from None
+    except (ValueError, TypeError) as error:
         raise JSONFormatError(f"this is no JSON: {error}") from None
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise JSONFormatError(f'this JSON is no graph: it has no "format": "{_FORMAT}"')

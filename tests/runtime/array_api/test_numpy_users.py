@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -71,7 +72,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "hypot of ints": (
         lambda: opwright.hypot(opwright.tensor([3]), opwright.tensor([4])),
-        r"not implemented for int64: expected a dtype of these: floating; x.float\(\) converts",
+        r"not implemented for int64: expected a dtype of these: floating; convert it first, for example to float32",
     ),
     "mean of ints": (lambda: opwright.tensor([1, 2]).mean(), "Got: int64; dtype=opwright.float32 says which"),
 }
@@ -127,7 +128,7 @@ def test_python_itself_suggests_methods() -> None:
     assert "__getattr__" not in vars(opwright.Tensor)
     program = "import opwright; opwright.ones(2).sofmax(0)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert run.stderr.endswith("'Tensor' object has no attribute 'sofmax'. Did you mean: 'softmax'?\n")
+    assert re.search(r"'Tensor' object has no attribute 'sofmax'\. Did you mean:? '\.?softmax'", run.stderr)
 
 
 @pytest.mark.parametrize(

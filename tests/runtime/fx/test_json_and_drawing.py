@@ -99,7 +99,7 @@ NO_TENSORS: list[Any] = [
     ("text", "message"),
     [
         ("", "this is no JSON: Expecting value"),
-        ("[" * 100_000, "this is no JSON: maximum recursion"),
+        ("[" * 100_000, "this is no JSON: it is nested too deeply"),
         (b"\xff", "this is no JSON"),
         (None, "this is no JSON"),
         ("[]", 'this JSON is no graph: it has no "format": "opwright.fx"'),

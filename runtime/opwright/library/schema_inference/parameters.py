@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 import typing
@@ -85,7 +86,7 @@ def _of_code(function: types.FunctionType, code: types.CodeType) -> tuple[list[P
 def _kind(function: Any) -> str:
     if isinstance(function, type):
         return f"the class {function.__name__}"
-    if inspect.isbuiltin(function) or inspect.isroutine(function):
+    if inspect.isroutine(function) and not isinstance(function, functools.partial):  # a routine from Python 3.14 on
         return f"the builtin {function!r}"
     return f"a {type(function).__name__} object" if callable(function) else f"{function!r}, which cannot be called"
 
