@@ -18,6 +18,9 @@ _BFLOAT: Final = 4
 # Where the type code stands: after data, device and ndim of the DLTensor; a versioned capsule has four words before it.
 _CODE_PLACE: Final = {b"dltensor": 20, b"dltensor_versioned": 52}
 
+# NumPy 2.0 takes no options, and gives capsules without a version, which every consumer has to accept.
+_HAS_NO_VERSIONS: Final = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _name_of = ctypes.pythonapi.PyCapsule_GetName
@@ -28,6 +31,8 @@ def export(array: Array, options: dict[str, Any]) -> Any:
     """Return a capsule for an array; a bfloat16 one is exported as 16-bit words and then renamed."""
     if not hasattr(array, "__dlpack__"):
         raise BufferError(f"{type(array).__name__} does not speak DLPack")
+    if _HAS_NO_VERSIONS and isinstance(array, np.ndarray):
+        array, options = array.copy() if options.get("copy") else array, {}
     if array.dtype != bfloat16:
         return array.__dlpack__(**options)
     capsule = array.view(np.uint16).__dlpack__(**options)

@@ -24,7 +24,10 @@ import pytest
 import opwright
 from opwright import Tensor
 
-pytestmark = pytest.mark.skipif(opwright.dispatch.core().name == "python", reason="the compiled core offers it")
+pytestmark = [
+    pytest.mark.skipif(opwright.dispatch.core().name == "python", reason="the compiled core offers it"),
+    pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy 2.0 has no versioned capsules"),
+]
 
 
 class DLTensor(ctypes.Structure):
