@@ -28,7 +28,7 @@ TESTS = [
     *("tests/compat", "tests/runtime/native/test_native_kernels.py", "tests/runtime/native/test_native_arguments.py"),
 ]
 TOOLS = ["pytest>=8", "pytest-xdist", "hypothesis", "mpmath"]
-NOT_SOURCES = (".*", "build", "dist", "__pycache__", "*.so", "*.egg-info")
+NOT_SOURCES = (".*", "build", "dist", "__pycache__", "*.cpython-*.so", "*.egg-info")
 # Where pip's settings are, and what its connections are trusted by: the same files serve inside.
 SETTINGS = ["/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf"]
 SETTINGS += [str(Path.home() / each) for each in (".config/pip/pip.conf", ".pip/pip.conf")]
