@@ -17,7 +17,7 @@ __all__ = ["as_array"]
 
 def as_array(result: Any, spec: TensorSpec) -> Array:
     """Return a scalar of NumPy, a foreign array or a Python number as an array: the number has the planned dtype if
-    that can hold it. Raises ContractError for others, such as lists."""
+    that can hold it. Raises ContractError for anything else, such as a list."""
     if hasattr(result, "__array__"):
         return np.asarray(result)
     if isinstance(result, (int, float, complex)) and (spec.converts or castable(scalar_dtype(result), spec.dtype)):

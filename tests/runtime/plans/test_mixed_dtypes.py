@@ -1,4 +1,4 @@
-"""Operands of several dtypes: operators with one to three results, over some or all of their operands."""
+"""Operands of several dtypes, for operators of one to three results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def arrays(dtypes: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def is_of_one_category(dtypes: tuple[Any, ...], first: tuple[str, ...], later: tuple[str, ...]) -> bool:
-    """Whether operands that the first plan casts to floats are no integers to a later one."""
+    """Return whether no operand is a float to the first plan and an integer to a later one."""
     found = dict(zip(OPERANDS, [np.dtype(each).kind for each in dtypes], strict=True))
     is_float = "f" in {found[name] for name in first}
     return not is_float or "f" in {found[name] for name in later} or not {*first} & {*later}
@@ -94,7 +94,7 @@ def into(outs: list[Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_arrays_that_were_pickled(ops: Any, number: int) -> None:
-    """NumPy gives such an array a dtype of its own, which is equal to the known one and not the same object: the rule
+    """NumPy gives such an array a new dtype object, which is equal to the known one and not identical: the rule
     says that it is cast. So arrays come to Dask's worker processes."""
     function, given = getattr(ops, f"f{number}"), arrays((np.float64,) * 3)
     expected = function(**given)
