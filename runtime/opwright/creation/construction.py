@@ -59,22 +59,19 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
     """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there; where a
     transform is on, one of its level."""
     modes = active_modes()
-    made: Tensor
     if is_symbolic(data):
-        scalar_tensor = import_late("opwright.namespaces").ops.aten.scalar_tensor
-        made = scalar_tensor(data, dtype=dtype or scalar_dtype(data), device=device)
-        return made
+        aten = import_late("opwright.namespaces").aten
+        return aten["scalar_tensor.default"](data, dtype=dtype or scalar_dtype(data), device=device)  # type: ignore[no-any-return]
     if modes is None:
         if fast is not None and device is None:
             array = fast.array_of_numbers(data, dtype, get_default_dtype())
             if array is not None:
-                made = wrap(array)
+                made: Tensor = wrap(array)
                 return made
         return _marked(wrap(_new_array(data, dtype, device)))
-    if modes.include & META:
-        made = hooks.fakes().as_fake_on(wrap(_new_array(data, dtype, None)), device)
-    else:
-        made = _marked(wrap(_new_array(data, dtype, device)))
+    is_fake = modes.include & META
+    made = wrap(_new_array(data, dtype, None if is_fake else device))
+    made = hooks.fakes().as_fake_on(made, device) if is_fake else _marked(made)
     if modes.top is not None:
         made = hooks.levels().lifted(made)
     elif modes.include & WATCHED:
@@ -328,8 +325,7 @@ def _filled(values: list[Any], shape: Shape, found: DType, dtype: DType) -> np.n
         _check_range(wide, dtype)
     else:
         try:
-            is_natural = all(value >= 0 for value in values)
-            kind = np.uint64 if dtype is uint64 and is_natural else np.int64
+            kind = np.uint64 if dtype is uint64 and min(values) >= 0 else np.int64
             wide = np.array([int(value) for value in values], kind)
         except OverflowError as error:
             raise ValueError("Overflow when unpacking long long: an integer has at most 64 bits") from error

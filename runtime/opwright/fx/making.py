@@ -44,9 +44,9 @@ def make_fx(
     A backward pass in `f` is part of the graph; so are writes and views. Operators of the table are recorded as what
     their functions call. `tracing_mode`: "real" computes, "fake" runs without data, "symbolic" also with symbols for
     sizes: the graph then handles other sizes, those of which `graph.guards` holds. Tensors that `f` has from elsewhere
-    become attributes of the graph; without data those that require grad do with `_allow_non_fake_inputs` alone. With `pre_dispatch` the operators are recorded that `f` calls itself, above autograd
-    and whole: `linear`, `softmax`, not what they are made of. Arguments and results may be trees. PyTorch's further
-    options have no effect.
+    become attributes of the graph; without data those that require grad do with `_allow_non_fake_inputs` alone. With
+    `pre_dispatch` the operators are recorded that `f` calls itself, above autograd and whole: `linear`, `softmax`, not
+    what they are made of. Arguments and results may be trees. PyTorch's further options have no effect.
 
     Raises ValueError for another mode, FakeKernelError for a real tensor that requires grad where there is no data,
     DataDependentOutputError and GuardOnDataDependentError where `f` branches on data, RuntimeError for a backward pass

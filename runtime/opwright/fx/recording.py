@@ -146,9 +146,9 @@ class Recorder:
                 return value
             if value.requires_grad and not self.takes_parameters:
                 raise FakeKernelError(
-                    f"make_fx: the function has a real tensor of shape {list(value.shape)} from elsewhere that requires "
-                    "grad. Without data its gradient would be a fake tensor: give it as an argument (a module's "
-                    "parameters by func.functional_call), detach it before the trace, or trace with _allow_non_fake_inputs=True"
+                    f"make_fx: the function captures a real tensor of shape {list(value.shape)} that requires grad. "
+                    "Without data its gradient would be a fake tensor: give it as an argument (a module's parameters "
+                    "by func.functional_call), detach it before the trace, or trace with _allow_non_fake_inputs=True"
                 )
             node = self.node_of(value)
             fake = self.fakes.from_tensor(value, static_shapes=True)

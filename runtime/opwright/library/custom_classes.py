@@ -58,7 +58,7 @@ def register_custom_class(
 
 
 def unregister_custom_class(cls: type) -> None:
-    """Remove what `register_custom_class` registered: schemas may not name the class any more; operators that do stay as they are.
+    """Remove what `register_custom_class` registered. New schemas cannot name the class; existing operators keep it.
 
     Raises ValueError for a class that is not registered itself.
     """

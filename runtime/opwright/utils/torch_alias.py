@@ -29,8 +29,8 @@ from opwright_core.names.late_imports import import_late
 __all__ = ["as_torch", "import_below"]
 
 SOURCES: Final = (
-    "_functorch.functional_call", "amp.grad_scaler", "distributions", "nn._reduction", "nn.common_types", "nn.grad", "nn.init",
-    "nn.modules", "nn.parameter", "nn.utils", "optim", "utils._foreach_utils", "utils._typing_utils",
+    "_functorch.functional_call", "amp.grad_scaler", "distributions", "nn._reduction", "nn.common_types", "nn.grad",
+    "nn.init", "nn.modules", "nn.parameter", "nn.utils", "optim", "utils._foreach_utils", "utils._typing_utils",
     "utils.data._utils", "utils.data.dataloader", "utils.data.dataset", "utils.data.distributed",
     "utils.data.sampler", "utils.hooks",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tensors that a transformed function has from elsewhere: nothing writes to them, and no fake becomes their gradient."""
+"""Tensors that a transformed function captures: nothing writes to them, and no fake becomes their gradient."""
 
 from __future__ import annotations
 
