@@ -59,4 +59,7 @@ def test_rows_broadcast(dtype: Any) -> None:
                     continue  # shapes that do not broadcast
                 found = getattr(opwright, function.__name__)(opwright.from_numpy(first), opwright.from_numpy(second))
                 assert found.is_contiguous()
-                np.testing.assert_array_equal(found.numpy(), expected.astype(found.dtype))
+                if function is np.arctan2 and np.lib.NumpyVersion(np.__version__) < "2.1.0":  # its own loop of halves
+                    np.testing.assert_allclose(found.numpy(), expected.astype(found.dtype), rtol=2e-3)
+                else:
+                    np.testing.assert_array_equal(found.numpy(), expected.astype(found.dtype))
