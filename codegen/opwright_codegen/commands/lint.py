@@ -91,7 +91,11 @@ def _meta(operator: Operator) -> Iterator[SchemaError]:
     """Yield a problem where nothing states the shapes and dtypes of new results."""
     if operator.kind is not SchemaKind.FUNCTIONAL or operator.is_composite or operator.expression is not None:
         return
-    is_written = operator.meta is not None or any(key == "Meta" for key, _ in operator.dispatch)
+    is_written = (
+        operator.meta is not None
+        or operator.structured_delegate is not None  # whose entry has it
+        or any(key == "Meta" for key, _ in operator.dispatch)
+    )
     if not is_written and any(str(result.type).startswith("Tensor") for result in operator.schema.returns):
         first = next((each.name for each in operator.schema.arguments if each.type.is_tensor_like), "self")
         hint = f"add, for example, meta: like({first}): fake tensors, torch.compile and JAX ask for shapes and dtypes"

@@ -66,7 +66,7 @@ class OperatorContext(FunctionCtx):
         """Call `backward`, and bring its gradients into the order of the edges. Raises RuntimeError."""
         if self.materialize_grads:
             grads = tuple(
-                zeros(*output) if grad is None and output is not None else grad  # type: ignore[arg-type]
+                zeros(*output) if grad is None and output is not None else grad
                 for grad, output in zip(grads, self.outputs, strict=True)
             )
         if self.lengths:
