@@ -46,7 +46,8 @@ def keep_whole(package: str) -> None:
 def guard_imports() -> None:
     """Hold signals during imports of Opwright's modules and by them, from now on."""
     for name in ("_find_and_load", "_lock_unlock_module"):
-        setattr(_importlib, name, _guarded(getattr(_importlib, name)))
+        if hasattr(_importlib, name):  # private names: a Python without them imports as before
+            setattr(_importlib, name, _guarded(getattr(_importlib, name)))
 
 
 def _guarded(imports: Callable[..., Any]) -> Callable[..., Any]:
