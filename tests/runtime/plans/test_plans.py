@@ -334,7 +334,7 @@ def test_an_answer_of_another_kind_is_refused(declared: str, answered: str) -> N
 @pytest.mark.parametrize(
     "answer",
     [None, [1.0], (1.0,), [[1.0]], [], "1.0", b"1", "", {1.0}, range(1), memoryview(b"12345678"), array("d", [1.0])],
-    ids=repr,
+    ids=lambda answer: type(answer).__name__,
 )
 def test_an_answer_that_is_no_array_is_refused(answer: Any) -> None:
     x = np.ones(1)
