@@ -18,6 +18,7 @@ GENERATORS = ("default_rng", "Random", "RandomState", "SystemRandom", "urandom")
 PROGRAMS = (
     "runtime/generators/test_generator.py",  # whose words are compared with NumPy's
     "runtime/core/fuzzed_kernels.py", "runtime/facade/first_imports.py", "runtime/locks/interrupted.py",
+    "runtime/locks/interrupted_imports.py",
     "runtime/native/fuzzed_loops.py", "runtime/native/fuzzed_shims.py", "runtime/serialization/fuzzed_files.py",
     "fuzz_core.py", "codegen/hostile_formulas.py", "conformance/running_programs.py",
     "conformance/functional_programs.py", "conformance/memory_peaks.py",

@@ -100,9 +100,13 @@ def __getattr__(name: str) -> Any:
         found = library.load(name)
     else:  # of another version: each package that uses it is told
         user = sys._getframe(1).f_globals.get("__name__", "")
-        spec = getattr(sys.modules.get(user), "__spec__", None)
-        if not getattr(spec, "_initializing", False):  # no package that is imported: pickle asks each module, for one
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_late("opwright.former.versions").load(name, user, VERSION)
+        try:
+            return import_late("opwright.former.versions").load(name, user, VERSION)
+        except ImportError:
+            spec = getattr(sys.modules.get(user), "__spec__", None)
+            if getattr(spec, "_initializing", False):
+                raise
+            # No package is being imported: pickle, for example, asks every module for a name.
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
     globals()[name] = found
     return found

@@ -35,7 +35,7 @@ SCHEMAS = """
 - func: NS::soft(Tensor x, *, float limit=0.5) -> Tensor
   doc: |
     Return `x` moved towards 0 by `limit`, or 0 where it is <nearer> | than that.
-  meta: like(x)
+  meta: pointwise(x)
   dispatch:
     CPU: xp.sign(x) * xp.maximum(xp.abs(x) - limit, 0)
   autogen: soft.out
@@ -46,7 +46,7 @@ SCHEMAS = """
 - func: NS::whole(Tensor x) -> Tensor
   doc: Return nothing that is cut.
   sharding: ... n -> ... n; n whole
-  meta: like(x)
+  meta: pointwise(x)
   dispatch:
     CPU: xp.positive(x)
 """

@@ -169,7 +169,11 @@ def test_what_the_rules_allow(text: str) -> None:
         ("tensor", "write Tensor"),
         ("Tensro", "did you mean Tensor?"),
         ("Optional", "an optional value is written TYPE?"),
-        ("asdf", None),
+        (
+            "asdf",
+            "the types are Tensor, int, float, bool, str, Scalar, ScalarType, Device, Generator and TYPE[], TYPE? of "
+            "these",
+        ),
     ],
 )
 def test_hints_for_unknown_types(type: str, hint: str | None) -> None:

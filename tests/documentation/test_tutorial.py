@@ -54,8 +54,8 @@ def test_three_steps_need_python_and_a_compiler(tmp_path: Path) -> None:
 
 @pytest.mark.oracle
 def test_the_fourth_step_needs_frameworks(tmp_path: Path) -> None:
-    pytest.importorskip("jax")
-    pytest.importorskip("dask.array")
+    for name in ("torch", "jax", "dask.array"):
+        pytest.importorskip(name)
     for page in TUTORIAL[:3]:
         for cell in read_cells(page.read_text(encoding="utf-8")):
             if cell.file is not None:

@@ -14,8 +14,8 @@ _NAMES: Final = tuple([name for name in functools.WRAPPER_ASSIGNMENTS if name !=
 
 
 def wraps(function: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:
-    """Return `functools.wraps(function)`. The docstring of an operator is left out: its package imports all docstrings
-    to make one, and the wrapper may be part of a program's first call."""
+    """Return `functools.wraps(function)`. The docstring of a generated function is left out: its package imports all
+    docstrings to make one, and the wrapper may be part of a program's first call."""
     kind = type(function)  # (compiled functions name Python's class of functions as theirs)
     is_kept = kind is FunctionType or isinstance(vars(kind).get("__doc__"), str | None)
     names = functools.WRAPPER_ASSIGNMENTS if is_kept else _NAMES

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any, Final
 
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
 from opwright.autograd.modes import enable_grad, no_grad
+from opwright.guards.blocks import Block
 from opwright.utils import _pytree as pytree
 from opwright.utils.recomputation import (
     CheckpointError,
@@ -33,14 +34,18 @@ __all__ = [
 _early_stop: Final[ContextVar[bool | None]] = ContextVar("opwright_early_stop", default=None)
 
 
-@contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Set for checkpoints whose first call is in the block whether their second call ends early."""
-    before = _early_stop.set(enable)
-    try:
-        yield
-    finally:
-        _early_stop.reset(before)
+class set_checkpoint_early_stop(Block):
+    """A block whose checkpoints end their second call early, or not: `set_checkpoint_early_stop(enable)`."""
+
+    __slots__ = ("enable",)
+    _variables = (_early_stop,)
+
+    def __init__(self, enable: bool) -> None:
+        super().__init__()
+        self.enable = enable
+
+    def _switch_on(self) -> None:
+        _early_stop.set(self.enable)
 
 
 def noop_context_fn() -> Contexts:

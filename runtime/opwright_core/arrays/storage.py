@@ -114,8 +114,8 @@ class PlainStorage(Storage):
         super().__init__(array, resizable=False)
 
 
-def _restore(kind: str, index: int | None, array: np.ndarray[Any, Any], resizable: bool) -> Storage:
-    return Storage(backend_named(kind).from_numpy(array.reshape(-1), index), resizable)
+def _restore(kind: str, index: int | None, flat: np.ndarray[Any, Any], resizable: bool) -> Storage:
+    return Storage(backend_named(kind).from_numpy(flat, index), resizable)
 
 
 def has_memory(array: Array) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 import opwright
-from opwright.errors import ArgumentError
 
 X = opwright.ones(3)
 
@@ -15,7 +14,8 @@ X = opwright.ones(3)
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: opwright.ops.aten.special_xlogy(X, X, X), r"takes 2 positional arguments but 3 were given"),
+        # (Python's own text once the function is loaded)
+        (lambda: opwright.ops.aten.special_xlogy(X, X, X), "2 positional arguments but 3 were given"),
         (lambda: opwright.gelu(X, "tanh"), r"'approximate' is keyword-only: gelu\(self, approximate='tanh'\)"),
         (lambda: opwright.ops.aten.gelu(X, "tanh"), r"'approximate' is keyword-only: gelu\(self, approximate='tanh'\)"),
         (
@@ -26,5 +26,5 @@ X = opwright.ones(3)
     ],
 )
 def test_a_keyword_given_by_position_is_named(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(ArgumentError, match=said):
+    with pytest.raises(TypeError, match=said):
         call()

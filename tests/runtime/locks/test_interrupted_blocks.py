@@ -271,6 +271,9 @@ BLOCKS: dict[str, Attempt] = {
     ),
     "guards.keys._Guard": Attempt(lambda: opwright.dispatch.exclude_keys("Autograd")),
     "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
+    "utils.checkpoint.set_checkpoint_early_stop": Attempt(
+        lambda: opwright.utils.checkpoint.set_checkpoint_early_stop(False)
+    ),
     "utils.torch_alias.as_torch": Attempt(opwright.as_torch, imports),
 }
 # Blocks that switch nothing on, and those of test_interrupts.py.
@@ -292,6 +295,8 @@ OTHERS = {
     "names.late_imports.explained": "words an error",
     "serialization._written_whole": "writes a file",
     "guards.blocks.Block": "a base",
+    "utils.selective._Keeping": "a TorchDispatchMode",
+    "utils.selective._Giving": "a TorchDispatchMode",
     "guards.blocks.ThreadBlock": "a base",
 }
 SHARED = {
