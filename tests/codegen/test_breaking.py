@@ -189,10 +189,10 @@ def test_the_lock_is_held_by_check(project: Path, capsys: pytest.CaptureFixture[
 
 PLANTED = """
 - func: demo::same(Tensor self, Scalar lambd=0.5) -> Tensor
-  meta: pointwise(self)
+  meta: pointwise(self, lambd)
   dispatch: {CPU: %s}
 - func: demo::soft(Tensor self, Scalar lambd=0.5) -> Tensor
-  meta: pointwise(self)
+  meta: pointwise(self, lambd)
   dispatch: {CPU: %s}
 - func: demo::half(Tensor self) -> Tensor
   meta: pointwise(self%s)
