@@ -55,12 +55,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)  # leaves are many: no list of them is kept
 
 
-def accumulate_from(leaves: dict[AccumulateGrad, Any], leaf: AccumulateGrad) -> None:
-    """Take the gradient of a leaf out of a pass and accumulate it. If the pass alone held it, the leaf may keep it."""
-    if fast is None:
-        accumulate(leaf, leaves.pop(leaf))
-    else:
-        fast.accumulate_from(leaves, leaf, accumulate)
+def accumulate_from(leaves: dict[AccumulateGrad, Any], leaf: AccumulateGrad) -> Any:
+    """Take the gradient of a leaf out of a pass, accumulate it and return it. If the pass alone held it, the leaf may
+    keep it."""
+    if fast is not None:
+        return fast.accumulate_from(leaves, leaf, accumulate)
+    grad = leaves.pop(leaf)
+    accumulate(leaf, grad)
+    return grad
 
 
 def accumulate(leaf: AccumulateGrad, grad: Any, is_ours: bool = False) -> None:

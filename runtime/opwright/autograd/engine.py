@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.autograd import anomaly
-from opwright.autograd.accumulate import accumulate, accumulate_from
+from opwright.autograd.accumulate import accumulate_from
 from opwright.autograd.gradients import add, fit
 from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
 from opwright.autograd.modes import below_classes, with_recording, without_recording
@@ -188,12 +188,9 @@ class _Pass:
             return
         if leaf.extra is not None and leaf.extra.prehooks:
             (leaves[leaf],) = call_prehooks(leaf.extra.prehooks, (leaves[leaf],))
-        if leaf.extra is None or not leaf.extra.hooks:
-            accumulate_from(leaves, leaf)
-            return
-        grad = leaves.pop(leaf)
-        accumulate(leaf, grad)
-        call_hooks(leaf.extra.hooks, (), (grad,))
+        grad = accumulate_from(leaves, leaf)
+        if leaf.extra is not None and leaf.extra.hooks:
+            call_hooks(leaf.extra.hooks, (), (grad,))  # as in PyTorch, these see the gradient that the leaf keeps
 
     def after_hooks(self, node: Node, grads: Any) -> Any:
         """Run tensor hooks on the gradients that reached `node`, fill the `grad` of tensors that retain it; return the

@@ -239,7 +239,7 @@ PyObject *take_gradient(PyObject *gradients, PyObject *leaf) {
 }
 
 /* accumulate_from(gradients, leaf, accumulate): take the gradient of a leaf out of a dictionary and call
- * `accumulate(leaf, gradient, is_ours)`. Returns None. */
+ * `accumulate(leaf, gradient, is_ours)`. Returns the gradient. */
 PyObject *accumulate_from(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     if (count != 3 || !PyDict_CheckExact(args[0])) {
@@ -247,9 +247,10 @@ PyObject *accumulate_from(PyObject *module, PyObject *const *args, Py_ssize_t co
         return NULL;
     }
     PyObject *grad = take_gradient(args[0], args[1]);
-    const int failed = grad == NULL || accumulate_by(args[2], args[1], grad) < 0;
-    Py_XDECREF(grad);
-    return failed ? NULL : Py_NewRef(Py_None);
+    if (grad != NULL && accumulate_by(args[2], args[1], grad) < 0) {
+        Py_CLEAR(grad);
+    }
+    return grad;
 }
 
 /* Whether a leaf that lives has a gradient. */

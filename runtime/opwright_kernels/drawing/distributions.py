@@ -21,8 +21,12 @@ def exponential(
     xp: ModuleType, self: Array, lambd: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
     """Draw exponentially distributed numbers of rate `lambd`."""
-    drawn = source_for(self, generator).uniform(self.size, float64)
-    return placed(xp, self, -np.log1p(-drawn) / lambd, out)
+    return placed(xp, self, _exponentials(source_for(self, generator), self.size) / lambd, out)
+
+
+def _exponentials(source: Generator, count: int) -> Any:
+    """Draw `count` exponentially distributed numbers of rate 1."""
+    return -np.log1p(-source.uniform(count, float64))
 
 
 def geometric(xp: ModuleType, self: Array, p: float, generator: Generator | None, out: Array | None = None) -> Array:
@@ -87,8 +91,9 @@ def multinomial(xp: ModuleType, self: Array, num_samples: int, replacement: bool
         sums = chances if given.dtype == float64 else given.astype(float32)
         return xp.asarray(_with_replacement(source_for(self, generator), sums, num_samples))
     # The largest of chance / exponential number falls on each position with its chance, and so do the next ones.
+    numbers = placed(np, given, _exponentials(source_for(self, generator), given.size))
     with np.errstate(divide="ignore", invalid="ignore"):
-        keys = np.where(chances > 0, given / exponential(np, given, 1.0, source_for(self, generator)), -1)
+        keys = np.where(chances > 0, given / numbers, -1)
     return xp.asarray(np.argsort(-keys, axis=-1, kind="stable")[..., :num_samples])
 
 

@@ -201,11 +201,11 @@ def _prehook_and_hook_of_nodes(keep: Keep) -> Callable[[], None]:
     return run
 
 
-def _hooks_of_an_accumulating_node(keep: Keep) -> Callable[[], None]:
+def _prehook_of_an_accumulating_node(keep: Keep) -> Callable[[], None]:
+    """Hooks behind it see the gradient that the leaf keeps, as in PyTorch."""
     w = _leaf()
     node = (w * 2.0).grad_fn.next_functions[0][0]  # type: ignore[union-attr]
     node.register_prehook(keep)
-    node.register_hook(lambda results, grads: keep(grads))
 
     def run() -> None:
         assert node is not None
@@ -362,7 +362,7 @@ PLACES = {
     for function in (
         _from_a_backward, _argument_of_a_backward, _two_results_of_a_backward, _hook_of_a_leaf,
         _hook_of_a_leaf_of_a_function, _result_of_a_hook, _hook_of_a_result, _prehook_and_hook_of_nodes,
-        _hooks_of_an_accumulating_node, _gradient_given, _gradient_given_to_the_leaf, _gradients_returned, _retained,
+        _prehook_of_an_accumulating_node, _gradient_given, _gradient_given_to_the_leaf, _gradients_returned, _retained,
         _saved, _kernel, _kernel_of_arrays, _mode, _grad_of_the_leaf_before, _products,
     )
 }  # fmt: skip
