@@ -91,7 +91,7 @@ def multinomial(xp: ModuleType, self: Array, num_samples: int, replacement: bool
         sums = chances if given.dtype == float64 else given.astype(float32)
         return xp.asarray(_with_replacement(source_for(self, generator), sums, num_samples))
     # The largest of chance / exponential number falls on each position with its chance, and so do the next ones.
-    numbers = placed(np, given, _exponentials(source_for(self, generator), given.size), None)
+    numbers = host(xp, placed(xp, self, _exponentials(source_for(self, generator), given.size), None))
     with np.errstate(divide="ignore", invalid="ignore"):
         keys = np.where(chances > 0, given / numbers, -1)
     return xp.asarray(np.argsort(-keys, axis=-1, kind="stable")[..., :num_samples])
