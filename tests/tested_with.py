@@ -50,7 +50,7 @@ ENVIRONMENTS = (
     Environment("venv-bare-pure", "all, in Python alone, without other libraries"),
     Environment("venv-oracle", "those with PyTorch", shown=("torch", "cupy-cuda13x", *OF_ARRAYS)),
     Environment("triton", "Triton's interpreter", shown=("triton",)),
-    Environment("venv-oldest", "core, earlier packages, frameworks, arrays: the oldest versions", shown=OF_ARRAYS),
+    Environment("venv-oldest", "core, earlier packages, JAX, Dask: the oldest versions", shown=OF_ARRAYS),
     Environment("python3.14", BOTH, OF_DEBIAN, is_pinned=False),
     Environment("python3.14-pure", "the same in Python alone", OF_DEBIAN, is_pinned=False),
     Environment("python3.15", BOTH, OF_DEBIAN, is_pinned=False),
