@@ -22,7 +22,12 @@ from opwright_codegen.schema.model import SchemaKind
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 NUMBERS = {"Scalar": (0, 1, 3, 7, -1.0, 2.5), "float": (0.0, 1.0, 3.0, -1.0), "int": (0, 1, 2, 3), "SymInt": (0, 1, 3)}
-NAMES = [name for name in of_kind(SchemaKind.FUNCTIONAL) if name in SAMPLES and why_not_tried(name) is None]
+NEWER = ("linalg_matrix_sqrth", "linalg_polar")  # which PyTorch 2.13 has not
+NAMES = [
+    name
+    for name in of_kind(SchemaKind.FUNCTIONAL)
+    if name in SAMPLES and why_not_tried(name) is None and name not in NEWER
+]
 SPREADS = ("var", "std", "var_mean", "std_mean")
 
 

@@ -35,7 +35,12 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 @pytest.mark.skipif(opwright.dispatch.core().name != "fast", reason="loops of the compiled core")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_signal_is_handled_before_the_loop_ends(name: str) -> None:
-    """A thread sends it when the first element is written; the last one is not written then."""
+    """A busy machine may run the thread that sends the signal when the loop is over: then it is tried again."""
+    assert any(_is_interrupted(name) for _ in range(10))
+
+
+def _is_interrupted(name: str) -> bool:
+    """Run a call, and send a signal when the first element is written. Return whether the last one was not."""
     written = np.zeros(COUNT, np.float32)
     x, out = opwright.full((COUNT,), 3.5), opwright.from_numpy(written)
     is_over = threading.Event()
@@ -58,9 +63,10 @@ def test_a_signal_is_handled_before_the_loop_ends(name: str) -> None:
         is_over.set()
         sender.join()
         signal.signal(signal.SIGUSR1, before)
-    assert raised and written[0] and not written[-1]
+    is_cut = raised and bool(written[0]) and not written[-1]
     CALLS[name](x, out)
     assert written.all()
+    return is_cut
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (7,), (30,), (3, 7), (30, 2), (2, 30), (0, 30), (30, 0), (2, 3, 4)])
