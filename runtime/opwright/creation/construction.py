@@ -325,7 +325,7 @@ def _filled(values: list[Any], shape: Shape, found: DType, dtype: DType) -> np.n
         _check_range(wide, dtype)
     else:
         try:
-            kind = np.uint64 if dtype is uint64 and min(values) >= 0 else np.int64
+            kind = np.uint64 if dtype is uint64 and min(values, default=0) >= 0 else np.int64
             wide = np.array([int(value) for value in values], kind)
         except OverflowError as error:
             raise ValueError("Overflow when unpacking long long: an integer has at most 64 bits") from error
