@@ -50,6 +50,7 @@ class Record:
     excused: set[str] = field(default_factory=set)  # those that a test had need of
     is_slow: bool = False  # a run with --slow
     environment: dict[str, str] = field(default_factory=dict)  # of Python, the mode and libraries, what was there
+    seconds: dict[str, float] = field(default_factory=dict)  # each test, with all that it was parametrized with
 
     def add(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail"):
@@ -59,6 +60,9 @@ class Record:
             self.failed.add(report.nodeid)
         elif report.when == "call":
             self.passed.add(report.nodeid)
+        if not report.skipped:
+            test = report.nodeid.partition("[")[0]
+            self.seconds[test] = self.seconds.get(test, 0) + getattr(report, "duration", 0)
         self.excused.update(
             str(key) for name, key in getattr(report, "user_properties", ()) if name == excuses.PROPERTY
         )
@@ -67,6 +71,7 @@ class Record:
         path.parent.mkdir(parents=True, exist_ok=True)
         shown = asdict(self) | {"passed": sorted(self.passed - self.failed), "failed": sorted(self.failed)}
         shown["excused"] = sorted(self.excused)
+        shown["seconds"] = {test: round(self.seconds[test], 2) for test in sorted(self.seconds)}
         path.write_text(json.dumps(shown, indent=1), encoding="utf-8")
 
 
