@@ -24,7 +24,7 @@ ROOMS = [
     ["elsewhere"],
     ["creation", "dispatch"],
     ["registering"],
-    ["base", "former", "inspection", "user_kernels"],
+    ["base", "inspection", "user_kernels"],
     ["backends"],
     ["other_arrays"],
     ["methods"],
@@ -44,7 +44,7 @@ ROOMS = [
 # What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the
 # whole, and what is seen of it.
 GROUND = (
-    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state",
+    "core", "errors", "hooks", "keys", "locks", "names", "places", "plugins", "state", "versions",
 )  # fmt: skip
 BASE = ("namespaces", "pytree", "types")
 TOOLS = ("_subclasses", "cuda", "fake_profile", "overrides", "random", "serialization", "testing", "threads", "utils")
@@ -60,7 +60,6 @@ CORE = "opwright_core"
 MOST_LINES_OF_THE_CORE = 12_000
 # What these load from above by name, when someone asks, or for an error.
 LATE = {
-    "opwright_core.abi -> opwright.former.versions",
     "opwright_core.abi -> opwright.inspection.kernel_sources",
     "opwright_core.abi -> opwright.interface",
     "opwright_core.arrays.devices -> opwright.backends.cuda_arrays",
@@ -92,7 +91,7 @@ def _room(module: str) -> str:
     package = module.split(".")[1] if "." in module else ""
     if module == CORE:
         return "ground"
-    if module == "opwright.dispatch":
+    if module in ("opwright.dispatch", "opwright.rules"):
         return "facade"
     for room, packages in (("ground", GROUND), ("base", BASE), ("tools", TOOLS), ("facade", FACADE)):
         if package in packages:

@@ -8,5 +8,5 @@ from . import methods, ops, register, where
 __all__ = ["ops"]
 
 # Results are as declared, and errors say what is wrong: neither is checked again.
-install("aten", 7, __package__, register.OPERATORS, where.PLACES, register.BATCHING, trusted=True)
+install("aten", 1, __package__, register.OPERATORS, where.PLACES, register.BATCHING, trusted=True)
 methods.install(Tensor)

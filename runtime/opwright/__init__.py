@@ -9,11 +9,8 @@ checkers, is written from the same table (`facade_stub.py`).
 import sys as _sys
 from math import e, inf, nan, pi  # noqa: F401
 
-import opwright_core.tensors.tensor  # noqa: F401 (its former name is that of a function)
 from opwright.facade import of_package as _of_package
-from opwright.former import names as _former_names
-
-__version__ = "0.1.0"
+from opwright_core import __version__ as __version__
 
 newaxis = None
 
@@ -85,11 +82,10 @@ _HOMES = {
 # The modules that are names here.
 _MODULES = (
     "_subclasses", "amp", "array_api", "autograd", "cuda", "dispatch", "fake", "fake_profile", "fft", "func", "fx",
-    "library", "linalg", "masked", "nn", "overrides", "plugins", "python_dispatch", "random", "signal", "special",
-    "symbolic", "testing", "threads", "utils",
+    "library", "linalg", "masked", "nn", "overrides", "plugins", "python_dispatch", "random", "rules", "signal",
+    "special", "symbolic", "testing", "threads", "utils",
 )  # fmt: skip
 __getattr__, __dir__ = _of_package(_HOMES, _MODULES)
-_former_names.install()
 if "threadpoolctl" in _sys.modules:
     from opwright.threads import register_with_threadpoolctl as _register_with_threadpoolctl
 

@@ -28,7 +28,6 @@ __all__ = [
     "registrations", "table",
 ]  # fmt: skip
 
-__path__: list[str] = []  # its parts, which are found by their former names
 _TABLES: Final = frozenset(("dump", "keys", "redispatch", "registrations", "table"))
 
 

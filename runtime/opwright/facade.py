@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from opwright.former.names import current_name
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
 
@@ -76,8 +75,6 @@ def _load(module: str) -> Any:
 def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
     if name.startswith("__"):  # what tools ask every module for
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, ())
-    if current_name(f"{_PACKAGE}.{name}"):
-        return import_late(f"{_PACKAGE}.{name}")
     whole = _whole()
     if name not in whole.operators.FUNCTIONS:
         hint = import_late("opwright.base.numpy_names").hint_for(name)

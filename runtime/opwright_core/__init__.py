@@ -8,6 +8,8 @@ import warnings
 
 from opwright_core.locks.imports import guard_imports as _guard_imports
 
+__version__ = "0.1.0"  # of the core and of all that is built on it
+
 # Floating point overflows and divides by zero in silence, as in PyTorch: NumPy's warnings of it stay on for everyone
 # else's code. A filter by module costs a call nothing; generated packages have theirs (`registering.install`).
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"opwright(_core|_kernels)?\.")

@@ -1,7 +1,7 @@
 """All that generated code may import of the runtime, beside kernels, under one version.
 
 What a name is may change with `VERSION` alone. Packages of other versions are served, or refused with a line that says
-what to install, and names that no template uses any more are found, by `opwright.former.versions`.
+what to install, and names that no template uses any more are found, by `opwright_core.versions`.
 Names of the library (`opwright.interface`) are loaded when they are first asked for.
 """
 
@@ -45,7 +45,7 @@ from opwright_core.tensors.results import (
 from opwright_core.tensors.tensor import Tensor, wrap_views
 from opwright_core.tensors.wrapping import wrap, wrap_view
 
-VERSION: Final = 7
+VERSION: Final = 1
 
 __all__ = [
     "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "INTS", "NOT_GIVEN", "VERSION", "DType", "Declarations", "Device",
@@ -86,7 +86,7 @@ def install(
     say more of a package (`newer`).
     """
     if version != VERSION:
-        served = import_late("opwright.former.versions").served_rows
+        served = import_late("opwright_core.versions").served_rows
         operators = served(package or namespace, version, operators, VERSION)
     _install(package, namespace, operators, places, batching, trusted=trusted)
 
@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
     else:  # of another version: each package that uses it is told
         user = sys._getframe(1).f_globals.get("__name__", "")
         try:
-            return import_late("opwright.former.versions").load(name, user, VERSION)
+            return import_late("opwright_core.versions").load(name, user, VERSION)
         except ImportError:
             spec = getattr(sys.modules.get(user), "__spec__", None)
             if getattr(spec, "_initializing", False):

@@ -28,7 +28,7 @@ ONE_PLAN = [
     ("from opwright import rules", "rules.Plan"),
     ("import opwright", "opwright_core.rules.Plan"),
     ("import opwright.rules", "opwright_core.rules.Plan"),
-    ("import opwright.plans.plan as p", "p.Plan"),
+    ("import opwright_core.plans.plan as p", "p.Plan"),
     ("from opwright.rules import Plan as P", "P"),
     ("from opwright.rules import Plan", "'Plan'"),
     ("from __future__ import annotations\nfrom opwright.rules import Plan", "Plan"),
@@ -93,7 +93,7 @@ def test_what_is_surely_wrong_is_said(entry: str, imports: str, returns: str, sa
 
 
 def test_operands_are_found_by_what_annotations_mean(tmp_path: Path) -> None:
-    imports = "import typing as t\nfrom opwright.arrays import annotations as a\n"
+    imports = "import typing as t\nfrom opwright_core.arrays import annotations as a\n"
     tmp_path.joinpath("shapes.py").write_text(f"{imports}def rule(x: t.Any, dim: a.Dim, y: 'a.Along'): ...\n")
     rule = KernelModules([], [tmp_path], of="rule").find_path("shapes", "rule")
     assert [(each.annotation, each.role) for each in rule.signature] == [("Any", ""), ("int", "Dim"), ("Any", "Along")]

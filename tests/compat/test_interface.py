@@ -1,78 +1,61 @@
-"""Versions of the interface of generated packages: what is deprecated, and what is said of packages beyond it."""
+"""Versions of the interface of generated packages: which are served, what is deprecated, what is said beyond them."""
 
 from __future__ import annotations
 
-import ast
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from opwright import interface
-from opwright.former.versions import DEPRECATED, SERVED, served_rows
-from opwright_core import abi
+from opwright_core import abi, versions
 
-HERE = Path(__file__).parent
-OLDEST = abi.VERSION - SERVED
+LATER = 1 + versions.SERVED  # a version whose runtime still serves version 1
 
 
-def used_by(package: str) -> set[str]:
-    """Return the names that the modules of a package import from the interface."""
-    trees = [
-        ast.parse(path.read_text("utf-8"))
-        for path in (HERE / package).rglob("*_ops/**/*.py*")
-        if "__pycache__" not in path.parts
-    ]
-    return {
-        name.name
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module in ("opwright.abi", "opwright_core.abi")
-        for name in node.names
-    }
-
-
-def test_there_is_a_package_of_each_version_that_is_served() -> None:
-    kept = {int(path.name[len(kind) :]) for kind in ("version", "native") for path in HERE.glob(f"{kind}[0-9]*")}
-    assert kept >= set(range(OLDEST, abi.VERSION))
-
-
-@pytest.mark.parametrize("name", DEPRECATED)
-def test_what_is_deprecated_is_served_as_long_as_packages_that_use_it(name: str) -> None:
-    known = DEPRECATED[name]
-    assert known.until == (known.since - 1) + 3  # of packages of the version before
-    assert known.until >= abi.VERSION, f"remove {name}, and what makes it"
-    assert name not in {*abi.__all__, *interface.__all__}
-
-
-@pytest.mark.parametrize("version", range(OLDEST, abi.VERSION))
-def test_the_names_of_a_package_are_there_and_are_deprecated_where_it_is_said(version: int) -> None:
-    used = used_by(f"version{version}") | used_by(f"native{version}")
-    assert len(used) > 20
-    gone = used - {*abi.__all__, *interface.__all__}
-    assert gone <= DEPRECATED.keys()
-    assert {name for name in gone if DEPRECATED[name].since <= version} == set()
-
-
-def run(code: str, *folders: Path) -> subprocess.CompletedProcess[str]:
-    paths = "".join(f"import sys; sys.path.insert(0, {str(folder)!r})\n" for folder in folders)
-    command = [sys.executable, "-W", "always::DeprecationWarning", "-c", paths + code]
+def imported(folder: Path, package: str, text: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Import a package of one module, in a process of its own that runs `before` first."""
+    (folder / package).mkdir()
+    (folder / package / "__init__.py").write_text(text)
+    (folder / package / "manifest.json").write_text(json.dumps({"generator": "opwright 9.1.0"}))
+    code = f"import sys; sys.path.insert(0, {str(folder)!r})\n{before}\nimport {package}"
+    command = [sys.executable, "-W", "always::DeprecationWarning", "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_package_that_uses_what_is_deprecated_is_named_once() -> None:
-    code = "import numpy as np; from version4_ops.ops import axpy, hyper; x = np.ones(2); axpy(x, x); hyper(x, x)"
-    done = run(code, HERE / "version4")
+def test_what_is_deprecated_goes_when_no_package_that_uses_it_is_served() -> None:
+    for name, known in versions.DEPRECATED.items():
+        assert known.until >= abi.VERSION, f"remove {name}, and what makes it"
+        assert name not in {*abi.__all__, *interface.__all__}
+
+
+def test_a_package_that_uses_what_is_deprecated_is_named_once(tmp_path: Path) -> None:
+    before = (
+        "from opwright_core import versions\n"
+        "for name in ('old_join', 'old_split'):\n"
+        "    versions.DEPRECATED[name] = versions.Deprecated(2, 'new_join', 'os.path')\n"
+        "import os.path; os.path.old_join = os.path.old_split = os.path.join"
+    )
+    text = "from opwright_core.abi import old_join, old_split\nassert old_join('a', 'b')"
+    done = imported(tmp_path, "older_ops", text, before)
     assert done.returncode == 0, done.stderr
-    (line,) = [line for line in done.stderr.splitlines() if "DeprecationWarning: version4_ops" in line]
-    assert "version4_ops uses 'KnownForms'" in line and "version 7 is the last that serves it" in line
+    (line,) = [line for line in done.stderr.splitlines() if "DeprecationWarning" in line]
+    assert "older_ops uses 'old_join' of opwright_core.abi, deprecated since version 2 in favour of new_join" in line
+    assert f"version {LATER} is the last that serves it" in line
 
 
-def test_a_package_that_uses_nothing_deprecated_is_not_named() -> None:
-    done = run("import numpy as np, version6_ops; version6_ops.ops.axpy(np.ones(2), np.ones(2))", HERE / "version6")
-    assert done.returncode == 0 and "version6_ops" not in done.stderr, done.stderr
+def test_rows_of_an_earlier_form_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_two(rows: Any) -> Any:
+        return {name: ("two", row) for name, row in rows.items()}
+
+    monkeypatch.setitem(versions.ROWS, 2, of_two)
+    monkeypatch.setitem(versions.ROWS, 3, lambda rows: {name: ("three", *row) for name, row in rows.items()})
+    assert versions.served_rows("older_ops", 1, {"add": "row"}, LATER) == {"add": ("three", "two", "row")}
+    assert versions.served_rows("older_ops", 2, {"add": ("row",)}, LATER) == {"add": ("three", "row")}
+    assert versions.served_rows("older_ops", 3, {"add": "row"}, LATER) == {"add": "row"}
 
 
 @pytest.mark.parametrize(
@@ -86,15 +69,12 @@ def test_a_package_that_uses_nothing_deprecated_is_not_named() -> None:
     ],
 )
 def test_a_package_of_a_newer_opwright_says_what_to_install(tmp_path: Path, text: str, why: str) -> None:
-    (tmp_path / "newer_ops").mkdir()
-    (tmp_path / "newer_ops" / "__init__.py").write_text(text)
-    (tmp_path / "newer_ops" / "manifest.json").write_text(json.dumps({"generator": "opwright 9.1.0"}))
-    done = run("import newer_ops", tmp_path)
-    last = done.stderr.splitlines()[-1]
+    last = imported(tmp_path, "newer_ops", text).stderr.splitlines()[-1]
     assert last.startswith(f"ImportError: newer_ops was generated by a newer Opwright ({why}")
     assert "pip install --upgrade 'opwright>=9.1.0'" in last
 
 
-def test_a_package_that_is_too_old_says_what_to_do() -> None:
-    with pytest.raises(ImportError, match=rf"serves {OLDEST} to {abi.VERSION}: install a newer release of it, or run"):
-        served_rows("old_ops", OLDEST - 1, {}, abi.VERSION)
+@pytest.mark.parametrize(("version", "present", "range"), [(1, LATER + 1, f"2 to {LATER + 1}"), (0, 1, "1 to 1")])
+def test_a_package_that_is_too_old_says_what_to_do(version: int, present: int, range: str) -> None:
+    with pytest.raises(ImportError, match=rf"serves {range}: install a newer release of it, or run"):
+        versions.served_rows("old_ops", version, {}, present)

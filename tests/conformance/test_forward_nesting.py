@@ -12,6 +12,7 @@ import pytest
 import opwright
 from opwright._subclasses.fake_tensor import FakeTensorMode
 from opwright.utils._python_dispatch import TorchDispatchMode
+from opwright_core.state import active_modes
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from torch._subclasses.fake_tensor import FakeTensorMode as TheirFakeTensorMode  # noqa: E402
@@ -230,7 +231,7 @@ def test_within_a_level(program: Program) -> None:
             return shown(program(T))
 
     beside_pytorch(run)
-    assert opwright.state.active_modes() is None
+    assert active_modes() is None
 
 
 def test_a_level_within_a_hook() -> None:

@@ -21,6 +21,7 @@ import opwright
 from opwright.functionalize.viewing import how_undone
 from opwright.functionalize.ways import way_of
 from opwright_codegen.schema.model import SchemaKind
+from opwright_core.arrays import layouts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -71,7 +72,7 @@ def problems(name: str, ours: Call, eager: Call, remove: str = "mutations") -> I
 def described(ours: Call) -> str:
     """How the first argument lies in memory."""
     shape, strides = tuple(ours[0][0].shape), ours[0][0].stride()
-    if opwright.arrays.layouts.is_contiguous(shape, strides):
+    if layouts.is_contiguous(shape, strides):
         return "row-major"
     is_repeated = any(size > 1 and stride == 0 for size, stride in zip(shape, strides, strict=True))
     return "overlapping itself" if is_repeated else "strided"

@@ -12,6 +12,7 @@ import numpy as np
 from sampling import Sample
 
 import opwright
+from opwright_core.arrays import dtypes
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -75,7 +76,7 @@ def refilled(value: Any, given: Iterator[Any]) -> Any:
 
 
 def converted(value: Any) -> Any:
-    return opwright.arrays.dtypes.as_dtype(value) if isinstance(value, np.dtype) else value
+    return dtypes.as_dtype(value) if isinstance(value, np.dtype) else value
 
 
 def cases(name: str, sample: Sample, is_inplace: bool) -> Iterator[Case]:

@@ -92,12 +92,3 @@ def test_arguments_left_out_and_operators_that_come_later(tmp_path: Path, monkey
     for name in ("above", "ending"):  # no derivative
         result, tangent = torch.func.jvp(getattr(ops, name), (x.detach(),), (x.detach(),))
         assert torch.equal(result, getattr(ops, name)(x)) and not tangent.any()
-
-
-@pytest.mark.parametrize("framework", ["dask", "jax", "torch"])
-def test_modules_that_were_generated_before_find_their_names(framework: str) -> None:
-    """They say `from opwright.doors.torch import open_door`."""
-    pytest.importorskip(framework)
-    former = importlib.import_module(f"opwright.doors.{framework}")
-    assert former is importlib.import_module(f"opwright.bindings.{framework}")
-    assert former.open_door is former.open_binding

@@ -40,7 +40,7 @@ _MODULES = {
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-ABI_VERSION = 7  # of `opwright_core.abi`, which has all that generated code may import of the runtime
+ABI_VERSION = 1  # of `opwright_core.abi`, which has all that generated code may import of the runtime
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 

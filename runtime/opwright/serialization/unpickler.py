@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.former.names import current_name
 from opwright.serialization.containers import Refused, check_key, fill_metadata
 from opwright.serialization.rebuilding import CALLS, NAMES, UNFILLED, fill_array, fill_dtype
 from opwright_core.arrays.storage import Storage
@@ -71,7 +70,7 @@ class SafeUnpickler(_Base):  # type: ignore[misc]
 
     def find_class(self, module: str, name: str) -> Any:
         """Return what the table has under a name."""
-        module = "builtins" if module == "__builtin__" else current_name(module) or module  # as protocol 2 calls it
+        module = "builtins" if module == "__builtin__" else module  # as protocol 2 calls it
         found = NAMES.get((module.replace("numpy.core.", "numpy._core.", 1), name))
         if found is None:
             raise pickle.UnpicklingError(

@@ -51,11 +51,6 @@ class Plan:
         return f"Plan({spec}, device={self.device})"
 
     @property
-    def form(self) -> TensorSpec:
-        """Return `spec`, by its former name."""
-        return self.spec
-
-    @property
     def given(self) -> Sequence[Any]:
         """Return the operands as the rule got them, before any cast."""
         return self._given

@@ -14,6 +14,7 @@ from opwright.autograd import Function, forward_ad
 from opwright.registering.rules import set_rule
 from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula
 from opwright_core.keys import TANGENT
+from opwright_core.state import active_modes
 
 unpack = forward_ad.unpack_dual
 
@@ -46,7 +47,7 @@ def test_levels() -> None:
         forward_ad.exit_dual_level()
     with pytest.raises(RuntimeError, match="no level exists"):
         dual([1.0], [1.0])
-    assert opwright.state.active_modes() is None
+    assert active_modes() is None
 
 
 def test_a_level_decorates() -> None:

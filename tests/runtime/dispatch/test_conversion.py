@@ -9,7 +9,6 @@ import pytest
 from conftest import Maker
 
 from opwright.errors import ArgumentError, GuardOnDataDependentError
-from opwright.former.predicates import is_bool_list, is_float_list, is_scalar_list
 from opwright.generators.generator import Generator
 from opwright.registering.kernels import register
 from opwright.symbolic import ShapeEnv, sym_float
@@ -136,16 +135,13 @@ def test_lists_of_framework_objects_reach_the_kernel(define: Maker) -> None:
     assert seen == [[FLOAT32], [Layout.strided], [MemoryFormat.preserve_format]]
 
 
-@pytest.mark.parametrize("predicate", [is_int_list, is_float_list, is_bool_list, is_scalar_list])
-def test_predicates_let_through_only_what_needs_no_conversion(predicate: Any) -> None:
-    declared = {is_int_list: "int[]", is_float_list: "float[]", is_bool_list: "bool[]", is_scalar_list: "Scalar[]"}
-    convert = converter(declared[predicate])
-    let_through = 0
-    for value in ([], [1], [1.0], [True], [1, 2.5], (1,), [None], ["a"], [np.int64(1)], 1, None):
-        if predicate(value):
-            let_through += 1
-            assert [(type(a), a) for a in convert(value)] == [(type(a), a) for a in value]
-    assert let_through >= 2
+def test_lists_of_ints_pass_without_conversion() -> None:
+    convert = converter("int[]")
+    let_through = [
+        value for value in ([], [1], [1.0], [True], (1,), [None], ["a"], [np.int64(1)], 1) if is_int_list(value)
+    ]
+    assert let_through == [[], [1]]
+    assert [convert(value) for value in let_through] == [[], [1]]
 
 
 def test_symbolic_numbers_stay_where_the_declaration_lets_them() -> None:

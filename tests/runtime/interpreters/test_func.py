@@ -14,6 +14,7 @@ import pytest
 import opwright
 from opwright.autograd import Function, forward_ad
 from opwright.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from opwright_core.state import active_modes
 
 X = opwright.tensor([0.3, -1.2, 2.0], dtype=opwright.float64)
 ONES = opwright.ones(3, dtype=opwright.float64)
@@ -66,7 +67,7 @@ def test_dual_levels_nest() -> None:
                 forward_ad.unpack_dual(second, level=0)
         assert [each.item() for each in forward_ad.unpack_dual(primal)] == [27, 27]
         assert tangent is not None and [each.item() for each in forward_ad.unpack_dual(tangent)] == [27, 18]  # type: ignore[union-attr]
-    assert opwright.state.active_modes() is None
+    assert active_modes() is None
 
 
 def test_recording_around_a_transform_and_within() -> None:
@@ -167,7 +168,7 @@ def test_tensors_that_outlive_their_transform() -> None:
 
 
 def test_the_key_of_transforms_included_by_hand() -> None:
-    with opwright.state.include_keys("FrontMode"):
+    with opwright.dispatch.include_keys("FrontMode"):
         assert (X + X).tolist() == [0.6, -2.4, 4.0]
 
 
@@ -220,7 +221,7 @@ def test_trees_of_arguments_and_auxiliary_results() -> None:
 def test_wrong_calls(call: Any, said: str) -> None:
     with pytest.raises(RuntimeError, match=said):
         call()
-    assert opwright.state.active_modes() is None
+    assert active_modes() is None
 
 
 class Cube(Function):

@@ -12,8 +12,8 @@ import pytest
 import seeds
 
 import opwright
-from opwright.former.plans import KnownForms
 from opwright_core.plans.plan import Plan
+from opwright_core.plans.plan_cache import PlanCache
 
 
 def arrays() -> list[np.ndarray[Any, Any]]:
@@ -163,11 +163,11 @@ def test_errors_are_worded_alike_each_time() -> None:
 
 
 def test_tables_are_bounded() -> None:
-    specs = KnownForms()
+    specs = PlanCache("T", lambda array: array)
     plan = Plan(opwright.rules.like(np.zeros(3)).spec, ())
     for number in range(10_000):
         specs.fill(number, plan)
-        assert len(specs) <= KnownForms.most
+        assert len(specs) <= PlanCache.most
     with pytest.raises(RuntimeError, match="take the operands as they are"):
         specs.fill(0, plan, np.zeros(3))
 

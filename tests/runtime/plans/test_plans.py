@@ -278,7 +278,6 @@ def test_forms_are_remembered_within_bounds_and_by_the_default_dtype() -> None:
     for number in range(5000):
         specs.keep(number, spec)
     assert len(specs) < 5000
-    assert rules.empty([2]).spec is rules.empty([2]).form  # (the former name)
     opwright.set_default_dtype(opwright.float64)
     try:
         assert rules.empty([2]).dtype is opwright.float64

@@ -174,7 +174,7 @@ def _mark(view: OperatorView) -> str:
 
 
 def _makes_leaves(view: OperatorView) -> bool:
-    """Whether the function makes a new tensor, which may require grad (`opwright.factories`)."""
+    """Whether the function makes a new tensor, which may require grad (`opwright.creation.factories`)."""
     names = [p.name for p in view.parameters]
     is_factory = view.operator.namespace == "aten" and "pin_memory" in names and view.schema.kind is not SchemaKind.OUT
     return is_factory and not view.schema.name.base.startswith(("_", "to"))

@@ -31,5 +31,3 @@ __all__ = [
     "annotate_costs",
     "open_binding",
 ]
-
-open_door = open_binding  # its name in modules that were generated before

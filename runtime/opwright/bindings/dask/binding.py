@@ -45,15 +45,9 @@ class Binding:
         self.namespace = namespace
         self.package = package
 
-    def function(self, name: str, *overloads: str | Mapping[str, Family]) -> Function:
-        """Return the function that calls the operator of that name, of which Dask is given these overloads.
-
-        Modules that were generated before say the family of each.
-        """
-        known: dict[str, Family | None] = {}
-        for each in overloads:
-            known |= {each: None} if isinstance(each, str) else each
-        return Function(find_packet(f"{self.namespace}::{name}"), known, self.package)
+    def function(self, name: str, *overloads: str) -> Function:
+        """Return the function that calls the operator of that name, of which Dask is given these overloads."""
+        return Function(find_packet(f"{self.namespace}::{name}"), overloads, self.package)
 
 
 class Function:
@@ -62,7 +56,7 @@ class Function:
     Arrays of NumPy and Tensors are taken, too. Errors of shapes and dtypes are raised at once.
     """
 
-    def __init__(self, packet: Packet, overloads: Mapping[str, Family | None], package: str) -> None:
+    def __init__(self, packet: Packet, overloads: Sequence[str], package: str) -> None:
         self.__name__ = packet.base
         self._packet = packet
         self._overloads = overloads
@@ -123,7 +117,7 @@ class Function:
         overload = operator.name.partition("::")[2].partition(".")[2] or "default"
         if overload not in self._overloads:
             raise TypeError(f"{operator.name} is not given to Dask: the generated module says why")
-        family = self._overloads[overload] or cut_of(operator)
+        family = cut_of(operator)
         arrays = {position: arrays_of[id(value)] for position, value in enumerate(values) if id(value) in arrays_of}
         return (
             operator,

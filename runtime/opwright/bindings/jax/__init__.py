@@ -17,5 +17,3 @@ from opwright.bindings.jax.gradients import Gradients
 from opwright.bindings.jax.native import Kernel, Loop
 
 __all__ = ["Binding", "Function", "Gradients", "Kernel", "Loop", "cost", "open_binding"]
-
-open_door = open_binding  # its name in modules that were generated before

@@ -33,5 +33,3 @@ __all__ = [
     "sum_terms",
     "torch",
 ]
-
-open_door = open_binding  # its name in modules that were generated before

@@ -150,8 +150,7 @@ class Lazy:
         else:
             dense = getattr(module, self.dense) if self.dense else None
             arrays = getattr(module, self.arrays) if self.arrays else None
-            former: Any = getattr(module, f"{self.general}_forms", None)  # of packages generated before
-            cache: Any = getattr(module, f"{self.general}_cache", former)
+            cache: Any = getattr(module, f"{self.general}_cache", None)
             is_checked = isinstance(cache, ViewCache) and not self.is_trusted
             planned = general if cache is None or is_checked else with_plans(general, cache)
             self.loaded = Shim(*with_ufunc(self.module, self.general, (planned, dense, arrays)))

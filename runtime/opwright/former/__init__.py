@@ -1,1 +1,0 @@
-"""The names, rows and plans of before, for pickles and for packages that were generated then."""

@@ -1,1 +1,0 @@
-from opwright_core.plugins import *  # noqa: F403

@@ -1,1 +1,0 @@
-from opwright_core.rules import *  # noqa: F403
