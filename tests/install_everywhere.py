@@ -1,12 +1,13 @@
 """A program that installs this project as its users do, into a fresh environment of each Python that it finds.
 
 It looks in PATH and among those that pyenv holds, from 3.11 on. Each environment gets the
-newest of everything, NumPy too, and has to have the compiled core; there the core's tests run. Packages that earlier
-generators made, with the C libraries that were built then, run there with the newest NumPy and with the oldest.
+newest of everything, NumPy too, and has to have the compiled core; there the core's tests run. A package that
+an earlier Opwright generated, with its C library, runs there with the newest NumPy and with the oldest.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests/runtime/core/test_fast_core.py", "tests/runtime/autograd/test_compiled_passes.py")
-FORMER = "tests/compat"
+COMPAT = ROOT / "tests" / "compat"
 OLDEST = (3, 11)
 OLDEST_NUMPY = {11: "numpy==2.0.*", 12: "numpy==2.0.*", 13: "numpy==2.1.*", 14: "numpy==2.3.*"}  # by the minor version
 ASKED = """
@@ -63,10 +64,10 @@ def installed(command: str, oldest_numpy: str, copied: Path) -> tuple[bool, str]
             [command, "-m", "venv", folder],
             [*pip, project, "pytest", "hypothesis"],
             [python, "-c", ASKED],
-            [*pytest, *TESTS, FORMER],
+            [*pytest, *TESTS, COMPAT],
             [*pip, "--only-binary", "numpy", oldest_numpy],
             [python, "-c", ASKED],
-            [*pytest, FORMER],
+            [*pytest, COMPAT],
         ]
         said = ""
         for step in steps:
@@ -85,6 +86,9 @@ def main() -> int:
     left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         copied = Path(shutil.copytree(ROOT, Path(folder, "project"), ignore=left_out))
+        subprocess.run([sys.executable, COMPAT / "earlier.py", Path(folder, "earlier")], check=True)
+        if Path(folder, "earlier").exists():
+            os.environ["OPWRIGHT_EARLIER"] = str(Path(folder, "earlier"))
         numpys = [OLDEST_NUMPY.get(minor, "numpy") for _, minor in found]
         results = list(pool.map(installed, found.values(), numpys, [copied] * len(found)))
     for version, (is_well, said) in zip(found, results, strict=True):

@@ -75,6 +75,7 @@ class Suite:
             pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
             subprocess.run([*pip, "--wheel-dir", built, demo], check=True)
             shutil.copytree(demo / "tests", built / "tests")
+        subprocess.run([sys.executable, ROOT / "tests" / "compat" / "earlier.py", self.folder / "earlier"], check=True)
         (wheel,) = built.glob("*-abi3-*.whl")  # it holds the kernel in C
         print(f"built by Python {sys.version.split()[0]}: {wheel.name}", flush=True)
 
@@ -82,6 +83,8 @@ class Suite:
         """Run a command inside, in the project's folder."""
         entered = ["unshare", "--mount", "sh", "-c", ENTER, str(self.folder)]
         given = os.environ | {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(Path.home())} | environment
+        if (self.folder / "earlier").exists():
+            given["OPWRIGHT_EARLIER"] = "/earlier"
         subprocess.run([*entered, "env", "--chdir=/project", *command], check=True, env=given)
 
     def attempt(self, *command: str, **environment: str) -> None:
