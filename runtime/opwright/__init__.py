@@ -9,6 +9,7 @@ checkers, is written from the same table (`facade_stub.py`).
 import sys as _sys
 from math import e, inf, nan, pi  # noqa: F401
 
+from opwright import providers as _providers  # noqa: F401 (it fills the table of the core)
 from opwright.facade import of_package as _of_package
 from opwright_core import __version__ as __version__
 
@@ -53,7 +54,7 @@ _HOMES = {
         "ArgumentError AutogradError DataDependentOutputError DispatchError DynamicOutputShapeError FakeKernelError "
         "RegistrationError"
     ),
-    "opwright.generators.generator": "Generator default_generator initial_seed manual_seed seed",
+    "opwright_core.generators.generator": "Generator default_generator initial_seed manual_seed seed",
     "opwright_core.keys": "DispatchKey",
     "opwright.inspection.call_trees": "trace_calls",
     "opwright.base.limits": "can_cast finfo iinfo is_complex is_floating_point promote_types",

@@ -129,7 +129,7 @@ from opwright.errors import (
     FakeKernelError as FakeKernelError,
     RegistrationError as RegistrationError,
 )
-from opwright.generators.generator import (
+from opwright_core.generators.generator import (
     Generator as Generator,
     default_generator as default_generator,
     initial_seed as initial_seed,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from opwright.backends.cuda_arrays import device_count
-from opwright.generators.generator import generator_of
+from opwright_core.arrays.cuda_arrays import device_count
 from opwright_core.arrays.devices import as_device
+from opwright_core.generators.generator import generator_of
 
 __all__ = [
     "current_device", "device", "device_count", "empty_cache", "get_device_name", "is_available", "manual_seed",

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.guards.keys import below_autograd, enable_python_dispatcher, exclude_keys, include_keys
-from opwright.guards.keysets import KeySet
 from opwright_core.core import Core, core
 from opwright_core.dispatch.call.operator import Operator as Operator
 from opwright_core.dispatch.call.operator import find_operator as find_operator
@@ -15,6 +14,7 @@ from opwright_core.dispatch.registry.kernel_kinds import Registration as Registr
 from opwright_core.dispatch.registry.kernel_kinds import fallthrough_kernel
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.keys import DispatchKey
+from opwright_core.keysets import KeySet
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
 

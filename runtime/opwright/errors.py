@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from opwright_core.errors import ArgumentError, AutogradError, ContractError, DispatchError, RegistrationError
+from opwright_core.errors import (
+    ArgumentError,
+    AutogradError,
+    ContractError,
+    DispatchError,
+    LibraryMissingError,
+    RegistrationError,
+)
 
 __all__ = [
     "ArgumentError",
@@ -24,10 +31,6 @@ __all__ = [
 
 class SchemaInferenceError(ValueError):
     """A function whose annotations say no schema. The message shows the parameter, and what would be right."""
-
-
-class LibraryMissingError(DispatchError):
-    """An operator whose kernel is in C, and whose library nobody has built."""
 
 
 class GradcheckError(RuntimeError):

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from opwright.fake.kernels import fake_kernel
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, new_fake, place_of, place_of_first
-    from opwright.generators.generator import Generator
-    from opwright.native_kernels.libraries import NativeLibrary
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
-    from opwright.user_kernels.native_rows import cuda_kernel, native_kernel
-    from opwright.user_kernels.returns import as_tuple, number_of
+    from opwright_core.generators.generator import Generator
+    from opwright_core.native_kernels.libraries import NativeLibrary
+    from opwright_core.user_kernels.native_rows import cuda_kernel, native_kernel
+    from opwright_core.user_kernels.returns import as_tuple, number_of
 
 __all__ = [
     "Along", "At", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter",
@@ -100,18 +100,26 @@ _CURRENT: Final = {
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
-    "opwright.generators.generator": ("Generator",),
-    "opwright.native_kernels.libraries": ("NativeLibrary",),
+    "opwright_core.generators.generator": ("Generator",),
+    "opwright_core.native_kernels.libraries": ("NativeLibrary",),
     "opwright.base.late_methods": ("install_methods",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
-    "opwright.user_kernels.native_rows": ("cuda_kernel", "native_kernel"),
-    "opwright.user_kernels.returns": ("as_tuple", "number_of"),
+    "opwright_core.user_kernels.native_rows": ("cuda_kernel", "native_kernel"),
+    "opwright_core.user_kernels.returns": ("as_tuple", "number_of"),
     "opwright.base.variants": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip
 HOMES: Final = {name: module for module, names in _CURRENT.items() for name in names}
 
 
-def load(name: str) -> Any:
-    """Return what has one of these names."""
-    home = import_module(HOMES[name])
-    return getattr(home, name) if hasattr(home, name) else import_module(f"{home.__name__}.{name}")
+class _Interface:
+    """The names, each loaded when it is asked for (`opwright_core.hooks.Interface`)."""
+
+    def has(self, name: str) -> bool:
+        return name in HOMES
+
+    def load(self, name: str) -> Any:
+        home = import_module(HOMES[name])
+        return getattr(home, name) if hasattr(home, name) else import_module(f"{home.__name__}.{name}")
+
+
+interface: Final = _Interface()

@@ -1,4 +1,5 @@
-"""The import that fills the table by which lower packages ask higher ones (`opwright_core.hooks`)."""
+"""The import that fills the table by which the core asks the library (`opwright_core.hooks`): `import opwright` does,
+and the entry point of the group `opwright.library`."""
 
 from __future__ import annotations
 
@@ -10,16 +11,16 @@ from types import ModuleType
 from typing import Any
 
 from opwright.ground.questions import Fakes, Gradients, Handlers, Levels, Tools, Transforms, hooks
-from opwright_core.hooks import Operators, Traces
+from opwright_core.hooks import Interface, Traces
 
 __all__: list[str] = []
 
 
 @cache
-def _operators() -> Operators:
-    from opwright.backends import provider
+def _interface() -> Interface:
+    from opwright.interface import interface
 
-    return provider
+    return interface
 
 
 @cache
@@ -83,6 +84,35 @@ class _Tools:
     def load_whole() -> None:
         import_module("opwright.whole")
 
+    def add_facts(self) -> frozenset[str]:
+        from opwright.inspection.overload_facts import names
+
+        return names
+
+    def kind_of_arrays(self, home: str) -> Any:
+        module, _, constant = home.partition(".")
+        return getattr(import_module(f"opwright.other_arrays.{module}"), constant)
+
+    def pytorch_taker(self) -> Callable[[Any], Any]:
+        from opwright.other_arrays.frameworks import pytorch_taker
+
+        return pytorch_taker()
+
+    def kind_of_protocols(self, kind: type) -> Any:
+        from opwright.other_arrays.frameworks import kind_of_protocols
+
+        return kind_of_protocols(kind)
+
+    def function_of(self, kind: Any, callee: Any) -> Any:
+        from opwright.other_arrays.gradients import function_of
+
+        return function_of(kind, callee)
+
+    def watch_process(self, operator: Any, key: Any, entry: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        from opwright.inspection.call_trees import watch_process
+
+        return watch_process(operator, key, entry, kernel)
+
     def array_namespace(self) -> ModuleType:
         import opwright
 
@@ -94,7 +124,7 @@ def _tools() -> Tools:
     return _Tools()
 
 
-hooks.operators = _operators
+hooks.interface = _interface
 hooks.fakes = _fakes
 hooks.gradients = _gradients
 hooks.handlers = _handlers

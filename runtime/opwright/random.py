@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from opwright.creation.construction import from_numpy
-from opwright.generators.generator import (
+from opwright_core.arrays.devices import as_device
+from opwright_core.arrays.dtypes import uint8
+from opwright_core.generators.generator import (
     default_generator,
     generator_of,
     initial_seed,
@@ -14,8 +16,6 @@ from opwright.generators.generator import (
     manual_seed,
     seed,
 )
-from opwright_core.arrays.devices import as_device
-from opwright_core.arrays.dtypes import uint8
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

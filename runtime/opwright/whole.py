@@ -14,8 +14,8 @@ import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods, as `overload_facts` does Operator)
 from opwright.base.late_methods import Later
 from opwright.creation import factories
-from opwright.generators.generator import generator_of
 from opwright.namespaces import ops
+from opwright_core.generators.generator import generator_of
 from opwright_core.tensors.methods import NotInstalled
 from opwright_core.tensors.tensor import Tensor
 

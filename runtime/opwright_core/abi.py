@@ -27,6 +27,7 @@ from opwright_core.dispatch.package.kernel_rows import inplace_variant, kernel, 
 from opwright_core.dispatch.package.schema_modules import functions_of
 from opwright_core.dispatch.package.schema_modules import install as _install
 from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula
+from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
 from opwright_core.names.late_imports import import_late
 from opwright_core.places import where_declared
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 
 def name_kernel(error: Exception, name: str, key: str) -> None:
     """Note on an error which operator's expression raised it, for which key, and where that is declared."""
-    import_late("opwright.inspection.kernel_sources").name_kernel(error, name, key)
+    import_late("opwright_core.texts.kernel_sources").name_kernel(error, name, key)
 
 
 def install(
@@ -96,8 +97,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     if name == "rules":
         found: Any = import_late("opwright_core.rules")
-    elif name in (library := import_late("opwright.interface")).HOMES:
-        found = library.load(name)
+    elif has_library() and hooks.interface().has(name):
+        found = hooks.interface().load(name)
     else:  # of another version: each package that uses it is told
         user = sys._getframe(1).f_globals.get("__name__", "")
         try:

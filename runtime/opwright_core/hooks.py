@@ -1,34 +1,26 @@
-"""The functions that lower packages call in higher ones (late binding): a typed table that `opwright.providers` fills.
+"""The functions of the library that the core calls (late binding): a typed table, which the library fills.
 
-The first call imports that, and then the package that provides the function: imports from below would be circular, and
-would load packages that the program does not need.
+The core imports nothing of the library `opwright`, and runs without it. Where a call needs gradients, transforms or
+fakes, it asks this table. `import opwright` fills it. If the program has not imported that, the first question loads
+the entry points of the group `opwright.library`, by which an installed library is found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from opwright_core.errors import ContractError
-from opwright_core.names.late_imports import import_late
+from opwright_core.errors import DispatchError
 
-__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Levels", "Operators", "Tools", "Traces", "hooks"]
+__all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Interface", "Levels", "Tools", "Traces", "has_library", "hooks"]
 
 Function = Callable[..., Any]
 # What the questions are about: classes of rooms that the ground does not know.
-KernelRow: TypeAlias = Any
 KeySet: TypeAlias = Any
 Operator: TypeAlias = Any
 Signature: TypeAlias = Any
-
-
-class Operators(Protocol):
-    """The functions of `opwright.backends` that lower packages call: what arrays and plans ask of operators, and do
-    with them."""
-
-    def wrong_result(self, problem: str, what: str) -> ContractError: ...
-    def name_row(self, error: Exception, row: KernelRow) -> None: ...
+Tensor: TypeAlias = Any
 
 
 class Fakes(Protocol):
@@ -39,6 +31,8 @@ class Fakes(Protocol):
     def mixed(self, operator: Operator) -> Function: ...
     def in_mode(self, function: Function) -> Function: ...
     def check_fake_kernel(self, operator: Operator, function: Function) -> Function: ...
+    def fake_number(self, tensor: Tensor, number: Any, fakes: Sequence[Tensor]) -> Tensor: ...
+    def number_of(self, value: Any) -> Any: ...
 
 
 class Gradients(Protocol):
@@ -67,6 +61,7 @@ class Levels(Protocol):
 
     def front_of(self, operator: Operator) -> Function: ...
     def back_of(self, operator: Operator) -> Function: ...
+    def value_of_no_level(self, tensor: Tensor) -> Tensor: ...
 
 
 class Traces(Protocol):
@@ -75,17 +70,31 @@ class Traces(Protocol):
     def record(self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
 
 
+class Interface(Protocol):
+    """The names of the library that generated packages import from `opwright_core.abi`."""
+
+    def has(self, name: str) -> bool: ...
+    def load(self, name: str) -> Any: ...
+
+
 class Tools(Protocol):
-    """The function of packages around the whole that lower packages call: all is loaded."""
+    """The functions of packages around the whole that the core calls: all of them loaded, attributes of operators that
+    the library adds, arrays of other libraries, call trees."""
 
     def load_whole(self) -> None: ...
+    def add_facts(self) -> Container[str]: ...
+    def kind_of_arrays(self, home: str) -> Any: ...
+    def pytorch_taker(self) -> Callable[[Any], Any]: ...
+    def kind_of_protocols(self, kind: type) -> Any: ...
+    def function_of(self, kind: Any, callee: Any) -> Any: ...
+    def watch_process(self, operator: Operator, key: Any, entry: Any, kernel: Function) -> Function: ...
 
 
 @dataclass(slots=True)
 class Hooks:
     """The table: for each package, the function that loads it and returns its provider."""
 
-    operators: Callable[[], Operators]
+    interface: Callable[[], Interface]
     fakes: Callable[[], Fakes]
     gradients: Callable[[], Gradients]
     handlers: Callable[[], Handlers]
@@ -95,12 +104,36 @@ class Hooks:
     tools: Callable[[], Tools]
 
 
+GROUP: Final = "opwright.library"
+# What the rooms are for, in the words of the error where no library is installed.
+_USES: Final = {
+    "interface": "gradients, fakes and transforms", "fakes": "tensors without data", "gradients": "gradients",
+    "handlers": "modes and subclasses of Tensor", "levels": "transforms", "transforms": "transforms",
+    "traces": "tracing", "tools": "methods of Tensor, and arrays of other libraries",
+}  # fmt: skip
+
+
+def has_library() -> bool:
+    """Load the installed library, unless the table is filled, and return whether it is."""
+    if hooks.tools not in _FIRST:
+        return True
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP):
+        entry.load()
+    return hooks.tools not in _FIRST
+
+
 def _first(room: str) -> Callable[[], Any]:
     def ask() -> Any:
-        import_late("opwright.providers")
+        if not has_library():
+            raise DispatchError(
+                f"{_USES[room]} need the library opwright, and only its core is installed: pip install opwright"
+            )
         return getattr(hooks, room)()
 
     return ask
 
 
-hooks = Hooks(*(_first(each.name) for each in fields(Hooks)))
+_FIRST: Final = tuple(_first(each.name) for each in fields(Hooks))
+hooks = Hooks(*_FIRST)

@@ -185,7 +185,7 @@ def key_bits(keys: int | DispatchKey | str | Iterable[DispatchKey | str]) -> int
         return keys.bit
     if isinstance(keys, str):
         return DispatchKey.parse(keys).bit
-    if (bits := getattr(keys, "bits", None)) is not None:  # a KeySet (`opwright.guards.keysets`)
+    if (bits := getattr(keys, "bits", None)) is not None:  # a KeySet (`opwright_core.keysets`)
         return int(bits)
     bits = 0
     for key in keys:

@@ -18,10 +18,10 @@ from samples import sampled, samples_of
 from sampling import Sample, bfloat16
 
 import opwright
-from opwright.backends.wrapped_numbers import takes_numbers
 from opwright.fx.experimental.proxy_tensor import make_fx
 from opwright.symbolic import GuardOnDataDependentError
 from opwright_codegen.schema.model import SchemaKind
+from opwright_core.inputs.wrapped_numbers import takes_numbers
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.once]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.amp.settings import SETTINGS, current, get_autocast_dtype, is_autocast_available, switch
-from opwright.backends.cuda_arrays import device_count
 from opwright.ground.wrapping import wraps
 from opwright.guards.blocks import ThreadBlock
+from opwright_core.arrays.cuda_arrays import device_count
 from opwright_core.arrays.dtypes import DType, as_dtype, bfloat16, float16
 from opwright_core.keys import META
 from opwright_core.state import MODES, active_modes

@@ -16,7 +16,7 @@ from opwright.autograd.modes import below_classes, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded
 from opwright.autograd.recorders import configure_recording
 from opwright.autograd.recording import refresh
-from opwright.inspection.kernel_sources import name_backward
+from opwright.inspection.backward_sources import name_backward
 from opwright.namespaces import ops
 from opwright_core.core import fast
 from opwright_core.keys import VIEW

@@ -24,7 +24,7 @@ from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
 from opwright.autograd.modes import below_classes, with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
 from opwright.autograd.reach import count_uses, leading_to, reachable
-from opwright.inspection.kernel_sources import name_backward
+from opwright.inspection.backward_sources import name_backward
 from opwright_core.state import active_modes, set_modes
 
 __all__ = ["compiled_pass", "current_pass", "error_of_circle", "is_running", "run", "running"]

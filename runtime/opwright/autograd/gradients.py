@@ -9,7 +9,7 @@ import numpy as np
 
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, RecordedSeveral, node_of, number_of
 from opwright.autograd.quick import is_array_alone, is_fast_path
-from opwright.inspection.kernel_sources import recorded_by
+from opwright.inspection.backward_sources import recorded_by
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name

@@ -21,7 +21,7 @@ from weakref import WeakSet
 from opwright.autograd.collecting import track_nodes
 from opwright.autograd.fields import NodeType
 from opwright.autograd.hooks import RemovableHandle, add_hook
-from opwright.inspection.kernel_sources import gradient_text, recorded_by
+from opwright.inspection.backward_sources import gradient_text, recorded_by
 from opwright_core.arrays.devices import Array, Device, shape_of
 from opwright_core.arrays.dtypes import INEXACT, DType
 from opwright_core.arrays.layouts import Shape

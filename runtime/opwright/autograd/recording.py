@@ -23,13 +23,13 @@ from opwright.autograd.nodes import (
 )
 from opwright.autograd.tensor_hooks import retain_grad
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
-from opwright.user_kernels.copies import CopyOfView, check_memory
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.dtypes import INEXACT
 from opwright_core.arrays.storage import Extra, storage_of
 from opwright_core.keys import GRAD, INFERENCE, VIEW
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
+from opwright_core.user_kernels.copies import CopyOfView, check_memory
 
 __all__ = [
     "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.batching.samples import sample_of
 from opwright.batching.tables import BatchRule
-from opwright.ground.places import frames_of_ours
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
+from opwright_core.places import frames_of_ours
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching

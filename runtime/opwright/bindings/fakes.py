@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.backends.wrapped_numbers import takes_numbers
 from opwright.dimensions.layouts import fake
 from opwright_core.arrays.sizes import is_number
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error
+from opwright_core.inputs.wrapped_numbers import takes_numbers
 
 __all__ = ["check_arrays", "fake"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright.base.functional_variants import functional_variant
-from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.rule_table import RuleTable
+from opwright_core.texts.package_tables import table_of
 
 __all__ = ["COSTS", "Said", "functional_of", "said_of"]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from opwright.creation import dlpack
 from opwright.creation.factories import requires_grad_of
 from opwright.ground.questions import hooks
 from opwright_core.arrays.devices import Array, as_device, backend_named, backend_of, is_array
@@ -35,6 +34,7 @@ from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCH
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_array
 from opwright_core.state import active_modes
+from opwright_core.tensors import dlpack
 from opwright_core.tensors.given_arrays import check_steps, unsupported_dtype, without_subclass
 from opwright_core.tensors.tensor import Tensor, wrap
 

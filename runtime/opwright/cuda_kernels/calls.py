@@ -37,11 +37,11 @@ from opwright.cuda_kernels.launches import (
 )
 from opwright.cuda_kernels.operands import DeviceResult, broadcast_strides, dense, merged, placed
 from opwright.cuda_kernels.sources import CudaSource
-from opwright.native_kernels.arguments import NativeArgument
-from opwright.native_kernels.function_kernels import FunctionKernel
-from opwright.native_kernels.libraries import NativeLibrary
 from opwright_core.arrays.dtypes import DType
 from opwright_core.errors import DispatchError
+from opwright_core.native_kernels.arguments import NativeArgument
+from opwright_core.native_kernels.function_kernels import FunctionKernel
+from opwright_core.native_kernels.libraries import NativeLibrary
 
 __all__ = ["DeviceKernel", "OnDevice", "OnHost"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from opwright.cuda_kernels.kernels import CudaKernel
 from opwright.cuda_kernels.operands import dense_out
 from opwright.cuda_kernels.sources import CudaSource
-from opwright.native_kernels.arguments import NativeArgument
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import DType
 from opwright_core.errors import DispatchError
+from opwright_core.native_kernels.arguments import NativeArgument
 from opwright_core.plans.plan import Plan
 
 __all__ = ["CudaLoop"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from opwright.cuda_kernels.calls import DeviceKernel, OnDevice, OnHost
 from opwright.cuda_kernels.operands import seen
-from opwright.native_kernels.function_kernels import WritingKernel
 from opwright_core.arrays.dtypes import DType
+from opwright_core.native_kernels.function_kernels import WritingKernel
 
 __all__ = ["CudaHostWriter", "CudaWriter", "Writer"]
 

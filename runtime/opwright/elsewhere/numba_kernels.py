@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.elsewhere.sources import ArrayShim, Compute, Source, imported
-from opwright.native_kernels.arguments import NativeArgument
 from opwright_core.arrays.dtypes import DType
 from opwright_core.errors import DispatchError
+from opwright_core.native_kernels.arguments import NativeArgument
 
 __all__ = ["NumbaArrays", "NumbaFunction"]
 

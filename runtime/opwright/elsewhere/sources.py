@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from opwright.native_kernels.arguments import NativeArgument, is_in_order
-from opwright.native_kernels.libraries import NativeKernel, NativeWriter
 from opwright_core.arrays.dtypes import DType
 from opwright_core.core import fast
 from opwright_core.errors import DispatchError
+from opwright_core.native_kernels.arguments import NativeArgument, is_in_order
+from opwright_core.native_kernels.libraries import NativeKernel, NativeWriter
 
 __all__ = ["ArrayShim", "Source", "imported"]
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.elsewhere.sources import ArrayShim, Compute, Source, imported
-from opwright.native_kernels.whole_files import check_whole
 from opwright_core.arrays.dtypes import DType
+from opwright_core.native_kernels.whole_files import check_whole
 
 __all__ = ["TvmFunction"]
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 from opwright.autograd.engine import is_running
 from opwright.fx.recording import Recorder
 from opwright.guards.blocks import ThreadBlock
-from opwright.guards.keysets import KeySet
 from opwright.python_dispatch.modes import WATCHER
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import TRACER
+from opwright_core.keysets import KeySet
 from opwright_core.state import MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 

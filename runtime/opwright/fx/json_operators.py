@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from opwright.fx.graph import Graph
 from opwright.fx.json_values import JSONFormatError
-from opwright.inspection.versions import former_versions, version_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.package.declarations import REQUIRED, Argument, read
+from opwright_core.texts.deprecations import former_versions, version_of
 
 __all__ = ["SavedOperators", "operators_text"]
 

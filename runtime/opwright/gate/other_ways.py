@@ -11,12 +11,12 @@ from typing import Any, Final
 from opwright.autograd import no_grad
 from opwright.gate.references import Reference, of_tensors
 from opwright.inspection.kernel_handles import KernelHandle
-from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_kinds import Lazy
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import DispatchKey
+from opwright_core.texts.package_tables import table_of
 
 __all__ = ["declared_in_package", "other_way"]
 

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.generators.generator import generator_of
 from opwright_core.arrays.devices import as_device
+from opwright_core.generators.generator import generator_of
 
 __all__ = ["CAUSES", "Snapshot", "patched_at_import", "remember_judges", "unusual"]
 

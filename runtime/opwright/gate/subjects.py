@@ -19,12 +19,12 @@ from opwright.gate.cases import LAYOUTS, MOST, Case
 from opwright.gate.meanings import reference_of
 from opwright.gate.references import Reference
 from opwright.gate.watching import note, note_again
-from opwright.inspection.errors import missing
 from opwright.testing import checking
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import DispatchKey
+from opwright_core.texts.dispatch_errors import missing
 
 __all__ = ["Answer", "Subject", "subjects_of"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.guards.keysets import KeySet
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays
 from opwright_core.dispatch.registry.compose import compose_registration, find_unloaded
@@ -22,6 +21,7 @@ from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import NO_KEYS, PRIVATE, TANGENT, DispatchKey
+from opwright_core.keysets import KeySet
 from opwright_core.names.late_imports import import_late
 
 __all__ = ["COMPOSITES", "KernelHandle", "find_unloaded_below", "get_kernel", "handle_of"]
@@ -61,7 +61,7 @@ class KernelHandle:
         return self._call(keyset.bits, args, kwargs)
 
     def _call(self, keys: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        bound = import_late("opwright.other_arrays.calls").with_tensors(
+        bound = import_late("opwright_core.inputs.calls").with_tensors(
             self.operator, self.operator.signature.bind(args, kwargs)
         )
         find = self._find if keys is not None else self._find_below

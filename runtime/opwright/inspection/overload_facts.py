@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opwright.guards.keysets import KeySet
 from opwright.native_kernels.ufuncs import ufunc_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
@@ -17,6 +16,7 @@ from opwright_core.dispatch.registry.kernel_kinds import Registration, UserKerne
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
+from opwright_core.keysets import KeySet
 from opwright_core.names.late_imports import import_late
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class OverloadFacts(Operator):
 
     def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
         """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
-        bound = import_late("opwright.other_arrays.calls").with_tensors(self, self.signature.bind(args, kwargs))
+        bound = import_late("opwright_core.inputs.calls").with_tensors(self, self.signature.bind(args, kwargs))
         return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
 
     def _can_decompose(self) -> bool:

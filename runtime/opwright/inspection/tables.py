@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
-from opwright.guards.keysets import KeySet
 from opwright_core import plugins
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.packets import Packet
@@ -14,6 +13,7 @@ from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import RUNTIME_KEYS, DispatchKey
+from opwright_core.keysets import KeySet
 from opwright_core.places import shown
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.ground.places import Place
 from opwright.namespaces import forget
 from opwright.registering.kernels import undefine
 from opwright.registering.lost import lost_kernels, lost_operators
@@ -12,6 +11,7 @@ from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
+from opwright_core.places import Place
 
 __all__ = ["Contents"]
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from opwright.base.tags import as_tags
-from opwright.ground.places import OURS, Place, caller
-from opwright.guards.keysets import KeySet
 from opwright.inspection import schema as _schema
 from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
@@ -27,7 +25,8 @@ from opwright_core.dispatch.registry.kernel_kinds import Boxed, Key, UserKernel,
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
-from opwright_core.places import shown
+from opwright_core.keysets import KeySet
+from opwright_core.places import OURS, Place, caller, shown
 
 __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from opwright.creation import dlpack
 from opwright.ground.questions import hooks
 from opwright.methods import pickling
 from opwright.methods.numpy_functions import call_function
@@ -17,6 +16,7 @@ from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat
 from opwright_core.core import fast
+from opwright_core.tensors import dlpack
 from opwright_core.tensors.tensor import Tensor, install_methods
 
 # The versions of the Array API standard that `opwright.array_api` has: each holds those before it.

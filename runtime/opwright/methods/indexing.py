@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from opwright.creation.construction import parsed
-from opwright.ground.places import frames_of_ours
 from opwright.ground.questions import hooks
 from opwright.namespaces import aten, ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
@@ -26,6 +25,7 @@ from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar
 from opwright_core.arrays.sizes import guard_or_false, is_place, is_symbolic
 from opwright_core.core import fast
 from opwright_core.keys import FRONT_MODE, META, NONDENSE
+from opwright_core.places import frames_of_ours
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap, wrap_view
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.native_kernels.libraries import NativeKernel
 from opwright_core.core import fast
 from opwright_core.names.late_imports import import_late
+from opwright_core.native_kernels.libraries import NativeKernel
 from opwright_core.plans.plan import Plan
 
 __all__ = ["generalized_ufunc", "takes_batches"]

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from opwright.native_kernels.generalized_ufuncs import generalized_ufunc
-from opwright.native_kernels.libraries import NativeLoop
 from opwright_core.names.late_imports import import_late
+from opwright_core.native_kernels.libraries import NativeLoop
 
 __all__ = ["ufunc_of"]
 

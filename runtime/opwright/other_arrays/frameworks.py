@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from opwright.creation import dlpack
-from opwright.inspection.other_libraries import full_name
-from opwright.other_arrays.kinds import Kind
 from opwright_core.arrays.devices import Array
+from opwright_core.inputs.kinds import Kind
 from opwright_core.names.late_imports import import_late
+from opwright_core.tensors import dlpack
 from opwright_core.tensors.tensor import wrap
+from opwright_core.texts.other_libraries import full_name
 
-__all__ = ["JAX", "MLX", "PYTORCH", "kind_of_protocols"]
+__all__ = ["JAX", "MLX", "PYTORCH", "kind_of_protocols", "pytorch_taker"]
 
 
 def _values() -> Any:
     return import_late("opwright.bindings.torch.values")
+
+
+def pytorch_taker() -> Callable[[Any], Array]:
+    """Return the function that the compiled core takes tensors with where PyTorch has no API in C for it."""
+    taker: Callable[[Any], Array] = _values().array_of
+    return taker
 
 
 def _from_pytorch(tensor: Any) -> Array:

@@ -8,10 +8,10 @@ import importlib.util
 import sys
 from typing import Any
 
-from opwright.other_arrays.kinds import Kind
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet
 from opwright_core.errors import ArgumentError
+from opwright_core.inputs.kinds import Kind
 
 __all__ = ["function_of"]
 

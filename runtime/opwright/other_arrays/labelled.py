@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.other_arrays.kinds import Kind
 from opwright_core.arrays.devices import Array
+from opwright_core.inputs.kinds import Kind
 
 __all__ = ["PANDAS", "XARRAY"]
 

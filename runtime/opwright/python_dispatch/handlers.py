@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.guards.keysets import KeySet
 from opwright.namespaces import aten
 from opwright.python_dispatch.aliasing import link_views, written_arguments
 from opwright.python_dispatch.modes import ENTERED, WATCHER, Entered, current_modes, entered, leave
 from opwright.python_dispatch.overrides import call_overrides
 from opwright.python_dispatch.rules import RULES
 from opwright_core.keys import PRE_DISPATCH, PYTHON, RUNTIME
+from opwright_core.keysets import KeySet
 from opwright_core.state import Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
 from opwright.guards.blocks import ThreadBlock, modes_or_none
 from opwright.guards.keys import exclude_keys
-from opwright.guards.keysets import KeySet
 from opwright_core.keys import PRE_DISPATCH
+from opwright_core.keysets import KeySet
 from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 

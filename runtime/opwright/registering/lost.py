@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 from opwright_core.dispatch.call.operator import Operator
+from opwright_core.dispatch.registry.tables import registry
 
 __all__ = ["Lost", "forget_lost", "lost_definitions", "lost_kernels", "lost_operators", "why_lost"]
 
@@ -53,6 +55,9 @@ class Lost:
 lost_operators: Final = Lost(_LIBRARY % "defined it")  # by qualified name, with and without the overload's
 lost_definitions: Final = Lost(_DEFINITION)
 lost_kernels: Final = Lost(_LIBRARY % "registered one of its kernels")  # by the operator's qualified name
+
+
+registry.lost = sys.modules[__name__]
 
 
 def forget_lost(operator: Operator) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 import opwright
 from opwright.autograd.function import Function, once_differentiable
-from opwright.generators.generator import Generator, default_generator
+from opwright_core.generators.generator import Generator, default_generator
 
 __all__ = ["dirichlet_grad", "sample_dirichlet", "standard_gamma"]
 

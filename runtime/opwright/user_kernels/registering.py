@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.ground.places import caller
 from opwright.registering.kernels import Handle, add, as_kernel, register
 from opwright.registering.removing import Removable
 from opwright_core.arrays.devices import backend_named
@@ -16,6 +15,7 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
 from opwright_core.names.missing import did_you_mean
+from opwright_core.places import caller
 
 __all__ = ["key_of_device", "register_array_kernel", "register_fallback"]
 

@@ -205,7 +205,7 @@ def _load_cuda() -> Backend:
         known = _by_name.get("cuda")
         if known is not None:
             return known
-        return add_backend(import_late("opwright.backends.cuda_arrays").cuda_backend())
+        return add_backend(import_late("opwright_core.arrays.cuda_arrays").cuda_backend())
 
 
 # Types that are told apart from arrays most often, and have no type between themselves and `object` that could be one.

@@ -225,7 +225,7 @@ static ManagedTensor *copied_tensor(PyArrayObject *array) {
 
 /* Return a result as Python gives it: one that cannot be told by DLPack. Takes the reference. */
 static PyObject *given_by_python(PyObject *like, PyObject *result) {
-    PyObject *module = PyImport_ImportModule("opwright.other_arrays.calls");
+    PyObject *module = PyImport_ImportModule("opwright_core.inputs.calls");
     PyObject *given = module == NULL ? NULL : PyObject_CallMethod(module, "give", "OO", like, result);
     Py_XDECREF(module);
     Py_DECREF(result);

@@ -57,9 +57,9 @@ int exchange_open(Exchange *exchange, PyObject *type) {
     const ExchangeAPI *api = exchange_api_of(type);
     int is_known = api != NULL && find_questions(exchange, (PyTypeObject *)type);
     if (is_known && api == &by_numpy) {
-        PyObject *values = PyImport_ImportModule("opwright.bindings.torch.values");
-        exchange->numpy = values == NULL ? NULL : PyObject_GetAttrString(values, "array_of");
-        Py_XDECREF(values);
+        PyObject *kinds = PyImport_ImportModule("opwright_core.inputs.kinds");
+        exchange->numpy = kinds == NULL ? NULL : PyObject_CallMethod(kinds, "pytorch_taker", NULL);
+        Py_XDECREF(kinds);
         exchange->from_numpy = attribute_of("torch", "from_numpy");
         is_known = exchange->numpy != NULL && exchange->from_numpy != NULL;
     }

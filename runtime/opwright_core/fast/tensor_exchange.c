@@ -1,5 +1,5 @@
 /* What Tensors offer by DLPack's C exchange API, `Tensor.__dlpack_c_exchange_api__`. What is not plain memory of NumPy goes
- * by `__dlpack__`, which words the errors, and by `opwright.creation.dlpack`. */
+ * by `__dlpack__`, which words the errors, and by `opwright_core.tensors.dlpack`. */
 
 #include "arrays.h"
 #include "exchange.h"
@@ -18,10 +18,10 @@ static int is_plain(PyObject *value) {
             tensor->keys == core.dense_cpu_view || tensor->keys == core.dense_cpu_nondense_view);
 }
 
-/* Call `opwright.creation.dlpack.NAME(*args)`. Takes the reference to the arguments, of which NULL is a failure. Returns
+/* Call `opwright_core.tensors.dlpack.NAME(*args)`. Takes the reference to the arguments, of which NULL is a failure. Returns
  * what the function returns. */
 static PyObject *call_python(const char *name, PyObject *args) {
-    PyObject *module = args == NULL ? NULL : PyImport_ImportModule("opwright.creation.dlpack");
+    PyObject *module = args == NULL ? NULL : PyImport_ImportModule("opwright_core.tensors.dlpack");
     PyObject *function = module == NULL ? NULL : PyObject_GetAttrString(module, name);
     PyObject *result = function == NULL ? NULL : PyObject_CallObject(function, args);
     Py_XDECREF(function);

@@ -9,14 +9,15 @@ from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import SCALAR_TYPE_NAME, DType, as_dtype
 from opwright_core.arrays.layouts import Shape
 from opwright_core.errors import ContractError
-from opwright_core.hooks import hooks
+from opwright_core.names.late_imports import import_late
 
 __all__ = ["cannot_cast", "shown", "warn_of_resize", "wrong_result", "wrong_target"]
 
 
 def wrong_result(problem: str, what: str = "kernel") -> ContractError:
     """Return the error that the running `what` of a generated operator (its kernel, its rule) does not fit."""
-    return hooks.operators().wrong_result(problem, what)
+    made: ContractError = import_late("opwright_core.texts.kernel_sources").wrong_result(problem, what)
+    return made
 
 
 def shown(value: Any) -> str:

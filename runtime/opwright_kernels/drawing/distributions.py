@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.generators.generator import Generator, source_for
 from opwright_core.arrays.dtypes import float32, float64
+from opwright_core.generators.generator import Generator, source_for
 from opwright_kernels.drawing.random import host, placed
 
 Array = Any

@@ -9,12 +9,12 @@ import pytest
 from conftest import Maker
 
 from opwright.errors import ArgumentError, GuardOnDataDependentError
-from opwright.generators.generator import Generator
 from opwright.registering.kernels import register
 from opwright.symbolic import ShapeEnv, sym_float
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.dispatch.call.conversion import Mismatch, converter, is_int_list
+from opwright_core.generators.generator import Generator
 from opwright_core.keys import GRAD
 from opwright_core.tensors.tensor import wrap
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opwright
-from opwright.guards.keysets import KeySet
-from opwright.inspection.foreign_keys import parse_key
 from opwright_core import keys
+from opwright_core.foreign_keys import parse_key
 from opwright_core.keys import ALIASES, RUNTIME_KEYS, DispatchKey
+from opwright_core.keysets import KeySet
 
 some_keys = st.lists(st.sampled_from(RUNTIME_KEYS))
 

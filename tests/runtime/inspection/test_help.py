@@ -14,10 +14,10 @@ import pytest
 
 import opwright
 from opwright.gate.subjects import names_of
-from opwright.inspection import docstrings
-from opwright.inspection.result_texts import result_text
 from opwright_core.dispatch.call.keywords import NOT_GIVEN
 from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.texts import docstrings
+from opwright_core.texts.result_texts import result_text
 
 pytestmark = pytest.mark.once  # neither mode matters
 

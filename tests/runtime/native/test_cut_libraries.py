@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.native_kernels.libraries import SUFFIX, NativeLibrary
-from opwright.native_kernels.whole_files import check_whole
+from opwright_core.native_kernels.libraries import SUFFIX, NativeLibrary
+from opwright_core.native_kernels.whole_files import check_whole
 
 pytestmark = pytest.mark.once
 BUILT = Path(__file__).parents[2] / "compat" / "native6" / "native6_ops" / "native" / "_native6.abi3.so"

@@ -18,10 +18,10 @@ from numpy._core.multiarray import _reconstruct, scalar  # type: ignore[attr-def
 from numpy._core.numeric import _frombuffer
 
 import opwright
-from opwright.generators import generator
 from opwright.methods import pickling
 from opwright.torch_names import parameters
 from opwright_core.arrays import storage
+from opwright_core.generators import generator
 
 ONE = np.ones(1, np.float32)
 FLOAT = ONE.dtype

@@ -18,9 +18,9 @@ from opwright.bindings.jax.programs import Call, Slot, refuse_derivatives, tenso
 from opwright.bindings.jax.values import is_operand, kept_dtype, operand_of
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.modes import FakeTensorMode
-from opwright.native_kernels.libraries import SUFFIX
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
+from opwright_core.native_kernels.libraries import SUFFIX
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Binding", "Function", "open_binding"]

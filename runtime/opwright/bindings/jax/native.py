@@ -21,8 +21,8 @@ from opwright.bindings.jax.batches import aligned, split
 from opwright.bindings.jax.gradients import Gradients
 from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
 from opwright.bindings.jax.recorded import recorded_call
-from opwright.native_kernels.arguments import NativeArgument
-from opwright.native_kernels.whole_files import check_whole
+from opwright_core.native_kernels.arguments import NativeArgument
+from opwright_core.native_kernels.whole_files import check_whole
 
 __all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "offer"]
 

@@ -20,9 +20,9 @@ from opwright.base.view_layouts import become_view
 from opwright.bindings.torch.values import our_dtype, our_tensor, torch_dtype, torch_tensor
 from opwright.fake.arrays import MetaArray, meta_array, wrap_meta
 from opwright.fake.modes import new_place
-from opwright.generators.generator import Generator
 from opwright_core.arrays import formats
 from opwright_core.arrays.devices import Device
+from opwright_core.generators.generator import Generator
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
 __all__ = ["function_of", "has_known_layout", "in_own_memory", "overload_named", "theirs_of"]

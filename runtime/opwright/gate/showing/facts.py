@@ -18,7 +18,6 @@ from opwright.gate.showing.kernel_places import formulas_of, kernels_of
 from opwright.gate.showing.signature_texts import signature_text
 from opwright.gate.subjects import Subject
 from opwright.gate.verdicts import Verdict
-from opwright.inspection.package_tables import table_of
 from opwright.inspection.tables import table
 from opwright_core.arrays.dtypes import float32
 from opwright_core.dispatch.call.operator import Operator, find_operator
@@ -27,6 +26,7 @@ from opwright_core.dispatch.registry.precedence import MISSING
 from opwright_core.dispatch.registry.rule_table import BATCHING, RuleTable
 from opwright_core.keys import AUTOGRAD, BACKENDS, DispatchKey
 from opwright_core.tensors.tensor import Tensor
+from opwright_core.texts.package_tables import table_of
 
 __all__ = ["calls_of", "facts_of"]
 

@@ -10,10 +10,10 @@ from types import FunctionType
 from typing import Any
 
 from opwright.autograd.recorders import Recorder
-from opwright.inspection.row_texts import is_expression, row_text
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import Lazy, LazyWrapper, Shim
 from opwright_core.keys import DispatchKey
+from opwright_core.texts.row_texts import is_expression, row_text
 
 __all__ = ["formulas_of", "kernels_of", "place_of"]
 

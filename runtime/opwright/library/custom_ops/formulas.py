@@ -10,11 +10,11 @@ from opwright.autograd.recorders import configure_recording
 from opwright.base.tags import Tag
 from opwright.library.custom_ops.code import UNRECORDED, OperatorCode, code_of, takes_all_as_given
 from opwright.library.custom_ops.recording import OperatorContext, by_position, context_of, counting, finish, keep
-from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.devices import Device
 from opwright_core.core import fast
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import LazyWrapper, Wrapper
+from opwright_core.user_kernels.returns import place_of
 
 __all__ = ["Formula", "check_differentiable", "check_functions"]
 

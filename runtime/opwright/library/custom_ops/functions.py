@@ -9,7 +9,6 @@ from typing import Any
 
 from opwright.amp.settings import available_device
 from opwright.batching.tables import REGISTERED
-from opwright.ground.places import caller
 from opwright.inspection.meta_formulas import FORMULAS
 from opwright.library.custom_ops.definition import CustomOpDef, find_definition
 from opwright.library.custom_ops.devices import keys_of_devices
@@ -22,12 +21,13 @@ from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import register
 from opwright.registering.removing import Making
 from opwright.registering.rules import put_rule
-from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_kinds import Shim, Wrapper
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
+from opwright_core.places import caller
+from opwright_core.user_kernels.returns import place_of
 
 __all__ = [
     "register_autocast", "register_autograd", "register_effect", "register_kernel", "register_meta",

@@ -13,12 +13,12 @@ from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.nodes import Output, next_sequence
 from opwright.autograd.recording import mark_view
 from opwright.autograd.saved import Saved, save, save_result
-from opwright.user_kernels.returns import place_of
 from opwright_core.arrays.dtypes import INEXACT
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import AutogradError
 from opwright_core.keys import GRAD, VIEW
 from opwright_core.tensors.tensor import Tensor
+from opwright_core.user_kernels.returns import place_of
 
 __all__ = ["OperatorContext", "by_position", "context_of", "counting", "finish", "keep", "new_node", "refuse_keyword"]
 Function = Callable[..., Any]

@@ -9,11 +9,11 @@ import numpy as np
 
 from opwright.base.view_layouts import share_memory
 from opwright.pytree import tensors_of
-from opwright.user_kernels.returns import place_of, return_checker
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import VIEW
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_core.user_kernels.returns import place_of, return_checker
 
 __all__ = ["result_checker"]
 

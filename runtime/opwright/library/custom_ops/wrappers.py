@@ -8,11 +8,11 @@ from typing import Any
 from opwright.amp.casts import cast_each
 from opwright.amp.settings import is_autocast_enabled
 from opwright.guards.keys import exclude_keys
-from opwright.inspection.errors import missing
 from opwright.pytree import tensors_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import DispatchKey
+from opwright_core.texts.dispatch_errors import missing
 
 __all__ = ["casting", "no_fake", "returning_written"]
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.generators.generator import Generator
 from opwright.inspection import schema as _schema
 from opwright.registering.custom_classes import find_custom_class
 from opwright.types import Number
 from opwright_core.arrays.devices import Device, find_backend
 from opwright_core.arrays.dtypes import as_dtype, dtype_name
 from opwright_core.arrays.formats import Layout, MemoryFormat
+from opwright_core.generators.generator import Generator
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opwright.creation.construction import as_tensor
 from opwright.fake.arrays import MetaArray
-from opwright.generators.generator import generator_of, keeping_states
 from opwright.testing.layouts import Copies
 from opwright.testing.sampler import converted_value
 from opwright_core.arrays.devices import is_array
+from opwright_core.generators.generator import generator_of, keeping_states
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from opwright.autograd import no_grad
 from opwright.base.tags import Tag
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
-from opwright.inspection.errors import missing
 from opwright.symbolic import ShapeEnv
 from opwright.testing.checking.batched import check_batched
 from opwright.testing.checking.calls import Call
@@ -17,6 +16,7 @@ from opwright.testing.checking.other_sizes import with_other_sizes
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError, DispatchError
 from opwright_core.keys import DispatchKey
+from opwright_core.texts.dispatch_errors import missing
 
 __all__ = ["call_fake", "check_fake", "may_refuse"]
 

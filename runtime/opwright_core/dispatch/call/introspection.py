@@ -28,7 +28,7 @@ class ShownDocstring:
 def docstring_of(callee: Operator | Packet | Overloads, *, for_help: bool = True) -> str:
     """Return what `help` shows of the operators that a callee is; else what is known without loading rules."""
     operators = getattr(callee, "operators", {"": callee}).copy().values()
-    return str(import_late("opwright.inspection.docstrings").described(operators, for_help=for_help))
+    return str(import_late("opwright_core.texts.docstrings").described(operators, for_help=for_help))
 
 
 class ShownSignature:
@@ -37,5 +37,5 @@ class ShownSignature:
     def __get__(self, callee: Operator | Packet | Overloads | None, owner: type) -> inspect.Signature | None:
         if callee is None:
             return None  # of the class, Python finds it itself
-        found: inspect.Signature = import_late("opwright.inspection.signatures").signature_of(callee)
+        found: inspect.Signature = import_late("opwright_core.texts.signatures").signature_of(callee)
         return found

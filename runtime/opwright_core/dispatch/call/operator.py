@@ -22,7 +22,7 @@ from opwright_core.dispatch.registry.compose import compose, compose_arrays, fin
 from opwright_core.dispatch.registry.entries import Entries
 from opwright_core.dispatch.registry.tables import registry, why_lost
 from opwright_core.errors import DispatchError
-from opwright_core.hooks import hooks
+from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import ARRAYS
 from opwright_core.names.late_imports import explained, import_late
 from opwright_core.names.missing import did_you_mean
@@ -105,8 +105,8 @@ class Operator(Entries):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _DECLARED or self.is_declared or self.home is None:
-            if not name.startswith("__") and name in import_late("opwright.inspection.overload_facts").names:
-                return object.__getattribute__(self, name)  # as importing it has installed that
+            if not name.startswith("__") and has_library() and name in hooks.tools().add_facts():
+                return object.__getattribute__(self, name)  # the library has added it
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self.load()
         return object.__getattribute__(self, name)
@@ -114,7 +114,7 @@ class Operator(Entries):
     @property
     def doc(self) -> str:
         """Return what it does, as the `doc:` of its entry says; '' where that says nothing."""
-        return self._doc or str(import_late("opwright.inspection.docstrings").text_of(self))
+        return self._doc or str(import_late("opwright_core.texts.docstrings").text_of(self))
 
     @property
     def parts(self) -> Declaration:
@@ -221,7 +221,7 @@ class Operator(Entries):
         except NoArray:
             checked = ()  # handled below, so that no error has this one behind it
         if not checked:
-            return import_late("opwright.other_arrays.calls").call_operator(self, args)
+            return import_late("opwright_core.inputs.calls").call_operator(self, args)
         if active_modes() is None and is_all_numpy(self.signature, checked):
             result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*checked)
         else:
@@ -266,7 +266,7 @@ class Operator(Entries):
                     changes = self.changes
                     kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
                     if "deprecated" in self.tags:
-                        kernel = import_late("opwright.inspection.versions").warning_first(self, kernel)
+                        kernel = import_late("opwright_core.texts.deprecations").warning_first(self, kernel)
                     if changes == self.changes:
                         self.table[keys] = kernel
                         return kernel
@@ -291,7 +291,8 @@ Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment] 
 def find_operator(name: str) -> Operator:
     """Return the operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
     if name not in registry.operators:
-        hooks.tools().load_whole()
+        if has_library():
+            hooks.tools().load_whole()
         plugins.load()
     found = registry.operators.get(name)
     if found is None:

@@ -283,7 +283,7 @@ def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) ->
 
 
 def _other_arrays() -> Any:
-    return import_late("opwright.other_arrays.calls")  # for calls with something else than tensors and plain arrays
+    return import_late("opwright_core.inputs.calls")  # for calls with something else than tensors and plain arrays
 
 
 def _is_tensor(value: Any, takes_scalars: bool) -> bool:

@@ -23,7 +23,7 @@ _ALIAS: Final = re.compile(r"Tensor\((\w+)")
 
 
 def _errors() -> Any:
-    return import_late("opwright.inspection.signature_errors")  # for errors alone
+    return import_late("opwright_core.texts.signature_errors")  # for errors alone
 
 
 class TensorArgument(NamedTuple):

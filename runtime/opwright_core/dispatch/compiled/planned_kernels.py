@@ -43,7 +43,7 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
     if row.is_native:
-        return import_late("opwright.user_kernels.native_rows").native_shims(row)  # type: ignore[no-any-return]
+        return import_late("opwright_core.user_kernels.native_rows").native_shims(row)  # type: ignore[no-any-return]
     general = general_shim(row)
     if fast is not None and is_trusted and "Q" in row.kinds and row.key == "CPU" and row.writes in ((), (0,)):
         call, written = RowCall(row), 0 if row.writes else -1  # (planned by positions alone: what masks say is data)

@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any, Final
 
 from opwright_core.dispatch.package.kernel_rows import Row, dtype_position
-from opwright_core.hooks import hooks
+from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_cache import PlanCache
 from opwright_core.plans.writing import Plan
@@ -42,7 +42,7 @@ def bound_kernel(row: Row) -> Function:
 
 def name_error(error: Exception, row: Row) -> None:
     """Note on an error which operator's kernel raised it, where the kernel may not say so by itself."""
-    hooks.operators().name_row(error, row)
+    import_late("opwright_core.texts.kernel_sources").name_row(error, row)
 
 
 class RowCall:

@@ -46,7 +46,7 @@ _DIMENSIONS: Final = frozenset(
 def _exact(text: str) -> type:
     """Return the type of Python that a declared one is, exactly."""
     if text == "Generator":  # (whose module few packages need)
-        found: type = import_late("opwright.generators.generator").Generator
+        found: type = import_late("opwright_core.generators.generator").Generator
         return found
     return _EXACT.get(text, _NEVER)
 

@@ -69,15 +69,16 @@ _BELOW_WRAPPERS = Modes(0, ~_WRAPPERS)  # where no other mode is on
 
 
 def _errors() -> Any:
-    return import_late("opwright.inspection.errors")  # as what follows: most processes need neither
+    return import_late("opwright_core.texts.dispatch_errors")  # as what follows: most processes need neither
 
 
 def _adapters() -> Any:
-    return import_late("opwright.user_kernels.adapters")
+    return import_late("opwright_core.user_kernels.adapters")
 
 
 def _on_one_device(operator: Operator, kernel: Function) -> Function:
-    found: Function = import_late("opwright.backends.mixed_devices").on_one_device(operator, kernel)
+    below = _below_wrappers(lambda *args: operator.call(*args))
+    found: Function = import_late("opwright_core.inputs.mixed_devices").on_one_device(operator, kernel, below)
     return found
 
 

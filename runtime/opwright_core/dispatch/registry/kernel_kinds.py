@@ -228,7 +228,7 @@ def as_key(key: DispatchKey | str) -> Key:
     try:
         if (found := DispatchKey.__members__.get(key)) is not None:
             return found
-        parsed: Key = import_late("opwright.inspection.foreign_keys").parse_key(key)
+        parsed: Key = import_late("opwright_core.foreign_keys").parse_key(key)
     except (TypeError, ValueError) as error:
         raise RegistrationError(str(error)) from None
     return parsed

@@ -99,7 +99,7 @@ def _shares_autograd(key: Key) -> bool:
     """Whether a key is a backend without an Autograd key of its own: a foreign one."""
     if isinstance(key, DispatchKey):
         return False
-    found: bool = import_late("opwright.inspection.foreign_keys").is_served_by_autograd_other(key)
+    found: bool = import_late("opwright_core.foreign_keys").is_served_by_autograd_other(key)
     return found
 
 

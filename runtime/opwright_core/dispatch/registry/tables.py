@@ -12,9 +12,9 @@ from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSigna
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_kinds import Key, Registration
 from opwright_core.errors import RegistrationError
+from opwright_core.hooks import hooks
 from opwright_core.keys import DispatchKey
 from opwright_core.locks.registry_lock import RegistryLock
-from opwright_core.names.late_imports import import_late
 from opwright_core.places import shown
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Registry:
         self.empty_overloads: weakref.WeakValueDictionary[str, Overloads] = weakref.WeakValueDictionary()
         self.packets: weakref.WeakValueDictionary[str, Packet] = weakref.WeakValueDictionary()
         self.watch: Callable[..., Any] | None = _watch if os.environ.get("OPWRIGHT_TRACE", "0") != "0" else None
+        self.lost: Any = None  # the module of the library that knows what was garbage-collected, once it is loaded
         self.generated_namespaces: dict[str, str] = {}  # and where the first operator of each is declared
 
     def check_held(self) -> None:
@@ -138,12 +139,17 @@ class Registry:
 
 
 def _watch(*composed: Any) -> Any:  # is given each composed kernel, and returns one in its place
-    return import_late("opwright.inspection.call_trees").watch_process(*composed)
+    return hooks.tools().watch_process(*composed)
 
 
 def why_lost(name: str) -> str:
     """Return how an operator was lost, to go on with after a message; empty if it was not."""
-    return str(import_late("opwright.registering.lost").why_lost(name))
+    return registry.lost.why_lost(name) if registry.lost is not None else ""
+
+
+def why_kernel_lost(name: str) -> str:
+    """Return how a kernel of an operator was lost, to go on with after a message; empty if none was."""
+    return registry.lost.lost_kernels.why(name) if registry.lost is not None else ""
 
 
 registry: Final = Registry()

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.ground.questions import hooks
 from opwright_core.arrays.dtypes import wrapped_scalar
 from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number, is_symbolic
 from opwright_core.dispatch.call.conversion import converter
 from opwright_core.dispatch.registry.tables import registry
+from opwright_core.hooks import hooks
 from opwright_core.keys import META
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, wrap

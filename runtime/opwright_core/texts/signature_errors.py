@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.inspection import other_libraries
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.dispatch.call.keywords import NOT_GIVEN, unknown_name
 from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.errors import ArgumentError
 from opwright_core.tensors.tensor import Tensor
+from opwright_core.texts import other_libraries
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator

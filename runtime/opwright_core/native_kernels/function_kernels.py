@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.native_kernels.arguments import NativeArgument, is_in_order, share_memory
 from opwright_core.arrays import layouts
 from opwright_core.errors import DispatchError
+from opwright_core.native_kernels.arguments import NativeArgument, is_in_order, share_memory
 from opwright_core.plans.plan import INTERNAL_OVERLAP
 
 __all__ = ["FunctionKernel", "WritingKernel"]

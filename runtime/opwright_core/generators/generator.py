@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.generators.twister import (
+from opwright_core.arrays.devices import Array, Device, as_device, backend_of
+from opwright_core.arrays.dtypes import REDUCED, DType, float32, float64
+from opwright_core.arrays.nested_lists import array_of
+from opwright_core.generators.twister import (
     box_muller,
     fill_with_fractions,
     integers_below,
@@ -22,9 +25,6 @@ from opwright.generators.twister import (
     paired,
     random_words,
 )
-from opwright_core.arrays.devices import Array, Device, as_device, backend_of
-from opwright_core.arrays.dtypes import REDUCED, DType, float32, float64
-from opwright_core.arrays.nested_lists import array_of
 from opwright_core.locks.forks import hold_over_forks
 from opwright_core.locks.registry_lock import RegistryLock
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.guards.keysets import KeySet
-from opwright.inspection.foreign_keys import is_served_by_autograd_other
-from opwright.registering.lost import lost_kernels
 from opwright_core import plugins
 from opwright_core.dispatch.registry.kernel_kinds import Registration, Unbound
+from opwright_core.dispatch.registry.tables import why_kernel_lost
 from opwright_core.errors import DispatchError
+from opwright_core.foreign_keys import is_served_by_autograd_other
 from opwright_core.keys import BACKEND_SELECT, RUNTIME, DispatchKey
+from opwright_core.keysets import KeySet
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -37,7 +37,7 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
             f"could not run {operator.name}: there were no tensor arguments to dispatch on (an empty list of tensors "
             "holds none), and no fallback function is registered for the operator"
         )
-    return DispatchError(f"{problem}{lost_kernels.why(operator.name)}.\n{_registered(operator, key)}")
+    return DispatchError(f"{problem}{why_kernel_lost(operator.name)}.\n{_registered(operator, key)}")
 
 
 def unbound(operator: Operator, key: DispatchKey, registration: Registration) -> DispatchError:

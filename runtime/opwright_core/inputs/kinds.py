@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from opwright_core.arrays.devices import Array, is_array
-from opwright_core.names.late_imports import import_late
+from opwright_core.hooks import has_library, hooks
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["Kind", "kind_of"]
+__all__ = ["Kind", "kind_of", "pytorch_taker"]
 
 
 def _nothing(value: Any, array: Any) -> None:
@@ -67,18 +67,20 @@ def kind_of(value: Any) -> Kind | None:
     return found
 
 
+def pytorch_taker() -> Callable[[Any], Array]:
+    """Return the function that takes a tensor of a PyTorch without DLPack's API in C. The compiled core asks for it."""
+    return hooks.tools().pytorch_taker()
+
+
 def _found(kind: type) -> Kind | None:
     for base in kind.__mro__:
         library = base.__module__.partition(".")[0]
         name = base.__name__.rpartition(".")[2]  # JAX's is called `jaxlib._jax.Array`
         home = _HOMES.get(f"{library}.{name}")
         if home is not None:
-            module, _, constant = home.partition(".")
-            known: Kind = getattr(import_late(f"opwright.other_arrays.{module}"), constant)
-            return known
+            return hooks.tools().kind_of_arrays(home) if has_library() else None
         if f"{library}." in _LAZY:
             return None
     if hasattr(kind, "__dlpack__") or hasattr(kind, "__array__"):
-        made: Kind = import_late("opwright.other_arrays.frameworks").kind_of_protocols(kind)
-        return made
+        return hooks.tools().kind_of_protocols(kind) if has_library() else None
     return None

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.inspection.package_tables import table_of
 from opwright_core.dispatch.call.operator import Operator
+from opwright_core.texts.package_tables import table_of
 
 __all__ = ["former_versions", "version_of", "warning_first"]
 

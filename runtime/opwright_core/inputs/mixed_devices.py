@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from opwright.guards.keys import below_adinplaceorview
 from opwright_core.arrays.devices import Device, backend_named, backend_of
 from opwright_core.tensors.tensor import Tensor, wrap
 
@@ -14,13 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["on_one_device"]
 
+Function = Callable[..., Any]
+
 # Arguments that may be on another device than the rest, by the operator's base name.
 _SOURCES = {"copy": "src", "fill": "value", "masked_fill": "value", "index_fill": "value", "index_put": "values"}
 _INDEXING = ("index", "_unsafe_index", "index_put", "_index_put_impl", "_unsafe_index_put")
 
 
-def on_one_device(operator: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what handles calls with keys of several backends: it calls the operator with all tensors on one device.
+def on_one_device(operator: Operator, kernel: Function, below: Function) -> Function:
+    """Return what handles calls with keys of several backends: it calls the operator with all tensors on one device, by
+    `below`, which records nothing.
 
     Where they are on one already (a guard includes the other key), `kernel` is called. 0-dim tensors of the CPU follow
     the others, indices of the CPU what they index, and a source of `copy_` what is written. Raises RuntimeError for
@@ -33,8 +35,7 @@ def on_one_device(operator: Operator, kernel: Callable[..., Any]) -> Callable[..
             return kernel(*args)
         device = _common_device(operator, base, args)
         moved = [_moved(each, device) if _is_mixed(each, device) else each for each in args]
-        with below_adinplaceorview():
-            return operator.call(*moved)
+        return below(*moved)
 
     return call
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opwright.guards.keysets import KeySet
-from opwright.user_kernels.copies import check_memory
-from opwright.user_kernels.returns import return_checker
 from opwright_core.arrays.devices import is_array
 from opwright_core.core import fast
 from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.keys import PRE_DISPATCH
+from opwright_core.keysets import KeySet
 from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
+from opwright_core.user_kernels.copies import check_memory
+from opwright_core.user_kernels.returns import return_checker
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator

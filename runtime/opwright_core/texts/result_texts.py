@@ -9,10 +9,10 @@ import re
 from types import FunctionType
 from typing import Any, Final
 
-from opwright.inspection.row_texts import returned_text
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import LazyFake
 from opwright_core.keys import DispatchKey
+from opwright_core.texts.row_texts import returned_text
 
 __all__ = ["result_text"]
 

@@ -7,11 +7,11 @@ import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from opwright.inspection.package_tables import table_of
-from opwright.inspection.result_texts import result_text
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import BACKENDS, DispatchKey
 from opwright_core.places import shown
+from opwright_core.texts.package_tables import table_of
+from opwright_core.texts.result_texts import result_text
 
 __all__ = ["described", "text_of"]
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.backends.wrapped_numbers import takes_numbers, wrap_numbers
 from opwright_core.arrays.devices import is_array
 from opwright_core.arrays.dtypes import CANONICAL, FLOATING
 from opwright_core.arrays.nested_lists import array_of
@@ -16,6 +15,7 @@ from opwright_core.arrays.sizes import is_number
 from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.signature import argument_error, element
+from opwright_core.inputs.wrapped_numbers import takes_numbers, wrap_numbers
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["PLAIN_NUMBERS", "takes_values", "with_tensors"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.ground.places import OURS
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.dispatch.call.conversion import Mismatch, converter, is_tensor_like
 from opwright_core.dispatch.package.declarations import split_types
+from opwright_core.places import OURS
 from opwright_core.plans.kernel_errors import shown, wrong_result
 from opwright_core.tensors.tensor import Tensor
 

@@ -1,0 +1,1 @@
+"""Calls with numbers, lists and arrays of other libraries."""

@@ -1,0 +1,1 @@
+"""Errors worded at length, and docstrings."""
