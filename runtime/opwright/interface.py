@@ -49,20 +49,16 @@ if TYPE_CHECKING:
     from opwright.fake.modes import new_place
     from opwright.fake.results import fake, new_fake, place_of, place_of_first
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
-    from opwright_core.generators.generator import Generator
-    from opwright_core.native_kernels.libraries import NativeLibrary
-    from opwright_core.user_kernels.native_rows import cuda_kernel, native_kernel
-    from opwright_core.user_kernels.returns import as_tuple, number_of
 
 __all__ = [
     "Along", "At", "ByHand", "CudaHostKernel", "CudaHostWriter", "CudaKernel", "CudaLoop", "CudaSource", "CudaWriter",
-    "Dimensions", "Edge", "Elementwise", "Everything", "Family", "Folded", "Generator", "LaunchRule", "Leading",
-    "NativeLibrary", "NumbaArrays", "NumbaFunction", "Product", "Recorded", "RecordedSeveral", "Reducing", "SymBool",
+    "Dimensions", "Edge", "Elementwise", "Everything", "Family", "Folded", "LaunchRule", "Leading",
+    "NumbaArrays", "NumbaFunction", "Product", "Recorded", "RecordedSeveral", "Reducing", "SymBool",
     "SymFloat", "SymInt", "TritonKernel", "TritonWriter", "TvmFunction", "Windows", "adjoint_of", "array_module",
-    "as_tuple", "autocast_wrapper", "conjugate_of", "copy_written", "cuda_kernel", "expanded", "fake", "fake_kernel",
+    "autocast_wrapper", "conjugate_of", "copy_written", "expanded", "fake", "fake_kernel",
     "gradients_of", "inplace_recorder", "install_methods", "kept_argument", "kept_counts", "kept_numel",
-    "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "native_kernel", "new_fake",
-    "new_place", "not_implemented", "number_of", "or_zeros", "out_recorder", "place_of", "place_of_first",
+    "kept_result_value", "kept_shape", "kept_storage_offset", "kept_stride", "kept_value", "new_fake",
+    "new_place", "not_implemented", "or_zeros", "out_recorder", "place_of", "place_of_first",
     "recorded_if", "recorder", "refuse_recording", "reshaped", "saved_result", "saved_tensor", "split_edges",
     "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "write_out", "write_outs",
     "write_self", "zeros_for",
@@ -100,12 +96,8 @@ _CURRENT: Final = {
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "new_fake", "place_of", "place_of_first"),
-    "opwright_core.generators.generator": ("Generator",),
-    "opwright_core.native_kernels.libraries": ("NativeLibrary",),
     "opwright.base.late_methods": ("install_methods",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
-    "opwright_core.user_kernels.native_rows": ("cuda_kernel", "native_kernel"),
-    "opwright_core.user_kernels.returns": ("as_tuple", "number_of"),
     "opwright.base.variants": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip
 HOMES: Final = {name: module for module, names in _CURRENT.items() for name in names}

@@ -84,6 +84,9 @@ class _Tools:
     def load_whole() -> None:
         import_module("opwright.whole")
 
+    def rules(self) -> ModuleType:
+        return import_module("opwright_kernels.rules")
+
     def add_facts(self) -> frozenset[str]:
         from opwright.inspection.overload_facts import names
 

@@ -50,16 +50,21 @@ VERSION: Final = 1
 
 __all__ = [
     "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "INTS", "NOT_GIVEN", "VERSION", "DType", "Declarations", "Device",
-    "ForwardRule", "Layout", "MemoryFormat", "Operator", "Overloaded", "Packet", "Scalar", "TangentFormula", "Tensor",
-    "ViewCache", "active_modes", "alike", "dtypes", "find0", "find1", "find2", "find3", "find_items", "find_list",
-    "find_some", "function_of", "functions_of", "inplace_variant", "install", "is_array", "is_dtype", "is_int_list",
-    "kernel", "name_kernel", "new_result", "new_results", "out_variant", "plan_of", "plans_of", "result_class",
-    "results_of", "rules", "stub_of", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
+    "ForwardRule", "Generator", "Layout", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet",
+    "Scalar", "TangentFormula", "Tensor", "ViewCache", "active_modes", "alike", "as_tuple", "cuda_kernel", "dtypes",
+    "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of",
+    "inplace_variant", "install", "is_array", "is_dtype", "is_int_list", "kernel", "name_kernel", "native_kernel",
+    "new_result", "new_results", "number_of", "out_variant", "plan_of", "plans_of", "result_class", "results_of",
+    "rules", "stub_of", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
 ]  # fmt: skip
 if TYPE_CHECKING:
     from opwright import interface
     from opwright.interface import *  # noqa: F403
     from opwright_core import rules
+    from opwright_core.generators.generator import Generator
+    from opwright_core.native_kernels.libraries import NativeLibrary
+    from opwright_core.user_kernels.native_rows import cuda_kernel, native_kernel
+    from opwright_core.user_kernels.returns import as_tuple, number_of
 
     __all__ += interface.__all__
 
@@ -92,11 +97,22 @@ def install(
     _install(package, namespace, operators, places, batching, trusted=trusted)
 
 
+# Names that many packages do not need: each is loaded when it is first asked for.
+_LATE: Final = {
+    "Generator": "opwright_core.generators.generator", "NativeLibrary": "opwright_core.native_kernels.libraries",
+    "as_tuple": "opwright_core.user_kernels.returns", "cuda_kernel": "opwright_core.user_kernels.native_rows",
+    "native_kernel": "opwright_core.user_kernels.native_rows", "number_of": "opwright_core.user_kernels.returns",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    found: Any
     if name == "rules":
-        found: Any = import_late("opwright_core.rules")
+        found = import_late("opwright_core.rules")
+    elif name in _LATE:
+        found = getattr(import_late(_LATE[name]), name)
     elif has_library() and hooks.interface().has(name):
         found = hooks.interface().load(name)
     else:  # of another version: each package that uses it is told

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from opwright_core import __version__
+from opwright_core.hooks import has_library
 
 __all__ = ["DEPRECATED", "ROWS", "SERVED", "Deprecated", "load", "served_rows"]
 
@@ -68,6 +69,10 @@ def load(name: str, user: str, present: int) -> Any:
     """
     known = DEPRECATED.get(name)
     package = user.partition(".")[0] or "this module"
+    if known is None and not has_library():
+        raise ImportError(
+            f"{package} needs {name!r} of the library opwright, and only its core is installed: pip install opwright"
+        )
     if known is None:
         raise ImportError(_newer(package, f"opwright_core.abi has no {name!r}", present))
     if package not in _warned:

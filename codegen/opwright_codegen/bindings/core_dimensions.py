@@ -1,6 +1,6 @@
 """Signatures of core dimensions, `"(m,k),(k,n)->(m,n)"`, and the sizes that a call of `gufunc` says besides.
 
-`opwright_kernels.rules.core_dimensions` reads the same language when a rule runs.
+`opwright_core.rules.core_dimensions` reads the same language when a rule runs.
 """
 
 from __future__ import annotations

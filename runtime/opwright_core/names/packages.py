@@ -41,5 +41,5 @@ class PackageOfFunctions(ModuleType):
     """A package whose functions are not hidden by modules of their names (`import opwright.rules.pointwise`)."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not isinstance(value, ModuleType) or name not in dir(self):
+        if not isinstance(value, ModuleType) or name not in self.__all__:
             super().__setattr__(name, value)

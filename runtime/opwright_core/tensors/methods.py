@@ -44,7 +44,7 @@ def _find(self: Any, name: str) -> Any:
 
 def expect_methods(cls: type) -> None:
     """Have a class ask for its methods."""
-    for name in map("__{}__".format, _SPECIAL.split()):
+    for name in ("_of_arguments", *map("__{}__".format, _SPECIAL.split())):  # (the first makes `Tensor(data)`)
         if name not in cls.__dict__:
             setattr(cls, name, NotInstalled(name))
     cls.__getattr__ = _find  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from typing import Any
 
 import opwright
 from opwright_core.arrays.dtypes import COMPLEX, SCALAR_TYPE_NAME, as_dtype, bool_, complex128, float64
-from opwright_kernels.rules.dimensions import check_room
+from opwright_core.rules.dimensions import check_room
 
 Operand = Any  # a Tensor or a number
 

@@ -16,10 +16,10 @@ from opwright.namespaces import aten as direct
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.sizes import guard_or_false, holds
+from opwright_core.rules.dimensions import wrap_dims
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels.linalg.linear_algebra import matrix_product
 from opwright_kernels.plain import arrays_of
-from opwright_kernels.rules.dimensions import wrap_dims
 from opwright_kernels.rules.matrices import check_inexact, check_square
 
 Operand = Any  # a Tensor

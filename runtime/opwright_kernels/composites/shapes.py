@@ -10,7 +10,7 @@ from opwright.base.view_layouts import infer_size
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype, int64
 from opwright_core.arrays.sizes import holds
-from opwright_kernels.rules.dimensions import check_room
+from opwright_core.rules.dimensions import check_room
 
 Operand = Any  # a Tensor
 

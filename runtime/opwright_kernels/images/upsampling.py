@@ -15,8 +15,8 @@ import numpy as np
 
 from opwright_core.arrays.dtypes import float32, float64, int64, uint8
 from opwright_core.core import compiled
+from opwright_core.rules.dimensions import check_room
 from opwright_kernels.images.windows import has_channels_last
-from opwright_kernels.rules.dimensions import check_room
 from opwright_kernels.special_functions.approximation import in_rows
 
 Array = Any

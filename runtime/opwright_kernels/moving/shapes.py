@@ -17,7 +17,7 @@ from opwright.base.view_layouts import diagonal_length, infer_size, slice_bounds
 from opwright_core.arrays.dtypes import bfloat16
 from opwright_core.arrays.layouts import check_countable, wrap_dim
 from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds, is_place
-from opwright_kernels.rules.dimensions import check_room
+from opwright_core.rules.dimensions import check_room
 
 Array = Any
 Shape = tuple[int, ...]

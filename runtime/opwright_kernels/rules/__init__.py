@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         normalized,
     )
     from opwright_kernels.rules.padding import padded, reflected, replicated
-    from opwright_kernels.rules.products import added_outer, added_product, cross, distances, gufunc, trace
+    from opwright_kernels.rules.products import added_outer, added_product, cross, distances, trace
     from opwright_kernels.rules.random import (
         bernoulli,
         binomial,
@@ -104,7 +104,6 @@ if TYPE_CHECKING:
         triangle_indices,
         with_diagonal,
     )
-    from opwright_kernels.rules.reductions import norm, reduce, scan
     from opwright_kernels.rules.scattering import (
         index_copied,
         index_filled,
@@ -177,7 +176,6 @@ __all__ = [
     "grid_counts",
     "group_norm",
     "group_norm_statistics",
-    "gufunc",
     "hardtanh",
     "hermitian_values",
     "histc",
@@ -211,7 +209,6 @@ __all__ = [
     "multinomial",
     "narrowed",
     "native_dropout",
-    "norm",
     "normal",
     "normalized",
     "not_computed",
@@ -232,7 +229,6 @@ __all__ = [
     "put_at",
     "qr",
     "real_of_spectrum",
-    "reduce",
     "reflected",
     "reflected_matrices",
     "reflections",
@@ -243,7 +239,6 @@ __all__ = [
     "rrelu",
     "same_dtypes",
     "scaled",
-    "scan",
     "scattered",
     "searchsorted",
     "selection_overlaid",
@@ -273,7 +268,6 @@ __all__ = [
 _PARTS = (
     "elementwise",  # the commonest first: parts are imported until one has the name
     "creation",
-    "reductions",
     "joining",
     "products",
     "activations",

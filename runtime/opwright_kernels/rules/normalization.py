@@ -13,7 +13,7 @@ from opwright_core.arrays.sizes import holds
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import SpecCache, TensorSpec
-from opwright_kernels.rules.dimensions import wrap_dims
+from opwright_core.rules.dimensions import wrap_dims
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 _normalized = SpecCache()

@@ -17,8 +17,8 @@ from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import kept_strides
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import TensorSpec
+from opwright_core.rules.dimensions import wrap_dims
 from opwright_core.rules.factories import empty
-from opwright_kernels.rules.dimensions import wrap_dims
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 

@@ -14,8 +14,8 @@ from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import SpecCache, TensorSpec
+from opwright_core.rules.reductions import reduce
 from opwright_kernels.reducing.bins import check_grid
-from opwright_kernels.rules.reductions import reduce
 
 _sorted = SpecCache()
 _REAL = "bool integer floating"

@@ -13,7 +13,7 @@ from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.sizes import guard_or_false, holds
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import TensorSpec
-from opwright_kernels.rules.dimensions import wrap_dims
+from opwright_core.rules.dimensions import wrap_dims
 
 
 def spectrum(self: Along, dim: Dims) -> Plan:

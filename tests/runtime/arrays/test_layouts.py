@@ -9,7 +9,7 @@ import pytest
 import seeds
 
 from opwright_core.arrays import layouts
-from opwright_kernels.rules.dimensions import wrap_dims
+from opwright_core.rules.dimensions import wrap_dims
 
 
 def test_broadcasting_names_sizes_and_dimension() -> None:

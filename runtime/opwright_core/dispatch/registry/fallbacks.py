@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright_core.dispatch.registry.kernel_kinds import Boxed, Fallthrough, Kernel, Registration, Taking, Wrapper
-from opwright_core.hooks import hooks
+from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import DispatchKey
 
 __all__ = ["COUNTING", "INPLACE_OR_VIEW", "default_fallbacks"]
@@ -33,16 +33,22 @@ def _by_default(key: DispatchKey, kernel: Kernel) -> Registration:
 
 
 def _wrapper(make: Callable[[Any, Function], Function]) -> Wrapper:
-    """Return a wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there)."""
+    """Return a wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there). Without the library
+    nothing records, and there is nothing to count or to note."""
     return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
 
 
 def _warns(operator: Any, below: Function) -> Function:
-    return hooks.gradients().warn_in_backward(operator, below)
+    return hooks.gradients().warn_in_backward(operator, below) if has_library() else below
 
 
 def _counts(operator: Any, below: Function) -> Function:
-    return below if operator.stub is not None else hooks.gradients().count_writes(operator, below)
+    is_left = operator.stub is not None or not has_library()
+    return below if is_left else hooks.gradients().count_writes(operator, below)
+
+
+def _writes_and_views(operator: Any, below: Function) -> Function:
+    return hooks.gradients().inplace_or_view(operator, below) if has_library() else below
 
 
 def _call_handlers(operator: Any, keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -56,8 +62,6 @@ def _record(operator: Any, keyset: Any, args: tuple[Any, ...], kwargs: dict[str,
 
 
 # Of generated operators, by the alias annotations of their schemas.
-INPLACE_OR_VIEW: Final = Wrapper(
-    lambda operator, below: hooks.gradients().inplace_or_view(operator, below), is_generated=True, is_for_any=True
-)
+INPLACE_OR_VIEW: Final = Wrapper(_writes_and_views, is_generated=True, is_for_any=True)
 # Of operators that write, instead of ADInplaceOrView's fallthrough. Generated ones have `INPLACE_OR_VIEW`.
 COUNTING: Final = _by_default(DispatchKey.ADInplaceOrView, _wrapper(_counts))

@@ -25,7 +25,7 @@ from opwright_core.arrays.sizes import guard_or_false
 from opwright_core.plans.operands import check_accepted
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import SpecCache, TensorSpec
-from opwright_kernels.rules.dimensions import wrap_dims
+from opwright_core.rules.dimensions import wrap_dims
 
 _reductions = SpecCache()
 _scans = SpecCache()
