@@ -60,7 +60,7 @@ ANNOTATED = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 13_700
+MOST_LINES_OF_THE_CORE = 14_200
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 
@@ -243,10 +243,11 @@ def test_what_generated_code_runs_on_imports_nothing_beside() -> None:
 
 def test_the_core_names_nothing_beside_it() -> None:
     """Neither does it load the library by a name, in Python or in C."""
-    named = re.compile(r"""(?:import_late|import_module|ImportModule)\(f?"(opwright[\w.]*)""")
+    named = re.compile(r"""(?:import_late|import_module|ImportModule|_load)\(f?"(opwright[\w.]*)""")
     sources = [path for suffix in ("*.py", "*.c", "*.h") for path in (RUNTIME / CORE).rglob(suffix)]
     found = {name for path in sources for name in named.findall(path.read_text("utf-8"))}
-    assert {name for name in found if name.partition(".")[0] != CORE} == {"opwright_kernels.rules"}
+    kernels_in_c = {"opwright_kernels._native"}  # which may be missing
+    assert {name for name in found if name.partition(".")[0] != CORE} == kernels_in_c
     assert found & {f"{CORE}.inputs.calls", f"{CORE}.tensors.dlpack"}
 
 
