@@ -44,7 +44,7 @@ from opwright_core.state import MODES, active_modes
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="no such signal there"),
     pytest.mark.filterwarnings("ignore:Anomaly Detection"),
-    pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning"),  # in finalizers
+    pytest.mark.filterwarnings("ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning"),  # in finalizers
 ]
 
 
@@ -129,8 +129,9 @@ class Attempt:
         sys.settrace(tracer)
         try:
             block = self.make()
+            is_block = hasattr(block, "__exit__")  # since Python 3.14 the first look at signals after `make`
             self.is_made = True
-            if hasattr(block, "__exit__"):
+            if is_block:
                 with block:
                     self.body()
                     look_for_signals()
