@@ -84,10 +84,17 @@ _rrelu_with_noise, _rrelu_with_noise_default = declare.alone(
 
 @function_of(_rrelu_with_noise, _rrelu_with_noise_default)
 def rrelu_with_noise(
-    self=NOT_GIVEN, noise=NOT_GIVEN, lower=0.125, upper=0.3333333333333333, training=False, generator=None, **named
+    self=NOT_GIVEN,
+    noise=NOT_GIVEN,
+    lower=0.125,
+    upper=0.3333333333333333,
+    training=False,
+    generator=None,
+    *more,
+    **named,
 ):
-    if named:
-        return _rrelu_with_noise.call_given((self, noise, lower, upper, training, generator), named)
+    if named or more:
+        return _rrelu_with_noise.call_given((self, noise, lower, upper, training, generator), named, more)
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu_with_noise_default.convert(2, lower)
     if type(upper) is not int and type(upper) is not float:
@@ -108,10 +115,17 @@ _rrelu_with_noise_ = declare(
 
 @function_of(Overloaded(_rrelu_with_noise_), _rrelu_with_noise_)
 def rrelu_with_noise_(
-    self=NOT_GIVEN, noise=NOT_GIVEN, lower=0.125, upper=0.3333333333333333, training=False, generator=None, **named
+    self=NOT_GIVEN,
+    noise=NOT_GIVEN,
+    lower=0.125,
+    upper=0.3333333333333333,
+    training=False,
+    generator=None,
+    *more,
+    **named,
 ):
-    if named:
-        return _rrelu_with_noise_.call_given((self, noise, lower, upper, training, generator), named)
+    if named or more:
+        return _rrelu_with_noise_.call_given((self, noise, lower, upper, training, generator), named, more)
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu_with_noise_.convert(2, lower)
     if type(upper) is not int and type(upper) is not float:
@@ -132,10 +146,17 @@ _rrelu_with_noise_functional = declare(
 
 @function_of(Overloaded(_rrelu_with_noise_functional), _rrelu_with_noise_functional)
 def rrelu_with_noise_functional(
-    self=NOT_GIVEN, noise=NOT_GIVEN, lower=0.125, upper=0.3333333333333333, training=False, generator=None, **named
+    self=NOT_GIVEN,
+    noise=NOT_GIVEN,
+    lower=0.125,
+    upper=0.3333333333333333,
+    training=False,
+    generator=None,
+    *more,
+    **named,
 ):
-    if named:
-        return _rrelu_with_noise_functional.call_given((self, noise, lower, upper, training, generator), named)
+    if named or more:
+        return _rrelu_with_noise_functional.call_given((self, noise, lower, upper, training, generator), named, more)
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu_with_noise_functional.convert(2, lower)
     if type(upper) is not int and type(upper) is not float:
@@ -167,9 +188,9 @@ log_sigmoid_forward_default_result = result_class(
 
 
 @function_of(_log_sigmoid_forward, _log_sigmoid_forward_default)
-def log_sigmoid_forward(self=NOT_GIVEN, **named):
-    if named:
-        return _log_sigmoid_forward.call_given((self,), named)
+def log_sigmoid_forward(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _log_sigmoid_forward.call_given((self,), named, more)
     return log_sigmoid_forward_default_result(*find1(_log_sigmoid_forward_default, self)(self))
 
 
@@ -220,9 +241,9 @@ threshold_default = declare.stub(_threshold_default)
 
 
 @function_of(_threshold)
-def threshold(self=NOT_GIVEN, threshold=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _threshold.call_given((self, threshold, value), named)
+def threshold(self=NOT_GIVEN, threshold=NOT_GIVEN, value=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _threshold.call_given((self, threshold, value), named, more)
     if type(threshold) is not int and type(threshold) is not float:
         threshold = _threshold_default.convert(1, threshold)
     if type(value) is not int and type(value) is not float:
@@ -248,9 +269,9 @@ _glu, _glu_default = declare.alone("glu(Tensor self, int dim=-1) -> Tensor", out
 
 
 @function_of(_glu, _glu_default)
-def glu(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _glu.call_given((self, dim), named)
+def glu(self=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _glu.call_given((self, dim), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if type(dim) is not int:

@@ -19,9 +19,9 @@ true_divide_Scalar = declare.stub(_true_divide_Scalar)
 
 
 @function_of(_true_divide)
-def true_divide(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _true_divide.call_given((self, other), named)
+def true_divide(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _true_divide.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -38,9 +38,9 @@ true_divide__Scalar = declare.stub(_true_divide__Scalar)
 
 
 @function_of(_true_divide_)
-def true_divide_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _true_divide_.call_given((self, other), named)
+def true_divide_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _true_divide_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -107,9 +107,9 @@ multiply_Scalar = declare.stub(_multiply_Scalar)
 
 
 @function_of(_multiply)
-def multiply(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _multiply.call_given((self, other), named)
+def multiply(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _multiply.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -126,9 +126,9 @@ multiply__Scalar = declare.stub(_multiply__Scalar)
 
 
 @function_of(_multiply_)
-def multiply_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _multiply_.call_given((self, other), named)
+def multiply_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _multiply_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -145,9 +145,9 @@ subtract_Scalar = declare.stub(_subtract_Scalar)
 
 
 @function_of(_subtract)
-def subtract(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _subtract.call_given((self, other, alpha), named)
+def subtract(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _subtract.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -168,9 +168,9 @@ subtract__Scalar = declare.stub(_subtract__Scalar)
 
 
 @function_of(_subtract_)
-def subtract_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _subtract_.call_given((self, other, alpha), named)
+def subtract_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _subtract_.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -324,9 +324,9 @@ not_equal_Tensor = declare.stub(_not_equal_Tensor)
 
 
 @function_of(_not_equal)
-def not_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _not_equal.call_given((self, other), named)
+def not_equal(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _not_equal.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -343,9 +343,9 @@ not_equal__Tensor = declare.stub(_not_equal__Tensor)
 
 
 @function_of(_not_equal_)
-def not_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _not_equal_.call_given((self, other), named)
+def not_equal_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _not_equal_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -362,9 +362,9 @@ less_Tensor = declare.stub(_less_Tensor)
 
 
 @function_of(_less)
-def less(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _less.call_given((self, other), named)
+def less(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _less.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -381,9 +381,9 @@ less__Tensor = declare.stub(_less__Tensor)
 
 
 @function_of(_less_)
-def less_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _less_.call_given((self, other), named)
+def less_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _less_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -400,9 +400,9 @@ less_equal_Tensor = declare.stub(_less_equal_Tensor)
 
 
 @function_of(_less_equal)
-def less_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _less_equal.call_given((self, other), named)
+def less_equal(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _less_equal.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -419,9 +419,9 @@ less_equal__Tensor = declare.stub(_less_equal__Tensor)
 
 
 @function_of(_less_equal_)
-def less_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _less_equal_.call_given((self, other), named)
+def less_equal_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _less_equal_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -438,9 +438,9 @@ greater_Tensor = declare.stub(_greater_Tensor)
 
 
 @function_of(_greater)
-def greater(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _greater.call_given((self, other), named)
+def greater(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _greater.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -457,9 +457,9 @@ greater__Tensor = declare.stub(_greater__Tensor)
 
 
 @function_of(_greater_)
-def greater_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _greater_.call_given((self, other), named)
+def greater_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _greater_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -476,9 +476,9 @@ greater_equal_Tensor = declare.stub(_greater_equal_Tensor)
 
 
 @function_of(_greater_equal)
-def greater_equal(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _greater_equal.call_given((self, other), named)
+def greater_equal(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _greater_equal.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -495,9 +495,9 @@ greater_equal__Tensor = declare.stub(_greater_equal__Tensor)
 
 
 @function_of(_greater_equal_)
-def greater_equal_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _greater_equal_.call_given((self, other), named)
+def greater_equal_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _greater_equal_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -514,9 +514,9 @@ __and___Tensor = declare.stub(___and___Tensor)
 
 
 @function_of(___and__)
-def __and__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___and__.call_given((self, other), named)
+def __and__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___and__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -533,9 +533,9 @@ __iand___Tensor = declare.stub(___iand___Tensor)
 
 
 @function_of(___iand__)
-def __iand__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___iand__.call_given((self, other), named)
+def __iand__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___iand__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -552,9 +552,9 @@ __or___Tensor = declare.stub(___or___Tensor)
 
 
 @function_of(___or__)
-def __or__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___or__.call_given((self, other), named)
+def __or__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___or__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -571,9 +571,9 @@ __ior___Tensor = declare.stub(___ior___Tensor)
 
 
 @function_of(___ior__)
-def __ior__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___ior__.call_given((self, other), named)
+def __ior__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___ior__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -590,9 +590,9 @@ __xor___Tensor = declare.stub(___xor___Tensor)
 
 
 @function_of(___xor__)
-def __xor__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___xor__.call_given((self, other), named)
+def __xor__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___xor__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -609,9 +609,9 @@ __ixor___Tensor = declare.stub(___ixor___Tensor)
 
 
 @function_of(___ixor__)
-def __ixor__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___ixor__.call_given((self, other), named)
+def __ixor__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___ixor__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:

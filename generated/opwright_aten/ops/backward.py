@@ -80,10 +80,13 @@ def elu_backward(
     input_scale=NOT_GIVEN,
     is_result=NOT_GIVEN,
     self_or_result=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
-        return _elu_backward.call_given((grad_output, alpha, scale, input_scale, is_result, self_or_result), named)
+    if named or more:
+        return _elu_backward.call_given(
+            (grad_output, alpha, scale, input_scale, is_result, self_or_result), named, more
+        )
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _elu_backward_default.convert(1, alpha)
     if type(scale) is not int and type(scale) is not float:
@@ -130,11 +133,12 @@ def rrelu_with_noise_backward(
     upper=NOT_GIVEN,
     training=NOT_GIVEN,
     self_is_result=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _rrelu_with_noise_backward.call_given(
-            (grad_output, self, noise, lower, upper, training, self_is_result), named
+            (grad_output, self, noise, lower, upper, training, self_is_result), named, more
         )
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu_with_noise_backward_default.convert(3, lower)
@@ -228,10 +232,10 @@ _glu_backward_jvp, _glu_backward_jvp_default = declare.alone(
 
 @function_of(_glu_backward_jvp, _glu_backward_jvp_default)
 def glu_backward_jvp(
-    grad_x=NOT_GIVEN, grad_glu=NOT_GIVEN, x=NOT_GIVEN, dgrad_glu=NOT_GIVEN, dx=NOT_GIVEN, dim=NOT_GIVEN, **named
+    grad_x=NOT_GIVEN, grad_glu=NOT_GIVEN, x=NOT_GIVEN, dgrad_glu=NOT_GIVEN, dx=NOT_GIVEN, dim=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _glu_backward_jvp.call_given((grad_x, grad_glu, x, dgrad_glu, dx, dim), named)
+    if named or more:
+        return _glu_backward_jvp.call_given((grad_x, grad_glu, x, dgrad_glu, dx, dim), named, more)
     if type(dim) is not int:
         dim = _glu_backward_jvp_default.convert(5, dim)
     return find_some(_glu_backward_jvp_default, (grad_x, grad_glu, x, dgrad_glu, dx))(
@@ -297,10 +301,10 @@ _binary_cross_entropy_backward = declare.overloaded(_binary_cross_entropy_backwa
 
 @function_of(_binary_cross_entropy_backward, _binary_cross_entropy_backward_default)
 def binary_cross_entropy_backward(
-    grad_output=NOT_GIVEN, self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, **named
+    grad_output=NOT_GIVEN, self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, *more, **named
 ):
-    if named:
-        return _binary_cross_entropy_backward.call_given((grad_output, self, target, weight, reduction), named)
+    if named or more:
+        return _binary_cross_entropy_backward.call_given((grad_output, self, target, weight, reduction), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_backward_default.convert(4, reduction)
     return find_some(_binary_cross_entropy_backward_default, (grad_output, self, target), weight)(
@@ -329,11 +333,12 @@ def nll_loss_backward(
     reduction=NOT_GIVEN,
     ignore_index=NOT_GIVEN,
     total_weight=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _nll_loss_backward.call_given(
-            (grad_output, self, target, weight, reduction, ignore_index, total_weight), named
+            (grad_output, self, target, weight, reduction, ignore_index, total_weight), named, more
         )
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_backward_default.convert(4, reduction)
@@ -365,11 +370,12 @@ def nll_loss2d_backward(
     reduction=NOT_GIVEN,
     ignore_index=NOT_GIVEN,
     total_weight=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _nll_loss2d_backward.call_given(
-            (grad_output, self, target, weight, reduction, ignore_index, total_weight), named
+            (grad_output, self, target, weight, reduction, ignore_index, total_weight), named, more
         )
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_backward_default.convert(4, reduction)
@@ -401,10 +407,13 @@ def multi_margin_loss_backward(
     margin=NOT_GIVEN,
     weight=None,
     reduction=1,
+    *more,
     **named,
 ):
-    if named:
-        return _multi_margin_loss_backward.call_given((grad_output, self, target, p, margin, weight, reduction), named)
+    if named or more:
+        return _multi_margin_loss_backward.call_given(
+            (grad_output, self, target, p, margin, weight, reduction), named, more
+        )
     if type(p) is not int and type(p) is not float:
         p = _multi_margin_loss_backward_default.convert(3, p)
     if type(margin) is not int and type(margin) is not float:
@@ -430,10 +439,12 @@ _multilabel_margin_loss_backward = declare.overloaded(_multilabel_margin_loss_ba
 
 @function_of(_multilabel_margin_loss_backward, _multilabel_margin_loss_backward_default)
 def multilabel_margin_loss_backward(
-    grad_output=NOT_GIVEN, self=NOT_GIVEN, target=NOT_GIVEN, reduction=NOT_GIVEN, is_target=NOT_GIVEN, **named
+    grad_output=NOT_GIVEN, self=NOT_GIVEN, target=NOT_GIVEN, reduction=NOT_GIVEN, is_target=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _multilabel_margin_loss_backward.call_given((grad_output, self, target, reduction, is_target), named)
+    if named or more:
+        return _multilabel_margin_loss_backward.call_given(
+            (grad_output, self, target, reduction, is_target), named, more
+        )
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multilabel_margin_loss_backward_default.convert(3, reduction)
     return find_some(_multilabel_margin_loss_backward_default, (grad_output, self, target, is_target))(
@@ -465,11 +476,12 @@ def native_layer_norm_backward(
     weight=NOT_GIVEN,
     bias=NOT_GIVEN,
     output_mask=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _native_layer_norm_backward.call_given(
-            (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask), named
+            (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask), named, more
         )
     if not is_int_list(normalized_shape):
         normalized_shape = _native_layer_norm_backward_default.convert(2, normalized_shape)
@@ -505,11 +517,12 @@ def native_group_norm_backward(
     HxW=NOT_GIVEN,
     group=NOT_GIVEN,
     output_mask=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _native_group_norm_backward.call_given(
-            (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask), named
+            (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask), named, more
         )
     if type(N) is not int:
         N = _native_group_norm_backward_default.convert(5, N)
@@ -551,11 +564,14 @@ def native_batch_norm_backward(
     train=NOT_GIVEN,
     eps=NOT_GIVEN,
     output_mask=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _native_batch_norm_backward.call_given(
-            (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask), named
+            (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask),
+            named,
+            more,
         )
     if type(train) is not bool:
         train = _native_batch_norm_backward_default.convert(7, train)
@@ -593,9 +609,10 @@ def batch_norm_backward(
     eps=NOT_GIVEN,
     output_mask=NOT_GIVEN,
     reserve=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _batch_norm_backward.call_given(
             (
                 grad_out,
@@ -611,6 +628,7 @@ def batch_norm_backward(
                 reserve,
             ),
             named,
+            more,
         )
     if type(update) is not bool:
         update = _batch_norm_backward.convert(7, update)
@@ -636,11 +654,12 @@ def embedding_backward(
     padding_idx=NOT_GIVEN,
     scale_grad_by_freq=NOT_GIVEN,
     sparse=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _embedding_backward.call_given(
-            (grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse), named
+            (grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse), named, more
         )
     if type(num_weights) is not int:
         num_weights = _embedding_backward.convert(2, num_weights)
@@ -685,9 +704,10 @@ def _embedding_bag_backward(
     sparse=NOT_GIVEN,
     per_sample_weights=NOT_GIVEN,
     padding_idx=-1,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __embedding_bag_backward.call_given(
             (
                 grad,
@@ -704,6 +724,7 @@ def _embedding_bag_backward(
                 padding_idx,
             ),
             named,
+            more,
         )
     if type(num_weights) is not int:
         num_weights = __embedding_bag_backward.convert(6, num_weights)
@@ -754,9 +775,10 @@ def _embedding_bag_dense_backward(
     mode=NOT_GIVEN,
     per_sample_weights=NOT_GIVEN,
     padding_idx=-1,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __embedding_bag_dense_backward.call_given(
             (
                 grad,
@@ -771,6 +793,7 @@ def _embedding_bag_dense_backward(
                 padding_idx,
             ),
             named,
+            more,
         )
     if type(num_weights) is not int:
         num_weights = __embedding_bag_dense_backward_default.convert(5, num_weights)
@@ -815,11 +838,12 @@ def _embedding_bag_per_sample_weights_backward(
     offset2bag=NOT_GIVEN,
     mode=NOT_GIVEN,
     padding_idx=-1,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __embedding_bag_per_sample_weights_backward.call_given(
-            (grad, weight, indices, offsets, offset2bag, mode, padding_idx), named
+            (grad, weight, indices, offsets, offset2bag, mode, padding_idx), named, more
         )
     if type(mode) is not int or mode.bit_length() > 63:
         mode = __embedding_bag_per_sample_weights_backward_default.convert(5, mode)
@@ -868,9 +892,9 @@ _index_select_backward = declare(
 
 
 @function_of(Overloaded(_index_select_backward), _index_select_backward)
-def index_select_backward(grad=NOT_GIVEN, self_sizes=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, **named):
-    if named:
-        return _index_select_backward.call_given((grad, self_sizes, dim, index), named)
+def index_select_backward(grad=NOT_GIVEN, self_sizes=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _index_select_backward.call_given((grad, self_sizes, dim, index), named, more)
     if not is_int_list(self_sizes):
         self_sizes = _index_select_backward.convert(1, self_sizes)
     if type(dim) is not int:
@@ -884,9 +908,11 @@ _gather_backward = declare(
 
 
 @function_of(Overloaded(_gather_backward), _gather_backward)
-def gather_backward(grad=NOT_GIVEN, self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, sparse_grad=NOT_GIVEN, **named):
-    if named:
-        return _gather_backward.call_given((grad, self, dim, index, sparse_grad), named)
+def gather_backward(
+    grad=NOT_GIVEN, self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, sparse_grad=NOT_GIVEN, *more, **named
+):
+    if named or more:
+        return _gather_backward.call_given((grad, self, dim, index, sparse_grad), named, more)
     if type(dim) is not int:
         dim = _gather_backward.convert(2, dim)
     if type(sparse_grad) is not bool:
@@ -907,10 +933,10 @@ _value_selecting_reduction_backward = declare(
 
 @function_of(Overloaded(_value_selecting_reduction_backward), _value_selecting_reduction_backward)
 def value_selecting_reduction_backward(
-    grad=NOT_GIVEN, dim=NOT_GIVEN, indices=NOT_GIVEN, sizes=NOT_GIVEN, keepdim=NOT_GIVEN, **named
+    grad=NOT_GIVEN, dim=NOT_GIVEN, indices=NOT_GIVEN, sizes=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _value_selecting_reduction_backward.call_given((grad, dim, indices, sizes, keepdim), named)
+    if named or more:
+        return _value_selecting_reduction_backward.call_given((grad, dim, indices, sizes, keepdim), named, more)
     if type(dim) is not int:
         dim = _value_selecting_reduction_backward.convert(1, dim)
     if not is_int_list(sizes):
@@ -927,9 +953,9 @@ _cumprod_backward = declare("cumprod_backward(Tensor grad, Tensor input, int dim
 
 
 @function_of(Overloaded(_cumprod_backward), _cumprod_backward)
-def cumprod_backward(grad=NOT_GIVEN, input=NOT_GIVEN, dim=NOT_GIVEN, output=NOT_GIVEN, **named):
-    if named:
-        return _cumprod_backward.call_given((grad, input, dim, output), named)
+def cumprod_backward(grad=NOT_GIVEN, input=NOT_GIVEN, dim=NOT_GIVEN, output=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _cumprod_backward.call_given((grad, input, dim, output), named, more)
     if type(dim) is not int:
         dim = _cumprod_backward.convert(2, dim)
     return find3(_cumprod_backward, grad, input, output)(grad, input, dim, output)
@@ -1012,9 +1038,9 @@ __cdist_backward, __cdist_backward_default = declare.alone(
 
 
 @function_of(__cdist_backward, __cdist_backward_default)
-def _cdist_backward(grad=NOT_GIVEN, x1=NOT_GIVEN, x2=NOT_GIVEN, p=NOT_GIVEN, cdist=NOT_GIVEN, **named):
-    if named:
-        return __cdist_backward.call_given((grad, x1, x2, p, cdist), named)
+def _cdist_backward(grad=NOT_GIVEN, x1=NOT_GIVEN, x2=NOT_GIVEN, p=NOT_GIVEN, cdist=NOT_GIVEN, *more, **named):
+    if named or more:
+        return __cdist_backward.call_given((grad, x1, x2, p, cdist), named, more)
     if type(p) is not float:
         p = __cdist_backward_default.convert(3, p)
     return find_some(__cdist_backward_default, (grad, x1, x2, cdist))(grad, x1, x2, p, cdist)
@@ -1026,9 +1052,9 @@ __pdist_backward, __pdist_backward_default = declare.alone(
 
 
 @function_of(__pdist_backward, __pdist_backward_default)
-def _pdist_backward(grad=NOT_GIVEN, self=NOT_GIVEN, p=NOT_GIVEN, pdist=NOT_GIVEN, **named):
-    if named:
-        return __pdist_backward.call_given((grad, self, p, pdist), named)
+def _pdist_backward(grad=NOT_GIVEN, self=NOT_GIVEN, p=NOT_GIVEN, pdist=NOT_GIVEN, *more, **named):
+    if named or more:
+        return __pdist_backward.call_given((grad, self, p, pdist), named, more)
     if type(p) is not float:
         p = __pdist_backward_default.convert(2, p)
     return find3(__pdist_backward_default, grad, self, pdist)(grad, self, p, pdist)
@@ -1062,9 +1088,10 @@ def convolution_backward(
     output_padding=NOT_GIVEN,
     groups=NOT_GIVEN,
     output_mask=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _convolution_backward.call_given(
             (
                 grad_output,
@@ -1080,6 +1107,7 @@ def convolution_backward(
                 output_mask,
             ),
             named,
+            more,
         )
     if bias_sizes is not None and not is_int_list(bias_sizes):
         bias_sizes = _convolution_backward_default.convert(3, bias_sizes)
@@ -1134,11 +1162,14 @@ def avg_pool2d_backward(
     ceil_mode=NOT_GIVEN,
     count_include_pad=NOT_GIVEN,
     divisor_override=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _avg_pool2d_backward.call_given(
-            (grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override), named
+            (grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+            named,
+            more,
         )
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_backward_default.convert(2, kernel_size)
@@ -1179,11 +1210,14 @@ def avg_pool3d_backward(
     ceil_mode=NOT_GIVEN,
     count_include_pad=NOT_GIVEN,
     divisor_override=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _avg_pool3d_backward.call_given(
-            (grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override), named
+            (grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+            named,
+            more,
         )
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_backward_default.convert(2, kernel_size)
@@ -1237,11 +1271,12 @@ def max_pool3d_with_indices_backward(
     dilation=NOT_GIVEN,
     ceil_mode=NOT_GIVEN,
     indices=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _max_pool3d_with_indices_backward.call_given(
-            (grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices), named
+            (grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices), named, more
         )
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d_with_indices_backward_default.convert(2, kernel_size)
@@ -1294,10 +1329,18 @@ _fractional_max_pool2d_backward = declare.overloaded(_fractional_max_pool2d_back
 
 @function_of(_fractional_max_pool2d_backward, _fractional_max_pool2d_backward_default)
 def fractional_max_pool2d_backward(
-    grad_output=NOT_GIVEN, self=NOT_GIVEN, kernel_size=NOT_GIVEN, output_size=NOT_GIVEN, indices=NOT_GIVEN, **named
+    grad_output=NOT_GIVEN,
+    self=NOT_GIVEN,
+    kernel_size=NOT_GIVEN,
+    output_size=NOT_GIVEN,
+    indices=NOT_GIVEN,
+    *more,
+    **named,
 ):
-    if named:
-        return _fractional_max_pool2d_backward.call_given((grad_output, self, kernel_size, output_size, indices), named)
+    if named or more:
+        return _fractional_max_pool2d_backward.call_given(
+            (grad_output, self, kernel_size, output_size, indices), named, more
+        )
     if not is_int_list(kernel_size):
         kernel_size = _fractional_max_pool2d_backward_default.convert(2, kernel_size)
     if not is_int_list(output_size):
@@ -1321,10 +1364,18 @@ _fractional_max_pool3d_backward = declare.overloaded(_fractional_max_pool3d_back
 
 @function_of(_fractional_max_pool3d_backward, _fractional_max_pool3d_backward_default)
 def fractional_max_pool3d_backward(
-    grad_output=NOT_GIVEN, self=NOT_GIVEN, kernel_size=NOT_GIVEN, output_size=NOT_GIVEN, indices=NOT_GIVEN, **named
+    grad_output=NOT_GIVEN,
+    self=NOT_GIVEN,
+    kernel_size=NOT_GIVEN,
+    output_size=NOT_GIVEN,
+    indices=NOT_GIVEN,
+    *more,
+    **named,
 ):
-    if named:
-        return _fractional_max_pool3d_backward.call_given((grad_output, self, kernel_size, output_size, indices), named)
+    if named or more:
+        return _fractional_max_pool3d_backward.call_given(
+            (grad_output, self, kernel_size, output_size, indices), named, more
+        )
     if not is_int_list(kernel_size):
         kernel_size = _fractional_max_pool3d_backward_default.convert(2, kernel_size)
     if not is_int_list(output_size):
@@ -1511,11 +1562,12 @@ def grid_sampler_2d_backward(
     padding_mode=NOT_GIVEN,
     align_corners=NOT_GIVEN,
     output_mask=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _grid_sampler_2d_backward.call_given(
-            (grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask), named
+            (grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask), named, more
         )
     if type(interpolation_mode) is not int or interpolation_mode.bit_length() > 63:
         interpolation_mode = _grid_sampler_2d_backward_default.convert(3, interpolation_mode)
@@ -1551,11 +1603,12 @@ def grid_sampler_3d_backward(
     padding_mode=NOT_GIVEN,
     align_corners=NOT_GIVEN,
     output_mask=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _grid_sampler_3d_backward.call_given(
-            (grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask), named
+            (grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask), named, more
         )
     if type(interpolation_mode) is not int or interpolation_mode.bit_length() > 63:
         interpolation_mode = _grid_sampler_3d_backward_default.convert(3, interpolation_mode)

@@ -28,9 +28,9 @@ bitwise_and_Scalar_Tensor = declare.stub(_bitwise_and_Scalar_Tensor)
 
 
 @function_of(_bitwise_and)
-def bitwise_and(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_and.call_given((self, other), named)
+def bitwise_and(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_and.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -49,9 +49,9 @@ bitwise_and__Scalar = declare.stub(_bitwise_and__Scalar)
 
 
 @function_of(_bitwise_and_)
-def bitwise_and_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_and_.call_given((self, other), named)
+def bitwise_and_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_and_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -79,9 +79,9 @@ bitwise_or_Scalar_Tensor = declare.stub(_bitwise_or_Scalar_Tensor)
 
 
 @function_of(_bitwise_or)
-def bitwise_or(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_or.call_given((self, other), named)
+def bitwise_or(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_or.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -100,9 +100,9 @@ bitwise_or__Scalar = declare.stub(_bitwise_or__Scalar)
 
 
 @function_of(_bitwise_or_)
-def bitwise_or_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_or_.call_given((self, other), named)
+def bitwise_or_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_or_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -130,9 +130,9 @@ bitwise_xor_Scalar_Tensor = declare.stub(_bitwise_xor_Scalar_Tensor)
 
 
 @function_of(_bitwise_xor)
-def bitwise_xor(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_xor.call_given((self, other), named)
+def bitwise_xor(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_xor.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -151,9 +151,9 @@ bitwise_xor__Scalar = declare.stub(_bitwise_xor__Scalar)
 
 
 @function_of(_bitwise_xor_)
-def bitwise_xor_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_xor_.call_given((self, other), named)
+def bitwise_xor_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_xor_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -181,9 +181,9 @@ bitwise_left_shift_Scalar_Tensor = declare.stub(_bitwise_left_shift_Scalar_Tenso
 
 
 @function_of(_bitwise_left_shift)
-def bitwise_left_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_left_shift.call_given((self, other), named)
+def bitwise_left_shift(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_left_shift.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -206,9 +206,9 @@ bitwise_left_shift__Tensor_Scalar = declare.stub(_bitwise_left_shift__Tensor_Sca
 
 
 @function_of(_bitwise_left_shift_)
-def bitwise_left_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_left_shift_.call_given((self, other), named)
+def bitwise_left_shift_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_left_shift_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -236,9 +236,9 @@ bitwise_right_shift_Scalar_Tensor = declare.stub(_bitwise_right_shift_Scalar_Ten
 
 
 @function_of(_bitwise_right_shift)
-def bitwise_right_shift(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_right_shift.call_given((self, other), named)
+def bitwise_right_shift(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_right_shift.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -261,9 +261,9 @@ bitwise_right_shift__Tensor_Scalar = declare.stub(_bitwise_right_shift__Tensor_S
 
 
 @function_of(_bitwise_right_shift_)
-def bitwise_right_shift_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _bitwise_right_shift_.call_given((self, other), named)
+def bitwise_right_shift_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _bitwise_right_shift_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -284,9 +284,9 @@ __lshift___Scalar = declare.stub(___lshift___Scalar)
 
 
 @function_of(___lshift__)
-def __lshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___lshift__.call_given((self, other), named)
+def __lshift__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___lshift__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -303,9 +303,9 @@ __ilshift___Scalar = declare.stub(___ilshift___Scalar)
 
 
 @function_of(___ilshift__)
-def __ilshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___ilshift__.call_given((self, other), named)
+def __ilshift__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___ilshift__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -326,9 +326,9 @@ __rshift___Scalar = declare.stub(___rshift___Scalar)
 
 
 @function_of(___rshift__)
-def __rshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___rshift__.call_given((self, other), named)
+def __rshift__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___rshift__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -345,9 +345,9 @@ __irshift___Scalar = declare.stub(___irshift___Scalar)
 
 
 @function_of(___irshift__)
-def __irshift__(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return ___irshift__.call_given((self, other), named)
+def __irshift__(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return ___irshift__.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -425,9 +425,9 @@ eq_Scalar = declare.stub(_eq_Scalar)
 
 
 @function_of(_eq)
-def eq(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _eq.call_given((self, other), named)
+def eq(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _eq.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -444,9 +444,9 @@ eq__Scalar = declare.stub(_eq__Scalar)
 
 
 @function_of(_eq_)
-def eq_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _eq_.call_given((self, other), named)
+def eq_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _eq_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -463,9 +463,9 @@ ne_Scalar = declare.stub(_ne_Scalar)
 
 
 @function_of(_ne)
-def ne(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ne.call_given((self, other), named)
+def ne(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _ne.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -482,9 +482,9 @@ ne__Scalar = declare.stub(_ne__Scalar)
 
 
 @function_of(_ne_)
-def ne_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ne_.call_given((self, other), named)
+def ne_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _ne_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -501,9 +501,9 @@ lt_Scalar = declare.stub(_lt_Scalar)
 
 
 @function_of(_lt)
-def lt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _lt.call_given((self, other), named)
+def lt(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _lt.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -520,9 +520,9 @@ lt__Scalar = declare.stub(_lt__Scalar)
 
 
 @function_of(_lt_)
-def lt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _lt_.call_given((self, other), named)
+def lt_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _lt_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -539,9 +539,9 @@ le_Scalar = declare.stub(_le_Scalar)
 
 
 @function_of(_le)
-def le(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _le.call_given((self, other), named)
+def le(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _le.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -558,9 +558,9 @@ le__Scalar = declare.stub(_le__Scalar)
 
 
 @function_of(_le_)
-def le_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _le_.call_given((self, other), named)
+def le_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _le_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -577,9 +577,9 @@ gt_Scalar = declare.stub(_gt_Scalar)
 
 
 @function_of(_gt)
-def gt(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _gt.call_given((self, other), named)
+def gt(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _gt.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -596,9 +596,9 @@ gt__Scalar = declare.stub(_gt__Scalar)
 
 
 @function_of(_gt_)
-def gt_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _gt_.call_given((self, other), named)
+def gt_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _gt_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -615,9 +615,9 @@ ge_Scalar = declare.stub(_ge_Scalar)
 
 
 @function_of(_ge)
-def ge(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ge.call_given((self, other), named)
+def ge(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _ge.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -634,9 +634,9 @@ ge__Scalar = declare.stub(_ge__Scalar)
 
 
 @function_of(_ge_)
-def ge_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _ge_.call_given((self, other), named)
+def ge_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _ge_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:

@@ -27,11 +27,12 @@ def convolution(
     transposed=NOT_GIVEN,
     output_padding=NOT_GIVEN,
     groups=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _convolution_.call_given(
-            (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups), named
+            (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups), named, more
         )
     if not is_int_list(stride):
         stride = _convolution_default_.convert(3, stride)
@@ -74,9 +75,10 @@ def _convolution(
     deterministic=NOT_GIVEN,
     cudnn_enabled=NOT_GIVEN,
     allow_tf32=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __convolution.call_given(
             (
                 input,
@@ -94,6 +96,7 @@ def _convolution(
                 allow_tf32,
             ),
             named,
+            more,
         )
     if not is_int_list(stride):
         stride = __convolution_default.convert(3, stride)
@@ -292,11 +295,12 @@ def conv_transpose1d(
     output_padding=(0,),
     groups=1,
     dilation=(1,),
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _conv_transpose1d.call_given(
-            (input, weight, bias, stride, padding, output_padding, groups, dilation), named
+            (input, weight, bias, stride, padding, output_padding, groups, dilation), named, more
         )
     if not is_int_list(stride):
         stride = [stride] if type(stride) is int else _conv_transpose1d.convert(3, stride)
@@ -329,11 +333,12 @@ def conv_transpose2d(
     output_padding=(0, 0),
     groups=1,
     dilation=(1, 1),
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _conv_transpose2d_input.call_given(
-            (input, weight, bias, stride, padding, output_padding, groups, dilation), named
+            (input, weight, bias, stride, padding, output_padding, groups, dilation), named, more
         )
     if not is_int_list(stride):
         stride = [stride, stride] if type(stride) is int else _conv_transpose2d_input.convert(3, stride)
@@ -366,11 +371,12 @@ def conv_transpose3d(
     output_padding=(0, 0, 0),
     groups=1,
     dilation=(1, 1, 1),
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _conv_transpose3d_input.call_given(
-            (input, weight, bias, stride, padding, output_padding, groups, dilation), named
+            (input, weight, bias, stride, padding, output_padding, groups, dilation), named, more
         )
     if not is_int_list(stride):
         stride = [stride, stride, stride] if type(stride) is int else _conv_transpose3d_input.convert(3, stride)

@@ -1099,9 +1099,9 @@ fill_Tensor = declare.stub(_fill_Tensor)
 
 
 @function_of(_fill)
-def fill(self=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _fill.call_given((self, value), named)
+def fill(self=NOT_GIVEN, value=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _fill.call_given((self, value), named, more)
     kind = type(value)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -1118,9 +1118,9 @@ fill__Tensor = declare.stub(_fill__Tensor)
 
 
 @function_of(_fill_)
-def fill_(self=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _fill_.call_given((self, value), named)
+def fill_(self=NOT_GIVEN, value=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _fill_.call_given((self, value), named, more)
     kind = type(value)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:

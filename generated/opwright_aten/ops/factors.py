@@ -23,9 +23,9 @@ geqrf_a_result = result_class(_geqrf_a, "geqrf_a_result", __name__)
 
 
 @function_of(_geqrf, _geqrf_default)
-def geqrf(self=NOT_GIVEN, **named):
-    if named:
-        return _geqrf.call_given((self,), named)
+def geqrf(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _geqrf.call_given((self,), named, more)
     return geqrf_default_result(*find1(_geqrf_default, self)(self))
 
 
@@ -107,9 +107,9 @@ lu_unpack_out_result = result_class(_lu_unpack_out, "lu_unpack_out_result", __na
 
 
 @function_of(_lu_unpack, _lu_unpack_default)
-def lu_unpack(LU_data=NOT_GIVEN, LU_pivots=NOT_GIVEN, unpack_data=True, unpack_pivots=True, **named):
-    if named:
-        return _lu_unpack.call_given((LU_data, LU_pivots, unpack_data, unpack_pivots), named)
+def lu_unpack(LU_data=NOT_GIVEN, LU_pivots=NOT_GIVEN, unpack_data=True, unpack_pivots=True, *more, **named):
+    if named or more:
+        return _lu_unpack.call_given((LU_data, LU_pivots, unpack_data, unpack_pivots), named, more)
     if type(unpack_data) is not bool:
         unpack_data = _lu_unpack_default.convert(2, unpack_data)
     if type(unpack_pivots) is not bool:
@@ -131,9 +131,9 @@ _lu_with_info_result = result_class(__lu_with_info, "_lu_with_info_result", __na
 
 
 @function_of(Overloaded(__lu_with_info), __lu_with_info)
-def _lu_with_info(self=NOT_GIVEN, pivot=True, check_errors=True, **named):
-    if named:
-        return __lu_with_info.call_given((self, pivot, check_errors), named)
+def _lu_with_info(self=NOT_GIVEN, pivot=True, check_errors=True, *more, **named):
+    if named or more:
+        return __lu_with_info.call_given((self, pivot, check_errors), named, more)
     if type(pivot) is not bool:
         pivot = __lu_with_info.convert(1, pivot)
     if type(check_errors) is not bool:

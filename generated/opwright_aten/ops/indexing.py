@@ -25,9 +25,9 @@ _cat, _cat_default = declare.alone("cat(Tensor[] tensors, int dim=0) -> Tensor",
 
 
 @function_of(_cat, _cat_default)
-def cat(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _cat.call_given((tensors, dim), named)
+def cat(tensors=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _cat.call_given((tensors, dim), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -39,9 +39,9 @@ _stack, _stack_default = declare.alone("stack(Tensor[] tensors, int dim=0) -> Te
 
 
 @function_of(_stack, _stack_default)
-def stack(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _stack.call_given((tensors, dim), named)
+def stack(tensors=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _stack.call_given((tensors, dim), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -58,9 +58,9 @@ _index, _index_Tensor = declare.alone(
 
 
 @function_of(_index, _index_Tensor)
-def index(self=NOT_GIVEN, indices=NOT_GIVEN, **named):
-    if named:
-        return _index.call_given((self, indices), named)
+def index(self=NOT_GIVEN, indices=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _index.call_given((self, indices), named, more)
     return find_items(_index_Tensor, (self,), indices)(self, indices)
 
 
@@ -73,9 +73,9 @@ _index_put, _index_put_default = declare.alone(
 
 
 @function_of(_index_put, _index_put_default)
-def index_put(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=False, **named):
-    if named:
-        return _index_put.call_given((self, indices, values, accumulate), named)
+def index_put(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=False, *more, **named):
+    if named or more:
+        return _index_put.call_given((self, indices, values, accumulate), named, more)
     if type(accumulate) is not bool:
         accumulate = _index_put_default.convert(3, accumulate)
     return find_items(_index_put_default, (self, values), indices)(self, indices, values, accumulate)
@@ -87,9 +87,9 @@ _index_put_ = declare(
 
 
 @function_of(Overloaded(_index_put_), _index_put_)
-def index_put_(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=False, **named):
-    if named:
-        return _index_put_.call_given((self, indices, values, accumulate), named)
+def index_put_(self=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, accumulate=False, *more, **named):
+    if named or more:
+        return _index_put_.call_given((self, indices, values, accumulate), named, more)
     if type(accumulate) is not bool:
         accumulate = _index_put_.convert(3, accumulate)
     return find_items(_index_put_, (self, values), indices)(self, indices, values, accumulate)
@@ -101,9 +101,9 @@ _index_select, _index_select_default = declare.alone(
 
 
 @function_of(_index_select, _index_select_default)
-def index_select(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, **named):
-    if named:
-        return _index_select.call_given((self, dim, index), named)
+def index_select(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _index_select.call_given((self, dim, index), named, more)
     if type(dim) is not int:
         dim = _index_select_default.convert(1, dim)
     return find2(_index_select_default, self, index)(self, dim, index)
@@ -134,9 +134,9 @@ _take_along_dim, _take_along_dim_default = declare.alone(
 
 
 @function_of(_take_along_dim, _take_along_dim_default)
-def take_along_dim(self=NOT_GIVEN, indices=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _take_along_dim.call_given((self, indices, dim), named)
+def take_along_dim(self=NOT_GIVEN, indices=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _take_along_dim.call_given((self, indices, dim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if dim is not None and type(dim) is not int:
@@ -148,9 +148,9 @@ __unsafe_index_Tensor = declare("_unsafe_index.Tensor(Tensor self, Tensor?[] ind
 
 
 @function_of(Overloaded(__unsafe_index_Tensor), __unsafe_index_Tensor)
-def _unsafe_index(self=NOT_GIVEN, indices=NOT_GIVEN, **named):
-    if named:
-        return __unsafe_index_Tensor.call_given((self, indices), named)
+def _unsafe_index(self=NOT_GIVEN, indices=NOT_GIVEN, *more, **named):
+    if named or more:
+        return __unsafe_index_Tensor.call_given((self, indices), named, more)
     return find_items(__unsafe_index_Tensor, (self,), indices)(self, indices)
 
 
@@ -292,9 +292,9 @@ _scatter_add, _scatter_add_default = declare.alone(
 
 
 @function_of(_scatter_add, _scatter_add_default)
-def scatter_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, **named):
-    if named:
-        return _scatter_add.call_given((self, dim, index, src), named)
+def scatter_add(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _scatter_add.call_given((self, dim, index, src), named, more)
     if type(dim) is not int:
         dim = _scatter_add_default.convert(1, dim)
     return find3(_scatter_add_default, self, index, src)(self, dim, index, src)
@@ -304,9 +304,9 @@ _scatter_add_ = declare("scatter_add_(Tensor(a!) self, int dim, Tensor index, Te
 
 
 @function_of(Overloaded(_scatter_add_), _scatter_add_)
-def scatter_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, **named):
-    if named:
-        return _scatter_add_.call_given((self, dim, index, src), named)
+def scatter_add_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, src=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _scatter_add_.call_given((self, dim, index, src), named, more)
     if type(dim) is not int:
         dim = _scatter_add_.convert(1, dim)
     return find3(_scatter_add_, self, index, src)(self, dim, index, src)
@@ -452,9 +452,9 @@ _index_copy, _index_copy_default = declare.alone(
 
 
 @function_of(_index_copy, _index_copy_default)
-def index_copy(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, **named):
-    if named:
-        return _index_copy.call_given((self, dim, index, source), named)
+def index_copy(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _index_copy.call_given((self, dim, index, source), named, more)
     if type(dim) is not int:
         dim = _index_copy_default.convert(1, dim)
     return find3(_index_copy_default, self, index, source)(self, dim, index, source)
@@ -464,9 +464,9 @@ _index_copy_ = declare("index_copy_(Tensor(a!) self, int dim, Tensor index, Tens
 
 
 @function_of(Overloaded(_index_copy_), _index_copy_)
-def index_copy_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, **named):
-    if named:
-        return _index_copy_.call_given((self, dim, index, source), named)
+def index_copy_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, source=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _index_copy_.call_given((self, dim, index, source), named, more)
     if type(dim) is not int:
         dim = _index_copy_.convert(1, dim)
     return find3(_index_copy_, self, index, source)(self, dim, index, source)
@@ -502,9 +502,9 @@ def index_fill_int_Tensor(self, dim, index, value):
 
 
 @function_of(_index_fill)
-def index_fill(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _index_fill.call_given((self, dim, index, value), named)
+def index_fill(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _index_fill.call_given((self, dim, index, value), named, more)
     kind = type(value)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -541,9 +541,9 @@ def index_fill__int_Tensor(self, dim, index, value):
 
 
 @function_of(_index_fill_)
-def index_fill_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _index_fill_.call_given((self, dim, index, value), named)
+def index_fill_(self=NOT_GIVEN, dim=NOT_GIVEN, index=NOT_GIVEN, value=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _index_fill_.call_given((self, dim, index, value), named, more)
     kind = type(value)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -577,9 +577,9 @@ masked_fill_Tensor = declare.stub(_masked_fill_Tensor)
 
 
 @function_of(_masked_fill)
-def masked_fill(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _masked_fill.call_given((self, mask, value), named)
+def masked_fill(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _masked_fill.call_given((self, mask, value), named, more)
     kind = type(value)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -600,9 +600,9 @@ masked_fill__Tensor = declare.stub(_masked_fill__Tensor)
 
 
 @function_of(_masked_fill_)
-def masked_fill_(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, **named):
-    if named:
-        return _masked_fill_.call_given((self, mask, value), named)
+def masked_fill_(self=NOT_GIVEN, mask=NOT_GIVEN, value=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _masked_fill_.call_given((self, mask, value), named, more)
     kind = type(value)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -632,9 +632,9 @@ nonzero_numpy_default = declare.stub(_nonzero_numpy_default)
 
 
 @function_of(_nonzero_numpy, gives_tuples=True)
-def nonzero_numpy(self=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_nonzero_numpy.call_given((self,), named))
+def nonzero_numpy(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_nonzero_numpy.call_given((self,), named, more))
     return tuple(nonzero_numpy_default(self))
 
 
@@ -656,9 +656,9 @@ __unsafe_masked_index = declare(
 
 
 @function_of(Overloaded(__unsafe_masked_index), __unsafe_masked_index)
-def _unsafe_masked_index(self=NOT_GIVEN, mask=NOT_GIVEN, indices=NOT_GIVEN, fill=NOT_GIVEN, **named):
-    if named:
-        return __unsafe_masked_index.call_given((self, mask, indices, fill), named)
+def _unsafe_masked_index(self=NOT_GIVEN, mask=NOT_GIVEN, indices=NOT_GIVEN, fill=NOT_GIVEN, *more, **named):
+    if named or more:
+        return __unsafe_masked_index.call_given((self, mask, indices, fill), named, more)
     if type(fill) is not int and type(fill) is not float:
         fill = __unsafe_masked_index.convert(3, fill)
     return find_items(__unsafe_masked_index, (self, mask), indices)(self, mask, indices, fill)
@@ -670,7 +670,9 @@ __unsafe_masked_index_put_accumulate = declare(
 
 
 @function_of(Overloaded(__unsafe_masked_index_put_accumulate), __unsafe_masked_index_put_accumulate)
-def _unsafe_masked_index_put_accumulate(self=NOT_GIVEN, mask=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, **named):
-    if named:
-        return __unsafe_masked_index_put_accumulate.call_given((self, mask, indices, values), named)
+def _unsafe_masked_index_put_accumulate(
+    self=NOT_GIVEN, mask=NOT_GIVEN, indices=NOT_GIVEN, values=NOT_GIVEN, *more, **named
+):
+    if named or more:
+        return __unsafe_masked_index_put_accumulate.call_given((self, mask, indices, values), named, more)
     return find_items(__unsafe_masked_index_put_accumulate, (self, mask, values), indices)(self, mask, indices, values)

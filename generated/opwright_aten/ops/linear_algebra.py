@@ -92,9 +92,9 @@ _chain_matmul, _chain_matmul_default = declare.alone("chain_matmul(Tensor[] matr
 
 
 @function_of(_chain_matmul, _chain_matmul_default)
-def chain_matmul(matrices=NOT_GIVEN, **named):
-    if named:
-        return _chain_matmul.call_given((matrices,), named)
+def chain_matmul(matrices=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _chain_matmul.call_given((matrices,), named, more)
     return find_list(_chain_matmul_default, matrices)(matrices)
 
 
@@ -102,9 +102,9 @@ _linalg_multi_dot, _linalg_multi_dot_default = declare.alone("linalg_multi_dot(T
 
 
 @function_of(_linalg_multi_dot, _linalg_multi_dot_default)
-def linalg_multi_dot(tensors=NOT_GIVEN, **named):
-    if named:
-        return _linalg_multi_dot.call_given((tensors,), named)
+def linalg_multi_dot(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _linalg_multi_dot.call_given((tensors,), named, more)
     return find_list(_linalg_multi_dot_default, tensors)(tensors)
 
 
@@ -136,9 +136,9 @@ _cross, _cross_default = declare.alone("cross(Tensor self, Tensor other, int? di
 
 
 @function_of(_cross, _cross_default)
-def cross(self=NOT_GIVEN, other=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _cross.call_given((self, other, dim), named)
+def cross(self=NOT_GIVEN, other=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _cross.call_given((self, other, dim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if dim is not None and type(dim) is not int:
@@ -478,9 +478,9 @@ slogdet_out_result = result_class(_slogdet_out, "slogdet_out_result", __name__)
 
 
 @function_of(_slogdet, _slogdet_default)
-def slogdet(self=NOT_GIVEN, **named):
-    if named:
-        return _slogdet.call_given((self,), named)
+def slogdet(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _slogdet.call_given((self,), named, more)
     return slogdet_default_result(*find1(_slogdet_default, self)(self))
 
 
@@ -626,9 +626,9 @@ qr_Q_result = result_class(_qr_Q, "qr_Q_result", __name__)
 
 
 @function_of(_qr, _qr_default)
-def qr(self=NOT_GIVEN, some=True, **named):
-    if named:
-        return _qr.call_given((self, some), named)
+def qr(self=NOT_GIVEN, some=True, *more, **named):
+    if named or more:
+        return _qr.call_given((self, some), named, more)
     if type(some) is not bool:
         some = _qr_default.convert(1, some)
     return qr_default_result(*find1(_qr_default, self)(self, some))
@@ -671,9 +671,9 @@ linalg_eigh_eigvals_result = result_class(_linalg_eigh_eigvals, "linalg_eigh_eig
 
 
 @function_of(_linalg_eigh_, _linalg_eigh_default_)
-def linalg_eigh(self=NOT_GIVEN, UPLO="L", **named):
-    if named:
-        return _linalg_eigh_.call_given((self, UPLO), named)
+def linalg_eigh(self=NOT_GIVEN, UPLO="L", *more, **named):
+    if named or more:
+        return _linalg_eigh_.call_given((self, UPLO), named, more)
     if type(UPLO) is not str:
         UPLO = _linalg_eigh_default_.convert(1, UPLO)
     return linalg_eigh_default_result(*find1(_linalg_eigh_default_, self)(self, UPLO))
@@ -701,9 +701,9 @@ linalg_eig_out_result = result_class(_linalg_eig_out, "linalg_eig_out_result", _
 
 
 @function_of(_linalg_eig, _linalg_eig_default)
-def linalg_eig(self=NOT_GIVEN, **named):
-    if named:
-        return _linalg_eig.call_given((self,), named)
+def linalg_eig(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _linalg_eig.call_given((self,), named, more)
     return linalg_eig_default_result(*find1(_linalg_eig_default, self)(self))
 
 
@@ -814,9 +814,9 @@ svd_U_result = result_class(_svd_U, "svd_U_result", __name__)
 
 
 @function_of(_svd, _svd_default)
-def svd(self=NOT_GIVEN, some=True, compute_uv=True, **named):
-    if named:
-        return _svd.call_given((self, some, compute_uv), named)
+def svd(self=NOT_GIVEN, some=True, compute_uv=True, *more, **named):
+    if named or more:
+        return _svd.call_given((self, some, compute_uv), named, more)
     if type(some) is not bool:
         some = _svd_default.convert(1, some)
     if type(compute_uv) is not bool:

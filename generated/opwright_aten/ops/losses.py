@@ -42,9 +42,9 @@ _binary_cross_entropy, _binary_cross_entropy_default = declare.alone(
 
 
 @function_of(_binary_cross_entropy, _binary_cross_entropy_default)
-def binary_cross_entropy(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, **named):
-    if named:
-        return _binary_cross_entropy.call_given((self, target, weight, reduction), named)
+def binary_cross_entropy(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, *more, **named):
+    if named or more:
+        return _binary_cross_entropy.call_given((self, target, weight, reduction), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_default.convert(3, reduction)
     return find_some(_binary_cross_entropy_default, (self, target), weight)(self, target, weight, reduction)
@@ -60,10 +60,10 @@ _binary_cross_entropy_with_logits, _binary_cross_entropy_with_logits_default = d
 
 @function_of(_binary_cross_entropy_with_logits, _binary_cross_entropy_with_logits_default)
 def binary_cross_entropy_with_logits(
-    self=NOT_GIVEN, target=NOT_GIVEN, weight=None, pos_weight=None, reduction=1, **named
+    self=NOT_GIVEN, target=NOT_GIVEN, weight=None, pos_weight=None, reduction=1, *more, **named
 ):
-    if named:
-        return _binary_cross_entropy_with_logits.call_given((self, target, weight, pos_weight, reduction), named)
+    if named or more:
+        return _binary_cross_entropy_with_logits.call_given((self, target, weight, pos_weight, reduction), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
     return find_some(_binary_cross_entropy_with_logits_default, (self, target), weight, pos_weight)(
@@ -91,10 +91,17 @@ _poisson_nll_loss = declare(
 
 @function_of(Overloaded(_poisson_nll_loss), _poisson_nll_loss)
 def poisson_nll_loss(
-    input=NOT_GIVEN, target=NOT_GIVEN, log_input=NOT_GIVEN, full=NOT_GIVEN, eps=NOT_GIVEN, reduction=NOT_GIVEN, **named
+    input=NOT_GIVEN,
+    target=NOT_GIVEN,
+    log_input=NOT_GIVEN,
+    full=NOT_GIVEN,
+    eps=NOT_GIVEN,
+    reduction=NOT_GIVEN,
+    *more,
+    **named,
 ):
-    if named:
-        return _poisson_nll_loss.call_given((input, target, log_input, full, eps, reduction), named)
+    if named or more:
+        return _poisson_nll_loss.call_given((input, target, log_input, full, eps, reduction), named, more)
     if type(log_input) is not bool:
         log_input = _poisson_nll_loss.convert(2, log_input)
     if type(full) is not bool:
@@ -113,9 +120,9 @@ _nll_loss, _nll_loss_default = declare.alone(
 
 
 @function_of(_nll_loss, _nll_loss_default)
-def nll_loss(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, **named):
-    if named:
-        return _nll_loss.call_given((self, target, weight, reduction, ignore_index), named)
+def nll_loss(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, *more, **named):
+    if named or more:
+        return _nll_loss.call_given((self, target, weight, reduction, ignore_index), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_default.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -138,10 +145,10 @@ nll_loss_forward_default_result = result_class(_nll_loss_forward_default, "nll_l
 
 @function_of(_nll_loss_forward, _nll_loss_forward_default)
 def nll_loss_forward(
-    self=NOT_GIVEN, target=NOT_GIVEN, weight=NOT_GIVEN, reduction=NOT_GIVEN, ignore_index=NOT_GIVEN, **named
+    self=NOT_GIVEN, target=NOT_GIVEN, weight=NOT_GIVEN, reduction=NOT_GIVEN, ignore_index=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _nll_loss_forward.call_given((self, target, weight, reduction, ignore_index), named)
+    if named or more:
+        return _nll_loss_forward.call_given((self, target, weight, reduction, ignore_index), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -159,9 +166,9 @@ _nll_loss2d, _nll_loss2d_default = declare.alone(
 
 
 @function_of(_nll_loss2d, _nll_loss2d_default)
-def nll_loss2d(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, **named):
-    if named:
-        return _nll_loss2d.call_given((self, target, weight, reduction, ignore_index), named)
+def nll_loss2d(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, *more, **named):
+    if named or more:
+        return _nll_loss2d.call_given((self, target, weight, reduction, ignore_index), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_default.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -186,10 +193,10 @@ nll_loss2d_forward_default_result = result_class(
 
 @function_of(_nll_loss2d_forward, _nll_loss2d_forward_default)
 def nll_loss2d_forward(
-    self=NOT_GIVEN, target=NOT_GIVEN, weight=NOT_GIVEN, reduction=NOT_GIVEN, ignore_index=NOT_GIVEN, **named
+    self=NOT_GIVEN, target=NOT_GIVEN, weight=NOT_GIVEN, reduction=NOT_GIVEN, ignore_index=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _nll_loss2d_forward.call_given((self, target, weight, reduction, ignore_index), named)
+    if named or more:
+        return _nll_loss2d_forward.call_given((self, target, weight, reduction, ignore_index), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -206,9 +213,9 @@ _nll_loss_nd = declare(
 
 
 @function_of(Overloaded(_nll_loss_nd), _nll_loss_nd)
-def nll_loss_nd(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, **named):
-    if named:
-        return _nll_loss_nd.call_given((self, target, weight, reduction, ignore_index), named)
+def nll_loss_nd(self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, *more, **named):
+    if named or more:
+        return _nll_loss_nd.call_given((self, target, weight, reduction, ignore_index), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_nd.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -224,10 +231,12 @@ _cross_entropy_loss = declare(
 
 @function_of(Overloaded(_cross_entropy_loss), _cross_entropy_loss)
 def cross_entropy_loss(
-    self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0, **named
+    self=NOT_GIVEN, target=NOT_GIVEN, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0, *more, **named
 ):
-    if named:
-        return _cross_entropy_loss.call_given((self, target, weight, reduction, ignore_index, label_smoothing), named)
+    if named or more:
+        return _cross_entropy_loss.call_given(
+            (self, target, weight, reduction, ignore_index, label_smoothing), named, more
+        )
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _cross_entropy_loss.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -247,9 +256,9 @@ _multi_margin_loss, _multi_margin_loss_default = declare.alone(
 
 
 @function_of(_multi_margin_loss, _multi_margin_loss_default)
-def multi_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, p=1, margin=1, weight=None, reduction=1, **named):
-    if named:
-        return _multi_margin_loss.call_given((self, target, p, margin, weight, reduction), named)
+def multi_margin_loss(self=NOT_GIVEN, target=NOT_GIVEN, p=1, margin=1, weight=None, reduction=1, *more, **named):
+    if named or more:
+        return _multi_margin_loss.call_given((self, target, p, margin, weight, reduction), named, more)
     if type(p) is not int and type(p) is not float:
         p = _multi_margin_loss_default.convert(2, p)
     if type(margin) is not int and type(margin) is not float:
@@ -279,9 +288,9 @@ multilabel_margin_loss_forward_default_result = result_class(
 
 
 @function_of(_multilabel_margin_loss_forward, _multilabel_margin_loss_forward_default)
-def multilabel_margin_loss_forward(self=NOT_GIVEN, target=NOT_GIVEN, reduction=NOT_GIVEN, **named):
-    if named:
-        return _multilabel_margin_loss_forward.call_given((self, target, reduction), named)
+def multilabel_margin_loss_forward(self=NOT_GIVEN, target=NOT_GIVEN, reduction=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _multilabel_margin_loss_forward.call_given((self, target, reduction), named, more)
     if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multilabel_margin_loss_forward_default.convert(2, reduction)
     return multilabel_margin_loss_forward_default_result(
@@ -414,9 +423,10 @@ def _ctc_loss_backward(
     log_alpha=NOT_GIVEN,
     blank=NOT_GIVEN,
     zero_infinity=False,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __ctc_loss_backward.call_given(
             (
                 grad,
@@ -430,6 +440,7 @@ def _ctc_loss_backward(
                 zero_infinity,
             ),
             named,
+            more,
         )
     if not is_int_list(input_lengths):
         input_lengths = __ctc_loss_backward.convert(3, input_lengths)
@@ -471,10 +482,13 @@ def triplet_margin_loss(
     eps=1e-06,
     swap=False,
     reduction=1,
+    *more,
     **named,
 ):
-    if named:
-        return _triplet_margin_loss.call_given((anchor, positive, negative, margin, p, eps, swap, reduction), named)
+    if named or more:
+        return _triplet_margin_loss.call_given(
+            (anchor, positive, negative, margin, p, eps, swap, reduction), named, more
+        )
     if type(margin) is not float:
         margin = _triplet_margin_loss.convert(3, margin)
     if type(p) is not float:
@@ -494,9 +508,9 @@ _cosine_similarity = declare("cosine_similarity(Tensor x1, Tensor x2, int dim=1,
 
 
 @function_of(Overloaded(_cosine_similarity), _cosine_similarity)
-def cosine_similarity(x1=NOT_GIVEN, x2=NOT_GIVEN, dim=NOT_GIVEN, eps=1e-08, **named):
-    if named:
-        return _cosine_similarity.call_given((x1, x2, dim, eps), named)
+def cosine_similarity(x1=NOT_GIVEN, x2=NOT_GIVEN, dim=NOT_GIVEN, eps=1e-08, *more, **named):
+    if named or more:
+        return _cosine_similarity.call_given((x1, x2, dim, eps), named, more)
     if dim is NOT_GIVEN:
         dim = 1
     if type(dim) is not int:
@@ -512,9 +526,9 @@ _pairwise_distance = declare(
 
 
 @function_of(Overloaded(_pairwise_distance), _pairwise_distance)
-def pairwise_distance(x1=NOT_GIVEN, x2=NOT_GIVEN, p=2.0, eps=1e-06, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _pairwise_distance.call_given((x1, x2, p, eps, keepdim), named)
+def pairwise_distance(x1=NOT_GIVEN, x2=NOT_GIVEN, p=2.0, eps=1e-06, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _pairwise_distance.call_given((x1, x2, p, eps, keepdim), named, more)
     if keepdim is NOT_GIVEN:
         keepdim = False
     if type(p) is not float:

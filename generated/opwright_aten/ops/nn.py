@@ -51,9 +51,9 @@ _linear, _linear_default = declare.alone("linear(Tensor input, Tensor weight, Te
 
 
 @function_of(_linear, _linear_default)
-def linear(input=NOT_GIVEN, weight=NOT_GIVEN, bias=None, **named):
-    if named:
-        return _linear.call_given((input, weight, bias), named)
+def linear(input=NOT_GIVEN, weight=NOT_GIVEN, bias=None, *more, **named):
+    if named or more:
+        return _linear.call_given((input, weight, bias), named, more)
     return find_some(_linear_default, (input, weight), bias)(input, weight, bias)
 
 
@@ -61,9 +61,9 @@ _bilinear = declare("bilinear(Tensor input1, Tensor input2, Tensor weight, Tenso
 
 
 @function_of(Overloaded(_bilinear), _bilinear)
-def bilinear(input1=NOT_GIVEN, input2=NOT_GIVEN, weight=NOT_GIVEN, bias=None, **named):
-    if named:
-        return _bilinear.call_given((input1, input2, weight, bias), named)
+def bilinear(input1=NOT_GIVEN, input2=NOT_GIVEN, weight=NOT_GIVEN, bias=None, *more, **named):
+    if named or more:
+        return _bilinear.call_given((input1, input2, weight, bias), named, more)
     return find_some(_bilinear, (input1, input2, weight), bias)(input1, input2, weight, bias)
 
 
@@ -405,9 +405,10 @@ def _embedding_bag(
     per_sample_weights=None,
     include_last_offset=False,
     padding_idx=-1,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __embedding_bag.call_given(
             (
                 weight,
@@ -421,6 +422,7 @@ def _embedding_bag(
                 padding_idx,
             ),
             named,
+            more,
         )
     if type(scale_grad_by_freq) is not bool:
         scale_grad_by_freq = __embedding_bag_default.convert(3, scale_grad_by_freq)
@@ -463,9 +465,10 @@ def _embedding_bag_forward_only(
     per_sample_weights=None,
     include_last_offset=False,
     padding_idx=-1,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __embedding_bag_forward_only.call_given(
             (
                 weight,
@@ -479,6 +482,7 @@ def _embedding_bag_forward_only(
                 padding_idx,
             ),
             named,
+            more,
         )
     if type(scale_grad_by_freq) is not bool:
         scale_grad_by_freq = __embedding_bag_forward_only_default.convert(3, scale_grad_by_freq)

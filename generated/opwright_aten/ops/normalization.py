@@ -22,10 +22,10 @@ _native_layer_norm = declare.overloaded(_native_layer_norm_default)
 
 @function_of(_native_layer_norm, _native_layer_norm_default)
 def native_layer_norm(
-    input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=NOT_GIVEN, bias=NOT_GIVEN, eps=NOT_GIVEN, **named
+    input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=NOT_GIVEN, bias=NOT_GIVEN, eps=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _native_layer_norm.call_given((input, normalized_shape, weight, bias, eps), named)
+    if named or more:
+        return _native_layer_norm.call_given((input, normalized_shape, weight, bias, eps), named, more)
     if not is_int_list(normalized_shape):
         normalized_shape = _native_layer_norm_default.convert(1, normalized_shape)
     if type(eps) is not float:
@@ -41,10 +41,10 @@ _layer_norm = declare(
 
 @function_of(Overloaded(_layer_norm), _layer_norm)
 def layer_norm(
-    input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=None, bias=None, eps=1e-05, cudnn_enable=True, **named
+    input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=None, bias=None, eps=1e-05, cudnn_enable=True, *more, **named
 ):
-    if named:
-        return _layer_norm.call_given((input, normalized_shape, weight, bias, eps, cudnn_enable), named)
+    if named or more:
+        return _layer_norm.call_given((input, normalized_shape, weight, bias, eps, cudnn_enable), named, more)
     if not is_int_list(normalized_shape):
         normalized_shape = _layer_norm.convert(1, normalized_shape)
     if type(eps) is not float:
@@ -58,9 +58,9 @@ _rms_norm = declare("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? w
 
 
 @function_of(Overloaded(_rms_norm), _rms_norm)
-def rms_norm(input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=None, eps=None, **named):
-    if named:
-        return _rms_norm.call_given((input, normalized_shape, weight, eps), named)
+def rms_norm(input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=None, eps=None, *more, **named):
+    if named or more:
+        return _rms_norm.call_given((input, normalized_shape, weight, eps), named, more)
     if not is_int_list(normalized_shape):
         normalized_shape = _rms_norm.convert(1, normalized_shape)
     if eps is not None and type(eps) is not float:
@@ -74,9 +74,9 @@ __fused_rms_norm = declare(
 
 
 @function_of(Overloaded(__fused_rms_norm), __fused_rms_norm)
-def _fused_rms_norm(input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=NOT_GIVEN, eps=NOT_GIVEN, **named):
-    if named:
-        return __fused_rms_norm.call_given((input, normalized_shape, weight, eps), named)
+def _fused_rms_norm(input=NOT_GIVEN, normalized_shape=NOT_GIVEN, weight=NOT_GIVEN, eps=NOT_GIVEN, *more, **named):
+    if named or more:
+        return __fused_rms_norm.call_given((input, normalized_shape, weight, eps), named, more)
     if not is_int_list(normalized_shape):
         normalized_shape = __fused_rms_norm.convert(1, normalized_shape)
     if eps is not None and type(eps) is not float:
@@ -107,10 +107,11 @@ def native_group_norm(
     HxW=NOT_GIVEN,
     group=NOT_GIVEN,
     eps=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
-        return _native_group_norm.call_given((input, weight, bias, N, C, HxW, group, eps), named)
+    if named or more:
+        return _native_group_norm.call_given((input, weight, bias, N, C, HxW, group, eps), named, more)
     if type(N) is not int:
         N = _native_group_norm_default.convert(3, N)
     if type(C) is not int:
@@ -131,9 +132,11 @@ _group_norm = declare(
 
 
 @function_of(Overloaded(_group_norm), _group_norm)
-def group_norm(input=NOT_GIVEN, num_groups=NOT_GIVEN, weight=None, bias=None, eps=1e-05, cudnn_enabled=True, **named):
-    if named:
-        return _group_norm.call_given((input, num_groups, weight, bias, eps, cudnn_enabled), named)
+def group_norm(
+    input=NOT_GIVEN, num_groups=NOT_GIVEN, weight=None, bias=None, eps=1e-05, cudnn_enabled=True, *more, **named
+):
+    if named or more:
+        return _group_norm.call_given((input, num_groups, weight, bias, eps, cudnn_enabled), named, more)
     if type(num_groups) is not int or num_groups.bit_length() > 63:
         num_groups = _group_norm.convert(1, num_groups)
     if type(eps) is not float:
@@ -161,11 +164,12 @@ def _native_batch_norm_legit_functional(
     training=NOT_GIVEN,
     momentum=NOT_GIVEN,
     eps=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __native_batch_norm_legit_functional.call_given(
-            (input, weight, bias, running_mean, running_var, training, momentum, eps), named
+            (input, weight, bias, running_mean, running_var, training, momentum, eps), named, more
         )
     if type(training) is not bool:
         training = __native_batch_norm_legit_functional.convert(5, training)
@@ -263,11 +267,12 @@ def _native_batch_norm_legit_no_training(
     running_var=NOT_GIVEN,
     momentum=NOT_GIVEN,
     eps=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __native_batch_norm_legit_no_training.call_given(
-            (input, weight, bias, running_mean, running_var, momentum, eps), named
+            (input, weight, bias, running_mean, running_var, momentum, eps), named, more
         )
     if type(momentum) is not float:
         momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
@@ -301,11 +306,12 @@ def native_batch_norm(
     training=NOT_GIVEN,
     momentum=NOT_GIVEN,
     eps=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _native_batch_norm.call_given(
-            (input, weight, bias, running_mean, running_var, training, momentum, eps), named
+            (input, weight, bias, running_mean, running_var, training, momentum, eps), named, more
         )
     if type(training) is not bool:
         training = _native_batch_norm_default.convert(5, training)
@@ -333,11 +339,12 @@ def _batch_norm_with_update(
     running_var=NOT_GIVEN,
     momentum=NOT_GIVEN,
     eps=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return __batch_norm_with_update.call_given(
-            (input, weight, bias, running_mean, running_var, momentum, eps), named
+            (input, weight, bias, running_mean, running_var, momentum, eps), named, more
         )
     if type(momentum) is not float:
         momentum = __batch_norm_with_update.convert(5, momentum)
@@ -366,11 +373,12 @@ def batch_norm(
     momentum=NOT_GIVEN,
     eps=NOT_GIVEN,
     cudnn_enabled=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _batch_norm.call_given(
-            (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled), named
+            (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled), named, more
         )
     if type(training) is not bool:
         training = _batch_norm.convert(5, training)
@@ -402,11 +410,12 @@ def instance_norm(
     momentum=NOT_GIVEN,
     eps=NOT_GIVEN,
     cudnn_enabled=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _instance_norm.call_given(
-            (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled), named
+            (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled), named, more
         )
     if type(use_input_stats) is not bool:
         use_input_stats = _instance_norm.convert(5, use_input_stats)

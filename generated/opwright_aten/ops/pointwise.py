@@ -22,9 +22,9 @@ add_Scalar = declare.stub(_add_Scalar)
 
 
 @function_of(_add)
-def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _add.call_given((self, other, alpha), named)
+def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _add.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -45,9 +45,9 @@ add__Scalar = declare.stub(_add__Scalar)
 
 
 @function_of(_add_)
-def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _add_.call_given((self, other, alpha), named)
+def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _add_.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -71,9 +71,9 @@ sub_Scalar = declare.stub(_sub_Scalar)
 
 
 @function_of(_sub)
-def sub(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _sub.call_given((self, other, alpha), named)
+def sub(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _sub.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -94,9 +94,9 @@ sub__Scalar = declare.stub(_sub__Scalar)
 
 
 @function_of(_sub_)
-def sub_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _sub_.call_given((self, other, alpha), named)
+def sub_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _sub_.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -122,9 +122,9 @@ rsub_Scalar = declare.stub(_rsub_Scalar)
 
 
 @function_of(_rsub)
-def rsub(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _rsub.call_given((self, other, alpha), named)
+def rsub(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _rsub.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -145,9 +145,9 @@ mul_Scalar = declare.stub(_mul_Scalar)
 
 
 @function_of(_mul)
-def mul(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _mul.call_given((self, other), named)
+def mul(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _mul.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -164,9 +164,9 @@ mul__Scalar = declare.stub(_mul__Scalar)
 
 
 @function_of(_mul_)
-def mul_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _mul_.call_given((self, other), named)
+def mul_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _mul_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -242,9 +242,9 @@ floor_divide_Scalar = declare.stub(_floor_divide_Scalar)
 
 
 @function_of(_floor_divide)
-def floor_divide(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _floor_divide.call_given((self, other), named)
+def floor_divide(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _floor_divide.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -261,9 +261,9 @@ floor_divide__Scalar = declare.stub(_floor_divide__Scalar)
 
 
 @function_of(_floor_divide_)
-def floor_divide_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _floor_divide_.call_given((self, other), named)
+def floor_divide_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _floor_divide_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -287,9 +287,9 @@ remainder_Scalar_Tensor = declare.stub(_remainder_Scalar_Tensor)
 
 
 @function_of(_remainder)
-def remainder(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _remainder.call_given((self, other), named)
+def remainder(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _remainder.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -308,9 +308,9 @@ remainder__Scalar = declare.stub(_remainder__Scalar)
 
 
 @function_of(_remainder_)
-def remainder_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _remainder_.call_given((self, other), named)
+def remainder_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _remainder_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -333,9 +333,9 @@ pow_Scalar = declare.stub(_pow_Scalar)
 
 
 @function_of(_pow)
-def pow(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
-    if named:
-        return _pow.call_given((self, exponent), named)
+def pow(self=NOT_GIVEN, exponent=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _pow.call_given((self, exponent), named, more)
     kind1, kind2 = type(self), type(exponent)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -354,9 +354,9 @@ pow__Scalar = declare.stub(_pow__Scalar)
 
 
 @function_of(_pow_)
-def pow_(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
-    if named:
-        return _pow_.call_given((self, exponent), named)
+def pow_(self=NOT_GIVEN, exponent=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _pow_.call_given((self, exponent), named, more)
     kind = type(exponent)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -461,9 +461,9 @@ fmod_Scalar = declare.stub(_fmod_Scalar)
 
 
 @function_of(_fmod)
-def fmod(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _fmod.call_given((self, other), named)
+def fmod(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _fmod.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -480,9 +480,9 @@ fmod__Scalar = declare.stub(_fmod__Scalar)
 
 
 @function_of(_fmod_)
-def fmod_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _fmod_.call_given((self, other), named)
+def fmod_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _fmod_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -511,9 +511,9 @@ copysign_Scalar = declare.stub(_copysign_Scalar)
 
 
 @function_of(_copysign)
-def copysign(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _copysign.call_given((self, other), named)
+def copysign(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _copysign.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -530,9 +530,9 @@ copysign__Scalar = declare.stub(_copysign__Scalar)
 
 
 @function_of(_copysign_)
-def copysign_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _copysign_.call_given((self, other), named)
+def copysign_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _copysign_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -583,9 +583,9 @@ clamp_min_Tensor = declare.stub(_clamp_min_Tensor)
 
 
 @function_of(_clamp_min)
-def clamp_min(self=NOT_GIVEN, min=NOT_GIVEN, **named):
-    if named:
-        return _clamp_min.call_given((self, min), named)
+def clamp_min(self=NOT_GIVEN, min=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _clamp_min.call_given((self, min), named, more)
     kind = type(min)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -602,9 +602,9 @@ clamp_min__Tensor = declare.stub(_clamp_min__Tensor)
 
 
 @function_of(_clamp_min_)
-def clamp_min_(self=NOT_GIVEN, min=NOT_GIVEN, **named):
-    if named:
-        return _clamp_min_.call_given((self, min), named)
+def clamp_min_(self=NOT_GIVEN, min=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _clamp_min_.call_given((self, min), named, more)
     kind = type(min)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -621,9 +621,9 @@ clamp_max_Tensor = declare.stub(_clamp_max_Tensor)
 
 
 @function_of(_clamp_max)
-def clamp_max(self=NOT_GIVEN, max=NOT_GIVEN, **named):
-    if named:
-        return _clamp_max.call_given((self, max), named)
+def clamp_max(self=NOT_GIVEN, max=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _clamp_max.call_given((self, max), named, more)
     kind = type(max)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -640,9 +640,9 @@ clamp_max__Tensor = declare.stub(_clamp_max__Tensor)
 
 
 @function_of(_clamp_max_)
-def clamp_max_(self=NOT_GIVEN, max=NOT_GIVEN, **named):
-    if named:
-        return _clamp_max_.call_given((self, max), named)
+def clamp_max_(self=NOT_GIVEN, max=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _clamp_max_.call_given((self, max), named, more)
     kind = type(max)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -659,9 +659,9 @@ lerp_Tensor = declare.stub(_lerp_Tensor)
 
 
 @function_of(_lerp)
-def lerp(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
-    if named:
-        return _lerp.call_given((self, end, weight), named)
+def lerp(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _lerp.call_given((self, end, weight), named, more)
     kind = type(weight)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -678,9 +678,9 @@ lerp__Tensor = declare.stub(_lerp__Tensor)
 
 
 @function_of(_lerp_)
-def lerp_(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, **named):
-    if named:
-        return _lerp_.call_given((self, end, weight), named)
+def lerp_(self=NOT_GIVEN, end=NOT_GIVEN, weight=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _lerp_.call_given((self, end, weight), named, more)
     kind = type(weight)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -731,9 +731,9 @@ float_power_Scalar = declare.stub(_float_power_Scalar)
 
 
 @function_of(_float_power)
-def float_power(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
-    if named:
-        return _float_power.call_given((self, exponent), named)
+def float_power(self=NOT_GIVEN, exponent=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _float_power.call_given((self, exponent), named, more)
     kind1, kind2 = type(self), type(exponent)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
@@ -756,9 +756,9 @@ float_power__Scalar = declare.stub(_float_power__Scalar)
 
 
 @function_of(_float_power_)
-def float_power_(self=NOT_GIVEN, exponent=NOT_GIVEN, **named):
-    if named:
-        return _float_power_.call_given((self, exponent), named)
+def float_power_(self=NOT_GIVEN, exponent=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _float_power_.call_given((self, exponent), named, more)
     kind = type(exponent)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:

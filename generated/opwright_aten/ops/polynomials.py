@@ -25,9 +25,9 @@ special_chebyshev_polynomial_t_n_scalar = declare.stub(_special_chebyshev_polyno
 
 
 @function_of(_special_chebyshev_polynomial_t)
-def special_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_chebyshev_polynomial_t.call_given((x, n), named)
+def special_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_chebyshev_polynomial_t.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -54,9 +54,9 @@ special_chebyshev_polynomial_u_n_scalar = declare.stub(_special_chebyshev_polyno
 
 
 @function_of(_special_chebyshev_polynomial_u)
-def special_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_chebyshev_polynomial_u.call_given((x, n), named)
+def special_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_chebyshev_polynomial_u.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -83,9 +83,9 @@ special_chebyshev_polynomial_v_n_scalar = declare.stub(_special_chebyshev_polyno
 
 
 @function_of(_special_chebyshev_polynomial_v)
-def special_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_chebyshev_polynomial_v.call_given((x, n), named)
+def special_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_chebyshev_polynomial_v.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -112,9 +112,9 @@ special_chebyshev_polynomial_w_n_scalar = declare.stub(_special_chebyshev_polyno
 
 
 @function_of(_special_chebyshev_polynomial_w)
-def special_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_chebyshev_polynomial_w.call_given((x, n), named)
+def special_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_chebyshev_polynomial_w.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -141,9 +141,9 @@ special_shifted_chebyshev_polynomial_t_n_scalar = declare.stub(_special_shifted_
 
 
 @function_of(_special_shifted_chebyshev_polynomial_t)
-def special_shifted_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_shifted_chebyshev_polynomial_t.call_given((x, n), named)
+def special_shifted_chebyshev_polynomial_t(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_shifted_chebyshev_polynomial_t.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -170,9 +170,9 @@ special_shifted_chebyshev_polynomial_u_n_scalar = declare.stub(_special_shifted_
 
 
 @function_of(_special_shifted_chebyshev_polynomial_u)
-def special_shifted_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_shifted_chebyshev_polynomial_u.call_given((x, n), named)
+def special_shifted_chebyshev_polynomial_u(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_shifted_chebyshev_polynomial_u.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -199,9 +199,9 @@ special_shifted_chebyshev_polynomial_v_n_scalar = declare.stub(_special_shifted_
 
 
 @function_of(_special_shifted_chebyshev_polynomial_v)
-def special_shifted_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_shifted_chebyshev_polynomial_v.call_given((x, n), named)
+def special_shifted_chebyshev_polynomial_v(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_shifted_chebyshev_polynomial_v.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -228,9 +228,9 @@ special_shifted_chebyshev_polynomial_w_n_scalar = declare.stub(_special_shifted_
 
 
 @function_of(_special_shifted_chebyshev_polynomial_w)
-def special_shifted_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_shifted_chebyshev_polynomial_w.call_given((x, n), named)
+def special_shifted_chebyshev_polynomial_w(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_shifted_chebyshev_polynomial_w.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -257,9 +257,9 @@ special_hermite_polynomial_h_n_scalar = declare.stub(_special_hermite_polynomial
 
 
 @function_of(_special_hermite_polynomial_h)
-def special_hermite_polynomial_h(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_hermite_polynomial_h.call_given((x, n), named)
+def special_hermite_polynomial_h(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_hermite_polynomial_h.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -286,9 +286,9 @@ special_hermite_polynomial_he_n_scalar = declare.stub(_special_hermite_polynomia
 
 
 @function_of(_special_hermite_polynomial_he)
-def special_hermite_polynomial_he(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_hermite_polynomial_he.call_given((x, n), named)
+def special_hermite_polynomial_he(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_hermite_polynomial_he.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -315,9 +315,9 @@ special_laguerre_polynomial_l_n_scalar = declare.stub(_special_laguerre_polynomi
 
 
 @function_of(_special_laguerre_polynomial_l)
-def special_laguerre_polynomial_l(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_laguerre_polynomial_l.call_given((x, n), named)
+def special_laguerre_polynomial_l(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_laguerre_polynomial_l.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -344,9 +344,9 @@ special_legendre_polynomial_p_n_scalar = declare.stub(_special_legendre_polynomi
 
 
 @function_of(_special_legendre_polynomial_p)
-def special_legendre_polynomial_p(x=NOT_GIVEN, n=NOT_GIVEN, **named):
-    if named:
-        return _special_legendre_polynomial_p.call_given((x, n), named)
+def special_legendre_polynomial_p(x=NOT_GIVEN, n=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_legendre_polynomial_p.call_given((x, n), named, more)
     kind1, kind2 = type(x), type(n)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):

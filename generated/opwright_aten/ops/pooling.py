@@ -153,10 +153,10 @@ _fractional_max_pool2d = declare.overloaded(_fractional_max_pool2d_default)
 
 @function_of(_fractional_max_pool2d, _fractional_max_pool2d_default)
 def fractional_max_pool2d(
-    self=NOT_GIVEN, kernel_size=NOT_GIVEN, output_size=NOT_GIVEN, random_samples=NOT_GIVEN, **named
+    self=NOT_GIVEN, kernel_size=NOT_GIVEN, output_size=NOT_GIVEN, random_samples=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _fractional_max_pool2d.call_given((self, kernel_size, output_size, random_samples), named)
+    if named or more:
+        return _fractional_max_pool2d.call_given((self, kernel_size, output_size, random_samples), named, more)
     if not is_int_list(kernel_size):
         kernel_size = _fractional_max_pool2d_default.convert(1, kernel_size)
     if not is_int_list(output_size):
@@ -178,10 +178,10 @@ _fractional_max_pool3d = declare.overloaded(_fractional_max_pool3d_default)
 
 @function_of(_fractional_max_pool3d, _fractional_max_pool3d_default)
 def fractional_max_pool3d(
-    self=NOT_GIVEN, kernel_size=NOT_GIVEN, output_size=NOT_GIVEN, random_samples=NOT_GIVEN, **named
+    self=NOT_GIVEN, kernel_size=NOT_GIVEN, output_size=NOT_GIVEN, random_samples=NOT_GIVEN, *more, **named
 ):
-    if named:
-        return _fractional_max_pool3d.call_given((self, kernel_size, output_size, random_samples), named)
+    if named or more:
+        return _fractional_max_pool3d.call_given((self, kernel_size, output_size, random_samples), named, more)
     if not is_int_list(kernel_size):
         kernel_size = _fractional_max_pool3d_default.convert(1, kernel_size)
     if not is_int_list(output_size):
@@ -212,11 +212,12 @@ def max_pool2d_with_indices_backward(
     dilation=NOT_GIVEN,
     ceil_mode=NOT_GIVEN,
     indices=NOT_GIVEN,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _max_pool2d_with_indices_backward.call_given(
-            (grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices), named
+            (grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices), named, more
         )
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_backward_default.convert(2, kernel_size)

@@ -96,9 +96,9 @@ _amax, _amax_default = declare.alone(
 
 
 @function_of(_amax, _amax_default)
-def amax(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _amax.call_given((self, dim, keepdim), named)
+def amax(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _amax.call_given((self, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = ()
     if keepdim is NOT_GIVEN:
@@ -116,9 +116,9 @@ _amin, _amin_default = declare.alone(
 
 
 @function_of(_amin, _amin_default)
-def amin(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _amin.call_given((self, dim, keepdim), named)
+def amin(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _amin.call_given((self, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = ()
     if keepdim is NOT_GIVEN:
@@ -182,9 +182,9 @@ _argmax, _argmax_default = declare.alone(
 
 
 @function_of(_argmax, _argmax_default)
-def argmax(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _argmax.call_given((self, dim, keepdim), named)
+def argmax(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _argmax.call_given((self, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -202,9 +202,9 @@ _argmin, _argmin_default = declare.alone(
 
 
 @function_of(_argmin, _argmin_default)
-def argmin(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _argmin.call_given((self, dim, keepdim), named)
+def argmin(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _argmin.call_given((self, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:
@@ -439,9 +439,9 @@ _logsumexp, _logsumexp_default = declare.alone(
 
 
 @function_of(_logsumexp, _logsumexp_default)
-def logsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _logsumexp.call_given((self, dim, keepdim), named)
+def logsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _logsumexp.call_given((self, dim, keepdim), named, more)
     if keepdim is NOT_GIVEN:
         keepdim = False
     if not is_int_list(dim):
@@ -457,9 +457,9 @@ _special_logsumexp, _special_logsumexp_default = declare.alone(
 
 
 @function_of(_special_logsumexp, _special_logsumexp_default)
-def special_logsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _special_logsumexp.call_given((self, dim, keepdim), named)
+def special_logsumexp(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_logsumexp.call_given((self, dim, keepdim), named, more)
     if keepdim is NOT_GIVEN:
         keepdim = False
     if not is_int_list(dim):
@@ -565,9 +565,9 @@ _frobenius_norm, _frobenius_norm_dim = declare.alone(
 
 
 @function_of(_frobenius_norm, _frobenius_norm_dim)
-def frobenius_norm(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _frobenius_norm.call_given((self, dim, keepdim), named)
+def frobenius_norm(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _frobenius_norm.call_given((self, dim, keepdim), named, more)
     if keepdim is NOT_GIVEN:
         keepdim = False
     if not is_int_list(dim):
@@ -676,9 +676,9 @@ cummax_out_result = result_class(_cummax_out, "cummax_out_result", __name__)
 
 
 @function_of(_cummax, _cummax_default)
-def cummax(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _cummax.call_given((self, dim), named)
+def cummax(self=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _cummax.call_given((self, dim), named, more)
     if type(dim) is not int:
         dim = _cummax_default.convert(1, dim)
     return cummax_default_result(*find1(_cummax_default, self)(self, dim))
@@ -696,9 +696,9 @@ cummin_out_result = result_class(_cummin_out, "cummin_out_result", __name__)
 
 
 @function_of(_cummin, _cummin_default)
-def cummin(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _cummin.call_given((self, dim), named)
+def cummin(self=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _cummin.call_given((self, dim), named, more)
     if type(dim) is not int:
         dim = _cummin_default.convert(1, dim)
     return cummin_default_result(*find1(_cummin_default, self)(self, dim))
@@ -713,9 +713,9 @@ _diff, _diff_default = declare.alone(
 
 
 @function_of(_diff, _diff_default)
-def diff(self=NOT_GIVEN, n=1, dim=NOT_GIVEN, prepend=None, append=None, **named):
-    if named:
-        return _diff.call_given((self, n, dim, prepend, append), named)
+def diff(self=NOT_GIVEN, n=1, dim=NOT_GIVEN, prepend=None, append=None, *more, **named):
+    if named or more:
+        return _diff.call_given((self, n, dim, prepend, append), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if type(n) is not int or n.bit_length() > 63:

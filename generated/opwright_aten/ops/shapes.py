@@ -147,9 +147,9 @@ _concat, _concat_default = declare.alone("concat(Tensor[] tensors, int dim=0) ->
 
 
 @function_of(_concat, _concat_default)
-def concat(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _concat.call_given((tensors, dim), named)
+def concat(tensors=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _concat.call_given((tensors, dim), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -161,9 +161,9 @@ _concatenate, _concatenate_default = declare.alone("concatenate(Tensor[] tensors
 
 
 @function_of(_concatenate, _concatenate_default)
-def concatenate(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _concatenate.call_given((tensors, dim), named)
+def concatenate(tensors=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _concatenate.call_given((tensors, dim), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -175,9 +175,9 @@ _hstack, _hstack_default = declare.alone("hstack(Tensor[] tensors) -> Tensor", o
 
 
 @function_of(_hstack, _hstack_default)
-def hstack(tensors=NOT_GIVEN, **named):
-    if named:
-        return _hstack.call_given((tensors,), named)
+def hstack(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _hstack.call_given((tensors,), named, more)
     return find_list(_hstack_default, tensors)(tensors)
 
 
@@ -185,9 +185,9 @@ _vstack, _vstack_default = declare.alone("vstack(Tensor[] tensors) -> Tensor", o
 
 
 @function_of(_vstack, _vstack_default)
-def vstack(tensors=NOT_GIVEN, **named):
-    if named:
-        return _vstack.call_given((tensors,), named)
+def vstack(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _vstack.call_given((tensors,), named, more)
     return find_list(_vstack_default, tensors)(tensors)
 
 
@@ -195,9 +195,9 @@ _row_stack, _row_stack_default = declare.alone("row_stack(Tensor[] tensors) -> T
 
 
 @function_of(_row_stack, _row_stack_default)
-def row_stack(tensors=NOT_GIVEN, **named):
-    if named:
-        return _row_stack.call_given((tensors,), named)
+def row_stack(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _row_stack.call_given((tensors,), named, more)
     return find_list(_row_stack_default, tensors)(tensors)
 
 
@@ -205,9 +205,9 @@ _dstack, _dstack_default = declare.alone("dstack(Tensor[] tensors) -> Tensor", o
 
 
 @function_of(_dstack, _dstack_default)
-def dstack(tensors=NOT_GIVEN, **named):
-    if named:
-        return _dstack.call_given((tensors,), named)
+def dstack(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _dstack.call_given((tensors,), named, more)
     return find_list(_dstack_default, tensors)(tensors)
 
 
@@ -215,9 +215,9 @@ _column_stack, _column_stack_default = declare.alone("column_stack(Tensor[] tens
 
 
 @function_of(_column_stack, _column_stack_default)
-def column_stack(tensors=NOT_GIVEN, **named):
-    if named:
-        return _column_stack.call_given((tensors,), named)
+def column_stack(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _column_stack.call_given((tensors,), named, more)
     return find_list(_column_stack_default, tensors)(tensors)
 
 
@@ -227,9 +227,9 @@ _block_diag, _block_diag_default = declare.alone(
 
 
 @function_of(_block_diag, _block_diag_default)
-def block_diag(tensors=NOT_GIVEN, **named):
-    if named:
-        return _block_diag.call_given((tensors,), named)
+def block_diag(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _block_diag.call_given((tensors,), named, more)
     return find_list(_block_diag_default, tensors)(tensors)
 
 
@@ -263,9 +263,9 @@ _cartesian_prod = declare("cartesian_prod(Tensor[] tensors) -> Tensor", "maybe_a
 
 
 @function_of(Overloaded(_cartesian_prod), _cartesian_prod)
-def cartesian_prod(tensors=NOT_GIVEN, **named):
-    if named:
-        return _cartesian_prod.call_given((tensors,), named)
+def cartesian_prod(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _cartesian_prod.call_given((tensors,), named, more)
     return find_list(_cartesian_prod, tensors)(tensors)
 
 
@@ -277,9 +277,9 @@ diag_default = declare.stub(_diag_default)
 
 
 @function_of(_diag)
-def diag(self=NOT_GIVEN, diagonal=0, **named):
-    if named:
-        return _diag.call_given((self, diagonal), named)
+def diag(self=NOT_GIVEN, diagonal=0, *more, **named):
+    if named or more:
+        return _diag.call_given((self, diagonal), named, more)
     if type(diagonal) is not int or diagonal.bit_length() > 63:
         diagonal = _diag_default.convert(1, diagonal)
     return find1(_diag, self)(self, diagonal)
@@ -368,9 +368,9 @@ _slice_scatter, _slice_scatter_default = declare.alone(
 
 
 @function_of(_slice_scatter, _slice_scatter_default)
-def slice_scatter(self=NOT_GIVEN, src=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, **named):
-    if named:
-        return _slice_scatter.call_given((self, src, dim, start, end, step), named)
+def slice_scatter(self=NOT_GIVEN, src=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, *more, **named):
+    if named or more:
+        return _slice_scatter.call_given((self, src, dim, start, end, step), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -473,9 +473,9 @@ __chunk_cat = declare("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> 
 
 
 @function_of(Overloaded(__chunk_cat), __chunk_cat)
-def _chunk_cat(tensors=NOT_GIVEN, dim=NOT_GIVEN, num_chunks=NOT_GIVEN, **named):
-    if named:
-        return __chunk_cat.call_given((tensors, dim, num_chunks), named)
+def _chunk_cat(tensors=NOT_GIVEN, dim=NOT_GIVEN, num_chunks=NOT_GIVEN, *more, **named):
+    if named or more:
+        return __chunk_cat.call_given((tensors, dim, num_chunks), named, more)
     if type(dim) is not int:
         dim = __chunk_cat.convert(1, dim)
     if type(num_chunks) is not int or num_chunks.bit_length() > 63:

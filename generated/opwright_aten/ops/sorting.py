@@ -110,9 +110,9 @@ topk_values_result = result_class(_topk_values, "topk_values_result", __name__)
 
 
 @function_of(_topk, _topk_default)
-def topk(self=NOT_GIVEN, k=NOT_GIVEN, dim=NOT_GIVEN, largest=True, sorted=True, **named):
-    if named:
-        return _topk.call_given((self, k, dim, largest, sorted), named)
+def topk(self=NOT_GIVEN, k=NOT_GIVEN, dim=NOT_GIVEN, largest=True, sorted=True, *more, **named):
+    if named or more:
+        return _topk.call_given((self, k, dim, largest, sorted), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if type(k) is not int:
@@ -140,9 +140,9 @@ kthvalue_values_result = result_class(_kthvalue_values, "kthvalue_values_result"
 
 
 @function_of(_kthvalue, _kthvalue_default)
-def kthvalue(self=NOT_GIVEN, k=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _kthvalue.call_given((self, k, dim, keepdim), named)
+def kthvalue(self=NOT_GIVEN, k=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _kthvalue.call_given((self, k, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if keepdim is NOT_GIVEN:
@@ -234,9 +234,9 @@ mode_values_result = result_class(_mode_values, "mode_values_result", __name__)
 
 
 @function_of(_mode, _mode_default)
-def mode(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _mode.call_given((self, dim, keepdim), named)
+def mode(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _mode.call_given((self, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if keepdim is NOT_GIVEN:
@@ -370,9 +370,9 @@ _unique_consecutive = declare.overloaded(_unique_consecutive_default)
 
 
 @function_of(_unique_consecutive, _unique_consecutive_default)
-def unique_consecutive(self=NOT_GIVEN, return_inverse=False, return_counts=False, dim=NOT_GIVEN, **named):
-    if named:
-        return _unique_consecutive.call_given((self, return_inverse, return_counts, dim), named)
+def unique_consecutive(self=NOT_GIVEN, return_inverse=False, return_counts=False, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _unique_consecutive.call_given((self, return_inverse, return_counts, dim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if type(return_inverse) is not bool:
@@ -511,9 +511,9 @@ _bincount, _bincount_default = declare.alone(
 
 
 @function_of(_bincount, _bincount_default)
-def bincount(self=NOT_GIVEN, weights=None, minlength=0, **named):
-    if named:
-        return _bincount.call_given((self, weights, minlength), named)
+def bincount(self=NOT_GIVEN, weights=None, minlength=0, *more, **named):
+    if named or more:
+        return _bincount.call_given((self, weights, minlength), named, more)
     if type(minlength) is not int:
         minlength = _bincount_default.convert(2, minlength)
     return find_some(_bincount_default, (self,), weights)(self, weights, minlength)

@@ -79,9 +79,9 @@ special_zeta_other_scalar = declare.stub(_special_zeta_other_scalar)
 
 
 @function_of(_special_zeta)
-def special_zeta(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _special_zeta.call_given((self, other), named)
+def special_zeta(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_zeta.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -212,9 +212,9 @@ xlogy_Scalar_Other = declare.stub(_xlogy_Scalar_Other)
 
 
 @function_of(_xlogy)
-def xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _xlogy.call_given((self, other), named)
+def xlogy(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _xlogy.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -233,9 +233,9 @@ xlogy__Scalar_Other = declare.stub(_xlogy__Scalar_Other)
 
 
 @function_of(_xlogy_)
-def xlogy_(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _xlogy_.call_given((self, other), named)
+def xlogy_(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _xlogy_.call_given((self, other), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -258,9 +258,9 @@ special_xlog1py_other_scalar = declare.stub(_special_xlog1py_other_scalar)
 
 
 @function_of(_special_xlog1py)
-def special_xlog1py(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _special_xlog1py.call_given((self, other), named)
+def special_xlog1py(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_xlog1py.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
@@ -346,9 +346,9 @@ special_xlogy_other_scalar = declare.stub(_special_xlogy_other_scalar)
 
 
 @function_of(_special_xlogy)
-def special_xlogy(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _special_xlogy.call_given((self, other), named)
+def special_xlogy(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _special_xlogy.call_given((self, other), named, more)
     kind1, kind2 = type(self), type(other)
     if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
         if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):

@@ -28,9 +28,9 @@ _fft_fft, _fft_fft_default = declare.alone(
 
 
 @function_of(_fft_fft, _fft_fft_default)
-def fft_fft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_fft.call_given((self, n, dim, norm), named)
+def fft_fft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_fft.call_given((self, n, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if n is not None and type(n) is not int:
@@ -48,9 +48,9 @@ _fft_ifft, _fft_ifft_default = declare.alone(
 
 
 @function_of(_fft_ifft, _fft_ifft_default)
-def fft_ifft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_ifft.call_given((self, n, dim, norm), named)
+def fft_ifft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_ifft.call_given((self, n, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if n is not None and type(n) is not int:
@@ -68,9 +68,9 @@ _fft_rfft, _fft_rfft_default = declare.alone(
 
 
 @function_of(_fft_rfft, _fft_rfft_default)
-def fft_rfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_rfft.call_given((self, n, dim, norm), named)
+def fft_rfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_rfft.call_given((self, n, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if n is not None and type(n) is not int:
@@ -88,9 +88,9 @@ _fft_irfft, _fft_irfft_default = declare.alone(
 
 
 @function_of(_fft_irfft, _fft_irfft_default)
-def fft_irfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_irfft.call_given((self, n, dim, norm), named)
+def fft_irfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_irfft.call_given((self, n, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if n is not None and type(n) is not int:
@@ -108,9 +108,9 @@ _fft_hfft, _fft_hfft_default = declare.alone(
 
 
 @function_of(_fft_hfft, _fft_hfft_default)
-def fft_hfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_hfft.call_given((self, n, dim, norm), named)
+def fft_hfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_hfft.call_given((self, n, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if n is not None and type(n) is not int:
@@ -128,9 +128,9 @@ _fft_ihfft, _fft_ihfft_default = declare.alone(
 
 
 @function_of(_fft_ihfft, _fft_ihfft_default)
-def fft_ihfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_ihfft.call_given((self, n, dim, norm), named)
+def fft_ihfft(self=NOT_GIVEN, n=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_ihfft.call_given((self, n, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = -1
     if n is not None and type(n) is not int:
@@ -148,9 +148,9 @@ _fft_fft2, _fft_fft2_default = declare.alone(
 
 
 @function_of(_fft_fft2, _fft_fft2_default)
-def fft_fft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_fft2.call_given((self, s, dim, norm), named)
+def fft_fft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_fft2.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = (-2, -1)
     if s is not None and not is_int_list(s):
@@ -168,9 +168,9 @@ _fft_ifft2, _fft_ifft2_default = declare.alone(
 
 
 @function_of(_fft_ifft2, _fft_ifft2_default)
-def fft_ifft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_ifft2.call_given((self, s, dim, norm), named)
+def fft_ifft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_ifft2.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = (-2, -1)
     if s is not None and not is_int_list(s):
@@ -188,9 +188,9 @@ _fft_rfft2, _fft_rfft2_default = declare.alone(
 
 
 @function_of(_fft_rfft2, _fft_rfft2_default)
-def fft_rfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_rfft2.call_given((self, s, dim, norm), named)
+def fft_rfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_rfft2.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = (-2, -1)
     if s is not None and not is_int_list(s):
@@ -208,9 +208,9 @@ _fft_irfft2, _fft_irfft2_default = declare.alone(
 
 
 @function_of(_fft_irfft2, _fft_irfft2_default)
-def fft_irfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_irfft2.call_given((self, s, dim, norm), named)
+def fft_irfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_irfft2.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = (-2, -1)
     if s is not None and not is_int_list(s):
@@ -228,9 +228,9 @@ _fft_hfft2, _fft_hfft2_default = declare.alone(
 
 
 @function_of(_fft_hfft2, _fft_hfft2_default)
-def fft_hfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_hfft2.call_given((self, s, dim, norm), named)
+def fft_hfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_hfft2.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = (-2, -1)
     if s is not None and not is_int_list(s):
@@ -248,9 +248,9 @@ _fft_ihfft2, _fft_ihfft2_default = declare.alone(
 
 
 @function_of(_fft_ihfft2, _fft_ihfft2_default)
-def fft_ihfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_ihfft2.call_given((self, s, dim, norm), named)
+def fft_ihfft2(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_ihfft2.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = (-2, -1)
     if s is not None and not is_int_list(s):
@@ -268,9 +268,9 @@ _fft_fftn, _fft_fftn_default = declare.alone(
 
 
 @function_of(_fft_fftn, _fft_fftn_default)
-def fft_fftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_fftn.call_given((self, s, dim, norm), named)
+def fft_fftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_fftn.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if s is not None and not is_int_list(s):
@@ -288,9 +288,9 @@ _fft_ifftn, _fft_ifftn_default = declare.alone(
 
 
 @function_of(_fft_ifftn, _fft_ifftn_default)
-def fft_ifftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_ifftn.call_given((self, s, dim, norm), named)
+def fft_ifftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_ifftn.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if s is not None and not is_int_list(s):
@@ -308,9 +308,9 @@ _fft_rfftn, _fft_rfftn_default = declare.alone(
 
 
 @function_of(_fft_rfftn, _fft_rfftn_default)
-def fft_rfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_rfftn.call_given((self, s, dim, norm), named)
+def fft_rfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_rfftn.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if s is not None and not is_int_list(s):
@@ -328,9 +328,9 @@ _fft_irfftn, _fft_irfftn_default = declare.alone(
 
 
 @function_of(_fft_irfftn, _fft_irfftn_default)
-def fft_irfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_irfftn.call_given((self, s, dim, norm), named)
+def fft_irfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_irfftn.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if s is not None and not is_int_list(s):
@@ -348,9 +348,9 @@ _fft_hfftn, _fft_hfftn_default = declare.alone(
 
 
 @function_of(_fft_hfftn, _fft_hfftn_default)
-def fft_hfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_hfftn.call_given((self, s, dim, norm), named)
+def fft_hfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_hfftn.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if s is not None and not is_int_list(s):
@@ -368,9 +368,9 @@ _fft_ihfftn, _fft_ihfftn_default = declare.alone(
 
 
 @function_of(_fft_ihfftn, _fft_ihfftn_default)
-def fft_ihfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, **named):
-    if named:
-        return _fft_ihfftn.call_given((self, s, dim, norm), named)
+def fft_ihfftn(self=NOT_GIVEN, s=None, dim=NOT_GIVEN, norm=None, *more, **named):
+    if named or more:
+        return _fft_ihfftn.call_given((self, s, dim, norm), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if s is not None and not is_int_list(s):
@@ -402,9 +402,9 @@ _fft_fftshift = declare("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor")
 
 
 @function_of(Overloaded(_fft_fftshift), _fft_fftshift)
-def fft_fftshift(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _fft_fftshift.call_given((self, dim), named)
+def fft_fftshift(self=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _fft_fftshift.call_given((self, dim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if dim is not None and not is_int_list(dim):
@@ -416,9 +416,9 @@ _fft_ifftshift = declare("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor
 
 
 @function_of(Overloaded(_fft_ifftshift), _fft_ifftshift)
-def fft_ifftshift(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _fft_ifftshift.call_given((self, dim), named)
+def fft_ifftshift(self=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _fft_ifftshift.call_given((self, dim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if dim is not None and not is_int_list(dim):
@@ -545,11 +545,14 @@ def istft(
     onesided=None,
     length=None,
     return_complex=False,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _istft.call_given(
-            (self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex), named
+            (self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex),
+            named,
+            more,
         )
     if type(n_fft) is not int or n_fft.bit_length() > 63:
         n_fft = _istft.convert(1, n_fft)

@@ -308,9 +308,9 @@ frexp_Tensor_out_result = result_class(_frexp_Tensor_out, "frexp_Tensor_out_resu
 
 
 @function_of(_frexp, _frexp_Tensor)
-def frexp(self=NOT_GIVEN, **named):
-    if named:
-        return _frexp.call_given((self,), named)
+def frexp(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _frexp.call_given((self,), named, more)
     return frexp_Tensor_result(*find1(_frexp_Tensor, self)(self))
 
 

@@ -100,9 +100,9 @@ _slice_copy, _slice_copy_Tensor = declare.alone(
 
 
 @function_of(_slice_copy, _slice_copy_Tensor)
-def slice_copy(self=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, **named):
-    if named:
-        return _slice_copy.call_given((self, dim, start, end, step), named)
+def slice_copy(self=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, *more, **named):
+    if named or more:
+        return _slice_copy.call_given((self, dim, start, end, step), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -233,9 +233,9 @@ split_copy_Tensor = declare.stub(_split_copy_Tensor)
 
 
 @function_of(_split_copy, gives_tuples=True)
-def split_copy(self=NOT_GIVEN, split_size=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_split_copy.call_given((self, split_size, dim), named))
+def split_copy(self=NOT_GIVEN, split_size=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_split_copy.call_given((self, split_size, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(split_copy_Tensor(self, split_size, dim))
@@ -248,9 +248,9 @@ split_with_sizes_copy_default = declare.stub(_split_with_sizes_copy_default)
 
 
 @function_of(_split_with_sizes_copy, gives_tuples=True)
-def split_with_sizes_copy(self=NOT_GIVEN, split_sizes=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_split_with_sizes_copy.call_given((self, split_sizes, dim), named))
+def split_with_sizes_copy(self=NOT_GIVEN, split_sizes=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_split_with_sizes_copy.call_given((self, split_sizes, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(split_with_sizes_copy_default(self, split_sizes, dim))
@@ -261,9 +261,9 @@ unbind_copy_int = declare.stub(_unbind_copy_int)
 
 
 @function_of(_unbind_copy, gives_tuples=True)
-def unbind_copy(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_unbind_copy.call_given((self, dim), named))
+def unbind_copy(self=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_unbind_copy.call_given((self, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(unbind_copy_int(self, dim))

@@ -102,9 +102,9 @@ _slice_Tensor = declare(
 
 
 @function_of(Overloaded(_slice_Tensor), _slice_Tensor)
-def slice(self=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, **named):
-    if named:
-        return _slice_Tensor.call_given((self, dim, start, end, step), named)
+def slice(self=NOT_GIVEN, dim=NOT_GIVEN, start=None, end=None, step=1, *more, **named):
+    if named or more:
+        return _slice_Tensor.call_given((self, dim, start, end, step), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -181,9 +181,9 @@ split_with_sizes_default = declare.stub(_split_with_sizes_default)
 
 
 @function_of(_split_with_sizes, gives_tuples=True)
-def split_with_sizes(self=NOT_GIVEN, split_sizes=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_split_with_sizes.call_given((self, split_sizes, dim), named))
+def split_with_sizes(self=NOT_GIVEN, split_sizes=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_split_with_sizes.call_given((self, split_sizes, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(split_with_sizes_default(self, split_sizes, dim))
@@ -194,9 +194,9 @@ unbind_int = declare.stub(_unbind_int)
 
 
 @function_of(_unbind, gives_tuples=True)
-def unbind(self=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_unbind.call_given((self, dim), named))
+def unbind(self=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_unbind.call_given((self, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(unbind_int(self, dim))
@@ -212,9 +212,9 @@ chunk_default = declare.stub(_chunk_default)
 
 
 @function_of(_chunk, gives_tuples=True)
-def chunk(self=NOT_GIVEN, chunks=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_chunk.call_given((self, chunks, dim), named))
+def chunk(self=NOT_GIVEN, chunks=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_chunk.call_given((self, chunks, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(chunk_default(self, chunks, dim))
@@ -270,9 +270,9 @@ def narrow_Tensor(self, dim, start, length):
 
 
 @function_of(_narrow)
-def narrow(self=NOT_GIVEN, dim=NOT_GIVEN, start=NOT_GIVEN, length=NOT_GIVEN, **named):
-    if named:
-        return _narrow.call_given((self, dim, start, length), named)
+def narrow(self=NOT_GIVEN, dim=NOT_GIVEN, start=NOT_GIVEN, length=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _narrow.call_given((self, dim, start, length), named, more)
     kind = type(start)
     if kind is not Tensor and kind is not ndarray:
         if kind is int:
@@ -377,9 +377,9 @@ def broadcast_tensors_default(tensors):
 
 
 @function_of(_broadcast_tensors, gives_tuples=True)
-def broadcast_tensors(tensors=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_broadcast_tensors.call_given((tensors,), named))
+def broadcast_tensors(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_broadcast_tensors.call_given((tensors,), named, more))
     return tuple(broadcast_tensors_default(tensors))
 
 
@@ -584,9 +584,9 @@ unsafe_chunk_default = declare.stub(_unsafe_chunk_default)
 
 
 @function_of(_unsafe_chunk, gives_tuples=True)
-def unsafe_chunk(self=NOT_GIVEN, chunks=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_unsafe_chunk.call_given((self, chunks, dim), named))
+def unsafe_chunk(self=NOT_GIVEN, chunks=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_unsafe_chunk.call_given((self, chunks, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(unsafe_chunk_default(self, chunks, dim))

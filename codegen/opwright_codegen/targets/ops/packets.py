@@ -115,12 +115,7 @@ class _Merged:
             decorator,
             head,
             packing=None if self._ints is None else lookups.packing(first.parameters[self._ints]),
-            named=named_view(
-                packet,
-                first.parameters,
-                has_keyword_only=keyword is not None and self._ints is None,
-                as_tuple=returns_list(first.schema),
-            ),
+            named=named_view(packet, first.parameters, self._ints, as_tuple=returns_list(first.schema)),
         )
         if returns_list(first.schema):
             return replace(bare, call=_stub_call(first, 4, f"{builtins['tuple']}(", ")"))

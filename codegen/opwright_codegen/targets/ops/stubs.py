@@ -186,8 +186,7 @@ def _stub(view: OperatorView, packet: str | None, package: NamespaceView, lookup
     if view.is_merged:
         keyword = next((i for i, p in enumerate(view.parameters) if p.argument.kwarg_only), None)
         parameters = taken_by_name(view.parameters, keyword, view.ints)
-        has_keyword_only = keyword is not None and view.ints is None
-        named = named_view(packet or view.private, view.parameters, has_keyword_only=has_keyword_only)
+        named = named_view(packet or view.private, view.parameters, view.ints)
     else:
         parameters = plain_parameters(view.parameters, view.ints)
     return Stub(decorator, hugged(f"def {view.function}(", parameters, "):"), named, lookups.of(view))

@@ -11,9 +11,9 @@ _project = declare("project(Tensor x, Tensor weight, Tensor? bias=None) -> Tenso
 
 
 @function_of(Overloaded(_project), _project)
-def project(x=NOT_GIVEN, weight=NOT_GIVEN, bias=None, **named):
-    if named:
-        return _project.call_given((x, weight, bias), named)
+def project(x=NOT_GIVEN, weight=NOT_GIVEN, bias=None, *more, **named):
+    if named or more:
+        return _project.call_given((x, weight, bias), named, more)
     return find_some(_project, (x, weight), bias)(x, weight, bias)
 
 
@@ -21,9 +21,9 @@ _join = declare("join(Tensor[] tensors) -> Tensor")
 
 
 @function_of(Overloaded(_join), _join)
-def join(tensors=NOT_GIVEN, **named):
-    if named:
-        return _join.call_given((tensors,), named)
+def join(tensors=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _join.call_given((tensors,), named, more)
     return find_list(_join, tensors)(tensors)
 
 

@@ -56,9 +56,9 @@ pair_first_result = result_class(_pair_first, "pair_first_result", __name__)
 
 
 @function_of(_pair, _pair_default)
-def pair(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _pair.call_given((self, other), named)
+def pair(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _pair.call_given((self, other), named, more)
     if other is NOT_GIVEN:
         other = None
     return pair_default_result(*find_some(_pair_default, (self,), other)(self, other))
@@ -88,9 +88,9 @@ def each_default(self):
 
 
 @function_of(_each, gives_tuples=True)
-def each(self=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_each.call_given((self,), named))
+def each(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_each.call_given((self,), named, more))
     return tuple(each_default(self))
 
 
@@ -98,9 +98,9 @@ _each_ = declare("each_(Tensor(a!)[] self) -> ()", "generated inplace")
 
 
 @function_of(Overloaded(_each_), _each_)
-def each_(self=NOT_GIVEN, **named):
-    if named:
-        return _each_.call_given((self,), named)
+def each_(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _each_.call_given((self,), named, more)
     return find_list(_each_, self)(self)
 
 

@@ -70,10 +70,11 @@ def blend(
     offsets=None,
     mask=(),
     window=(0, 0),
+    *more,
     **named,
 ):
-    if named:
-        return _blend.call_given((x, y, index, by, low, high, shift, flip, weights, offsets, mask, window), named)
+    if named or more:
+        return _blend.call_given((x, y, index, by, low, high, shift, flip, weights, offsets, mask, window), named, more)
     if type(by) is not int and type(by) is not float:
         by = _blend.convert(3, by)
     if low is not None and type(low) is not int and type(low) is not float:
@@ -120,11 +121,12 @@ def blend_host(
     window=(0, 0),
     mode="up",
     note=None,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _blend_host.call_given(
-            (x, y, index, by, low, high, shift, flip, weights, offsets, mask, window, mode, note), named
+            (x, y, index, by, low, high, shift, flip, weights, offsets, mask, window, mode, note), named, more
         )
     if type(by) is not int and type(by) is not float:
         by = _blend_host.convert(3, by)
@@ -167,9 +169,9 @@ _swap = declare("swap(Tensor(a!) x, Tensor(b!) y, Tensor? by=None) -> ()", dtype
 
 
 @function_of(Overloaded(_swap), _swap)
-def swap(x=NOT_GIVEN, y=NOT_GIVEN, by=None, **named):
-    if named:
-        return _swap.call_given((x, y, by), named)
+def swap(x=NOT_GIVEN, y=NOT_GIVEN, by=None, *more, **named):
+    if named or more:
+        return _swap.call_given((x, y, by), named, more)
     return find_some(_swap, (x, y), by)(x, y, by)
 
 
@@ -180,7 +182,7 @@ swap_functional_result = result_class(_swap_functional, "swap_functional_result"
 
 
 @function_of(Overloaded(_swap_functional), _swap_functional)
-def swap_functional(x=NOT_GIVEN, y=NOT_GIVEN, by=None, **named):
-    if named:
-        return _swap_functional.call_given((x, y, by), named)
+def swap_functional(x=NOT_GIVEN, y=NOT_GIVEN, by=None, *more, **named):
+    if named or more:
+        return _swap_functional.call_given((x, y, by), named, more)
     return swap_functional_result(*find_some(_swap_functional, (x, y), by)(x, y, by))

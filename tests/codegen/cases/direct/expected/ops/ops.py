@@ -23,7 +23,7 @@ _both = declare("both(Tensor self, Tensor? other) -> (Tensor, int)")
 
 
 @function_of(Overloaded(_both), _both)
-def both(self=NOT_GIVEN, other=NOT_GIVEN, **named):
-    if named:
-        return _both.call_given((self, other), named)
+def both(self=NOT_GIVEN, other=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _both.call_given((self, other), named, more)
     return find_some(_both, (self,), other)(self, other)

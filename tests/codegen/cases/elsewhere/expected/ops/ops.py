@@ -53,7 +53,7 @@ counted_Tensor_result = result_class(_counted_Tensor, "counted_Tensor_result", _
 
 
 @function_of(Overloaded(_counted_Tensor), _counted_Tensor)
-def counted(self=NOT_GIVEN, index=NOT_GIVEN, **named):
-    if named:
-        return _counted_Tensor.call_given((self, index), named)
+def counted(self=NOT_GIVEN, index=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _counted_Tensor.call_given((self, index), named, more)
     return counted_Tensor_result(*find2(_counted_Tensor, self, index)(self, index))

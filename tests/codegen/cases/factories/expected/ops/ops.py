@@ -46,11 +46,12 @@ def defaults(
     mask=(True, False),
     low=None,
     generator=None,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _defaults.call_given(
-            (self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator), named
+            (self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator), named, more
         )
     if not is_int_list(size):
         size = [size, size] if type(size) is int else _defaults.convert(1, size)

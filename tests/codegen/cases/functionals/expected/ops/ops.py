@@ -68,9 +68,9 @@ _add_each_ = declare("add_each_(Tensor(a!)[] self, Tensor[] others) -> ()", "inp
 
 
 @function_of(Overloaded(_add_each_), _add_each_)
-def add_each_(self=NOT_GIVEN, others=NOT_GIVEN, **named):
-    if named:
-        return _add_each_.call_given((self, others), named)
+def add_each_(self=NOT_GIVEN, others=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _add_each_.call_given((self, others), named, more)
     return _add_each_.call(self, others)
 
 
@@ -97,9 +97,9 @@ _shift = declare("shift(Tensor! x, Tensor!? log, Tensor![] parts, int!? by=1) ->
 
 
 @function_of(Overloaded(_shift), _shift)
-def shift(x=NOT_GIVEN, log=NOT_GIVEN, parts=NOT_GIVEN, by=1, **named):
-    if named:
-        return _shift.call_given((x, log, parts, by), named)
+def shift(x=NOT_GIVEN, log=NOT_GIVEN, parts=NOT_GIVEN, by=1, *more, **named):
+    if named or more:
+        return _shift.call_given((x, log, parts, by), named, more)
     if by is not None and (type(by) is not int or by.bit_length() > 63):
         by = _shift.convert(3, by)
     return _shift.call(x, log, parts, by)
@@ -114,9 +114,9 @@ shift_functional_result = result_class(_shift_functional, "shift_functional_resu
 
 
 @function_of(Overloaded(_shift_functional), _shift_functional)
-def shift_functional(x=NOT_GIVEN, log=NOT_GIVEN, parts=NOT_GIVEN, by=1, **named):
-    if named:
-        return _shift_functional.call_given((x, log, parts, by), named)
+def shift_functional(x=NOT_GIVEN, log=NOT_GIVEN, parts=NOT_GIVEN, by=1, *more, **named):
+    if named or more:
+        return _shift_functional.call_given((x, log, parts, by), named, more)
     if by is not None and (type(by) is not int or by.bit_length() > 63):
         by = _shift_functional.convert(3, by)
     return _shift_functional.call(x, log, parts, by)

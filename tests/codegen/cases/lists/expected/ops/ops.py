@@ -11,9 +11,9 @@ _join, _join_default = declare.alone("join(Tensor[] tensors, int dim=0) -> Tenso
 
 
 @function_of(_join, _join_default)
-def join(tensors=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return _join.call_given((tensors, dim), named)
+def join(tensors=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _join.call_given((tensors, dim), named, more)
     if dim is NOT_GIVEN:
         dim = 0
     if type(dim) is not int:
@@ -25,9 +25,9 @@ _pick = declare("pick(Tensor self, Tensor?[] indices) -> Tensor")
 
 
 @function_of(Overloaded(_pick), _pick)
-def pick(self=NOT_GIVEN, indices=NOT_GIVEN, **named):
-    if named:
-        return _pick.call_given((self, indices), named)
+def pick(self=NOT_GIVEN, indices=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _pick.call_given((self, indices), named, more)
     return find_items(_pick, (self,), indices)(self, indices)
 
 
@@ -35,9 +35,9 @@ _weighted = declare("weighted(Tensor[] tensors, Tensor[]? weights=None) -> Tenso
 
 
 @function_of(Overloaded(_weighted), _weighted)
-def weighted(tensors=NOT_GIVEN, weights=None, **named):
-    if named:
-        return _weighted.call_given((tensors, weights), named)
+def weighted(tensors=NOT_GIVEN, weights=None, *more, **named):
+    if named or more:
+        return _weighted.call_given((tensors, weights), named, more)
     return _weighted.call(tensors, weights)
 
 
@@ -46,7 +46,7 @@ copies_default = declare.stub(_copies_default)
 
 
 @function_of(_copies, gives_tuples=True)
-def copies(self=NOT_GIVEN, count=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_copies.call_given((self, count), named))
+def copies(self=NOT_GIVEN, count=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_copies.call_given((self, count), named, more))
     return tuple(copies_default(self, count))

@@ -85,9 +85,10 @@ def another_operator(
     the_first_argument_with_a_long_name=NOT_GIVEN,
     the_second_argument_with_a_long_name=NOT_GIVEN,
     the_third_argument_with_a_long_name=None,
+    *more,
     **named,
 ):
-    if named:
+    if named or more:
         return _another_operator.call_given(
             (
                 the_first_argument_with_a_long_name,
@@ -95,6 +96,7 @@ def another_operator(
                 the_third_argument_with_a_long_name,
             ),
             named,
+            more,
         )
     return find_some(
         _another_operator,

@@ -31,9 +31,9 @@ moments_default_result = result_class(_moments_default, "moments_default_result"
 
 
 @function_of(_moments, _moments_default)
-def moments(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _moments.call_given((self, dim, keepdim), named)
+def moments(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _moments.call_given((self, dim, keepdim), named, more)
     if dim is NOT_GIVEN:
         dim = None
     if keepdim is NOT_GIVEN:

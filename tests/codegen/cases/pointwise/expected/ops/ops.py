@@ -21,9 +21,9 @@ add_Scalar = declare.stub(_add_Scalar)
 
 
 @function_of(_add)
-def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _add.call_given((self, other, alpha), named)
+def add(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _add.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -44,9 +44,9 @@ add__Scalar = declare.stub(_add__Scalar)
 
 
 @function_of(_add_)
-def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, **named):
-    if named:
-        return _add_.call_given((self, other, alpha), named)
+def add_(self=NOT_GIVEN, other=NOT_GIVEN, alpha=1, *more, **named):
+    if named or more:
+        return _add_.call_given((self, other, alpha), named, more)
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
@@ -73,7 +73,7 @@ _lerp = declare("lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor")
 
 
 @function_of(Overloaded(_lerp), _lerp)
-def lerp(start=NOT_GIVEN, end=NOT_GIVEN, weight=None, **named):
-    if named:
-        return _lerp.call_given((start, end, weight), named)
+def lerp(start=NOT_GIVEN, end=NOT_GIVEN, weight=None, *more, **named):
+    if named or more:
+        return _lerp.call_given((start, end, weight), named, more)
     return find_some(_lerp, (start, end), weight)(start, end, weight)

@@ -48,9 +48,9 @@ _join = declare("join(Tensor[] tensors, Tensor? last=None, int shape=0) -> Tenso
 
 
 @function_of(Overloaded(_join), _join)
-def join(tensors=NOT_GIVEN, last=None, shape=0, **named):
-    if named:
-        return _join.call_given((tensors, last, shape), named)
+def join(tensors=NOT_GIVEN, last=None, shape=0, *more, **named):
+    if named or more:
+        return _join.call_given((tensors, last, shape), named, more)
     if type(shape) is not int or shape.bit_length() > 63:
         shape = _join.convert(2, shape)
     return _join.call(tensors, last, shape)
@@ -61,9 +61,9 @@ pick_result = result_class(_pick, "pick_result", __name__)
 
 
 @function_of(Overloaded(_pick), _pick)
-def pick(self=NOT_GIVEN, indices=NOT_GIVEN, **named):
-    if named:
-        return _pick.call_given((self, indices), named)
+def pick(self=NOT_GIVEN, indices=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _pick.call_given((self, indices), named, more)
     return pick_result(*find_items(_pick, (self,), indices)(self, indices))
 
 
@@ -72,9 +72,9 @@ halves_result = result_class(_halves, "halves_result", __name__)
 
 
 @function_of(Overloaded(_halves), _halves)
-def halves(self=NOT_GIVEN, **named):
-    if named:
-        return _halves.call_given((self,), named)
+def halves(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _halves.call_given((self,), named, more)
     return halves_result(*find1(_halves, self)(self))
 
 
@@ -83,9 +83,9 @@ pieces_default = declare.stub(_pieces_default)
 
 
 @function_of(_pieces, gives_tuples=True)
-def pieces(self=NOT_GIVEN, size=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_pieces.call_given((self, size), named))
+def pieces(self=NOT_GIVEN, size=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_pieces.call_given((self, size), named, more))
     return tuple(pieces_default(self, size))
 
 

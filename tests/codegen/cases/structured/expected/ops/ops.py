@@ -19,9 +19,9 @@ largest_values_out_result = result_class(_largest_values_out, "largest_values_ou
 
 
 @function_of(_largest, _largest_default)
-def largest(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, **named):
-    if named:
-        return _largest.call_given((self, dim, keepdim), named)
+def largest(self=NOT_GIVEN, dim=NOT_GIVEN, keepdim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _largest.call_given((self, dim, keepdim), named, more)
     if keepdim is NOT_GIVEN:
         keepdim = False
     if type(dim) is not int:

@@ -15,9 +15,9 @@ pieces_default = declare.stub(_pieces_default)
 
 
 @function_of(_pieces, gives_tuples=True)
-def pieces(self=NOT_GIVEN, count=NOT_GIVEN, dim=NOT_GIVEN, **named):
-    if named:
-        return as_tuple(_pieces.call_given((self, count, dim), named))
+def pieces(self=NOT_GIVEN, count=NOT_GIVEN, dim=NOT_GIVEN, *more, **named):
+    if named or more:
+        return as_tuple(_pieces.call_given((self, count, dim), named, more))
     if dim is NOT_GIVEN:
         dim = 0
     return tuple(pieces_default(self, count, dim))
@@ -28,7 +28,7 @@ ends_result = result_class(_ends, "ends_result", __name__)
 
 
 @function_of(Overloaded(_ends), _ends)
-def ends(self=NOT_GIVEN, **named):
-    if named:
-        return _ends.call_given((self,), named)
+def ends(self=NOT_GIVEN, *more, **named):
+    if named or more:
+        return _ends.call_given((self,), named, more)
     return ends_result(*find1(_ends, self)(self))
