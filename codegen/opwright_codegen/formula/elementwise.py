@@ -22,11 +22,14 @@ from opwright_codegen.formula.ast import (
     Reference,
     Unary,
     children,
+    walk,
 )
 from opwright_codegen.formula.ufuncs import UFUNCS
 from opwright_codegen.records import dataclass
 
-__all__ = ["TRUTHS", "Names", "is_elementwise", "is_of_operands", "keeps_dtype", "operands_broadcast"]
+__all__ = [
+    "TRUTHS", "Names", "gives_kind", "is_elementwise", "is_of_operands", "keeps_dtype", "operands_broadcast",
+]  # fmt: skip
 
 # The number of operands of each function; `matmul` is a ufunc by name alone.
 _FUNCTIONS = {name: count for name, count in UFUNCS.items() if name != "matmul"} | {"where": 3, "clip": 3}
@@ -46,6 +49,8 @@ _KEEPING = frozenset(
         "invert",
     )
 )  # fmt: skip
+# Ufuncs whose result is real, whatever their operands are.
+_REAL = frozenset(("abs", "absolute"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,32 @@ def is_of_operands(formula: Formula, names: Names, writers: Collection[str] = ()
             return _are_of_dtype(given, names)
         case _:
             return _are_of_dtype(_operands(formula) or (), names)
+
+
+def gives_kind(formula: Formula, names: Names, kind: str, wanted: str, writers: Collection[str] = ()) -> bool:
+    """Whether ufuncs of operands of one kind of dtype give a result of the `wanted` kind, or NumPy refuses to write it
+    to an array of that: a lower kind is cast without a word. Functions of `writers` know what they write."""
+    match formula:
+        case Conditional(_, then, otherwise):
+            return all(gives_kind(each, names, kind, wanted, writers) for each in (then, otherwise))
+        case Call(Reference(Kind.FUNCTION, name)) if name in writers:
+            return True
+        case Call(Attribute(Reference(Kind.MODULE), name)) if name in TRUTHS:
+            return wanted == "b"
+        case Call(Attribute(Reference(Kind.MODULE), name)) if name in _REAL:
+            kind, formula = "f" if kind == "c" else kind, formula.arguments[0]
+    has_real = kind == "c" and any(_is_real(each) for each in walk(formula))
+    is_argument = isinstance(formula, Reference)
+    is_kept = is_argument or any(_is_of_dtype(each, names) for each in _operands(formula) or ())
+    return kind == wanted and is_kept and not has_real
+
+
+def _is_real(formula: Formula) -> bool:
+    match formula:
+        case Call(Attribute(Reference(Kind.MODULE), name)):
+            return name in _REAL
+        case _:
+            return False
 
 
 def _are_of_dtype(operands: Collection[Formula], names: Names) -> bool:

@@ -21,7 +21,7 @@ from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.annotations import Tensors, tensors_in
 
-__all__ = ["ALL_KINDS", "DenseFacts", "dense_facts"]
+__all__ = ["ALL_KINDS", "DenseFacts", "dense_facts", "kinds_of_result"]
 
 # The kinds of NumPy dtypes, by the words of `accepts`.
 _KINDS = {"bool": "b", "integer": "iu", "floating": "f", "complex": "c"}
@@ -34,6 +34,13 @@ _BY_KIND = {
     "bool": ALL_KINDS,
     "complex_to_float": "biuf",
     "bool_to_long": "iufc",
+}
+# The kinds of a result whose kind is not that of the operands, by the rule's `kind` and theirs.
+_PLANNED = {
+    "bool": dict.fromkeys(ALL_KINDS, "b"),
+    "complex_to_float": {"c": "f"},
+    "bool_to_long": {"b": "i"},
+    "int_and_complex_to_float": {"c": "f"},
 }
 
 
@@ -97,6 +104,20 @@ def dense_facts(binding: Binding) -> DenseFacts | None:
     numbers = types.keys() - {*tensors, *scalars, *dict(ones)}
     found = Names(frozenset(tensors), frozenset(scalars), frozenset(numbers))
     return _facts(formula, kernel, found, _Shim(tensors, scalars, ones, options, writes))
+
+
+def kinds_of_result(call: Call) -> dict[str, str]:
+    """Return the kind of NumPy dtypes of a result planned by `pointwise` or `like`, by the kinds that a kernel's
+    operands may have; nothing where whatever the kernel computes is converted."""
+    words = {name: value.value for name, value in call.keywords if isinstance(value, Constant)}
+    if call.function == Reference(Kind.RULE, "pointwise") and any(name == "dtype" for name, _ in call.keywords):
+        return {}
+    kind, accepts = str(words.get("kind", "default")), words.get("accepts")
+    given = "fc" if kind.startswith("int_") else ALL_KINDS
+    if isinstance(accepts, str):
+        accepted = "".join([_KINDS.get(word, ALL_KINDS) for word in accepts.split()])  # (or names of dtypes)
+        given = "".join([letter for letter in given if letter in accepted])
+    return {each: _PLANNED.get(kind, {}).get(each, each) for each in given}
 
 
 @dataclass(frozen=True, slots=True)

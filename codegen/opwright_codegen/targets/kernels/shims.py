@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from opwright_codegen.bindings.bind import Binding, Inline, Jitted, Named, Torch, result_formulas
 from opwright_codegen.bindings.metas import Plans, ViewOf
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim, walk
-from opwright_codegen.formula.elementwise import Names, is_of_operands, operands_broadcast
+from opwright_codegen.formula.elementwise import Names, gives_kind, is_of_operands, operands_broadcast
 from opwright_codegen.formula.emit import Spelling, with_out
 from opwright_codegen.formula.resolve import BUILTINS
 from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.targets.kernels.dense import kinds_of_result
 from opwright_codegen.targets.kernels.names import RESERVED, ShimNames
 from opwright_codegen.targets.kernels.spelled import spelled
 from opwright_codegen.targets.kernels.unplanned import direct_statements, torch_statements, view_statements
@@ -271,15 +272,18 @@ class ShimBuilder:
         return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in paths}
 
     def _fills_result(self, formula: Formula, writers: Collection[str]) -> bool:
-        """Whether a ufunc, or a function that takes `out`, may write its result into an array of the result's shape: an
-        result of another shape would be repeated there, unseen."""
+        """Whether a ufunc, or a function that takes `out`, may write its result into an array of the planned shape and
+        dtype. A result of another shape would be repeated there, one of a lower kind cast, both unseen."""
         meta = self.binding.meta
         if not isinstance(meta, Plans) or not isinstance(call := meta.formulas[0], Call):
             return False
         rule = call.function
         if not isinstance(rule, Reference) or rule.name not in ("pointwise", "like"):
             return False
-        return self._planned().arrays <= operands_broadcast(formula, writers)
+        planned = self._planned()
+        return planned.arrays <= operands_broadcast(formula, writers) and all(
+            gives_kind(formula, planned, kind, wanted, writers) for kind, wanted in kinds_of_result(call).items()
+        )
 
     def _planned(self) -> Names:
         """Return the tensors and scalars that the plan casts, and the other arguments that are no tensors."""
