@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from opwright.creation.factories import FACTORIES
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
 
@@ -75,11 +76,13 @@ def _load(module: str) -> Any:
 def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
     if name.startswith("__"):  # what tools ask every module for
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, ())
-    whole = _whole()
-    if name not in whole.operators.FUNCTIONS:
+    operators = import_late("opwright_aten.ops")
+    if name not in operators.FUNCTIONS:
         hint = import_late("opwright.base.numpy_names").hint_for(name)
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
-    return whole.factories.function(name, getattr(whole.operators, name))
+    if name in FACTORIES:
+        return _whole().factories.function(name, getattr(operators, name))
+    return getattr(operators, name)  # on arrays it needs no more than any package's: a Tensor has the rest loaded
 
 
 def missing_from(module: str, names: Iterable[str]) -> Callable[[str], Any]:

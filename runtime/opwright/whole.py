@@ -16,7 +16,7 @@ from opwright.base.late_methods import Later
 from opwright.creation import factories
 from opwright.namespaces import ops
 from opwright_core.generators.generator import generator_of
-from opwright_core.tensors.methods import NotInstalled
+from opwright_core.tensors.methods import NotInstalled, methods_of_packages
 from opwright_core.tensors.tensor import Tensor
 
 # Last, since generated code imports the runtime; it gives Tensor the methods that are operators.
@@ -24,6 +24,7 @@ from opwright_aten import ops as operators  # isort: skip
 
 __all__ = ["factories", "operators"]
 
+methods_of_packages()
 for _name in factories.METHODS:  # here, since the package that attaches other methods may still wait for this module
     setattr(Tensor, _name, Later(Tensor, _name, partial(factories.method, ops.aten, _name)))
 del Tensor.__getattr__  # type: ignore[attr-defined]  # nothing is to be installed any more

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright_core.arrays import dtypes
@@ -30,10 +29,11 @@ from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFo
 from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
 from opwright_core.names.late_imports import import_late
-from opwright_core.places import where_declared
+from opwright_core.places import PlacesOf, where_declared
 from opwright_core.plans.alike import alike
 from opwright_core.plans.plan_cache import ViewCache
 from opwright_core.state import active_modes
+from opwright_core.tensors.methods import methods_of
 from opwright_core.tensors.results import (
     new_result,
     new_results,
@@ -53,9 +53,9 @@ __all__ = [
     "ForwardRule", "Generator", "Layout", "MemoryFormat", "NativeLibrary", "Operator", "Overloaded", "Packet",
     "Scalar", "TangentFormula", "Tensor", "ViewCache", "active_modes", "alike", "as_tuple", "cuda_kernel", "dtypes",
     "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of",
-    "inplace_variant", "install", "is_array", "is_dtype", "is_int_list", "kernel", "name_kernel", "native_kernel",
-    "new_result", "new_results", "number_of", "out_variant", "plan_of", "plans_of", "result_class", "results_of",
-    "rules", "stub_of", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
+    "inplace_variant", "install", "is_array", "is_dtype", "is_int_list", "kernel", "methods_of", "name_kernel",
+    "native_kernel", "new_result", "new_results", "number_of", "out_variant", "plan_of", "plans_of", "result_class",
+    "results_of", "rules", "stub_of", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
 ]  # fmt: skip
 if TYPE_CHECKING:
     from opwright import interface
@@ -79,14 +79,15 @@ def install(
     version: int,
     package: Any = "",
     operators: Any = (),
-    places: Mapping[str, str] = MappingProxyType({}),
+    places: Mapping[str, str] | None = None,
     batching: Sequence[str] = (),
     *,
     trusted: bool = False,
     **newer: object,
 ) -> None:
     """Define the operators of a generated package, and register what handles them (`schema_modules.install`). Kernels
-    that are `trusted` return what is declared, and raise errors that say what is wrong.
+    that are `trusted` return what is declared, and raise errors that say what is wrong. Without `places`, the package's
+    module `where` has them.
 
     Raises ImportError where the package was generated for a version of this module that is not served. Newer ones may
     say more of a package (`newer`).
@@ -94,7 +95,7 @@ def install(
     if version != VERSION:
         served = import_late("opwright_core.versions").served_rows
         operators = served(package or namespace, version, operators, VERSION)
-    _install(package, namespace, operators, places, batching, trusted=trusted)
+    _install(package, namespace, operators, places or PlacesOf(package), batching, trusted=trusted)
 
 
 # Names that many packages do not need: each is loaded when it is first asked for.

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
-from typing import Final
+from typing import Final, TypeAlias
 
-__all__ = ["OURS", "Place", "caller", "frames_of_ours", "shown", "where_declared"]
+from opwright_core.names.late_imports import import_late
+
+__all__ = [
+    "OURS", "Place", "PlacesOf", "Where", "caller", "frames_of_ours", "place_text", "shown", "where_declared",
+]  # fmt: skip
 
 OURS: Final = ("opwright.", "opwright_core.", "opwright_kernels.")  # what the names of our modules begin with
 
@@ -32,6 +36,26 @@ def where_declared(namespace: str, rows: Sequence[tuple[str | int, ...]]) -> dic
                 found[f"{namespace}::{name}"] = where
             line += first
     return found
+
+
+Where: TypeAlias = "str | Callable[[], str]"  # a place, or the function that says it when it is asked for
+
+
+def place_text(where: Where) -> str:
+    """Return a place."""
+    return where if isinstance(where, str) else where()
+
+
+class PlacesOf:
+    """The places of a generated package's operators, in its module `where`, which an error or a docstring loads."""
+
+    __slots__ = ("_package",)
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def __getitem__(self, name: str) -> Callable[[], str]:
+        return lambda: str(import_late(f"{self._package}.where").PLACES[name])
 
 
 class Place(str):

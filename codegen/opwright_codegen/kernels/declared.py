@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 __all__ = ["Declared", "declared_in", "namespace_of", "places_in", "text_about", "with_out"]
 
-_NAMESPACE = re.compile(
-    r'^declare = Declarations\("(\w+)", PLACES(?:, "[^"]*")?(?:, module=__name__)?\)$', re.MULTILINE
-)
+_NAMESPACE = re.compile(r'^declare = Declarations\("(\w+)"(?:, tags="[^"]*")?(?:, module=__name__)?\)$', re.MULTILINE)
 _ENTRIES = re.compile(r"^_ENTRIES: .*? = (\[.*?^\])$", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\w+ = declare\.(?:function|stub)\([^\n]*\)$", re.MULTILINE)
 _STATEMENT = re.compile(r"^(?:_\w+, )?(_\w+) = declare(?:\.alone)?\((?:[^\n]+\)|\n.*?\n\))$", re.MULTILINE | re.DOTALL)

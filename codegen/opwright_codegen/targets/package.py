@@ -13,7 +13,7 @@ TEMPLATE = "__init__.py.j2"
 def context(view: NamespaceView) -> dict[str, object]:
     """Return what the template shows."""
     has_methods = any("method" in o.operator.variants for o in view.operators.values())
-    names = ["install", *(["Tensor"] if has_methods else [])]
+    names = ["install", *(["methods_of"] if has_methods else [])]
     return {
         "imports": import_lines(names),
         "abi_version": ABI_VERSION,

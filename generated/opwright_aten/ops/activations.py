@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Generator, Overloaded, find1, find2, function_of, result_class
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _silu, _silu_default = declare.alone("silu(Tensor self) -> Tensor", "pointwise", out="out")
 silu = declare.function(_silu, _silu_default)

@@ -5,9 +5,7 @@ from numpy import ndarray
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Tensor, find2, find_some, function_of, stub_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _true_divide_Tensor = declare(
     "true_divide.Tensor(Tensor self, Tensor other) -> Tensor", "pointwise", out="out", out_tags="out"

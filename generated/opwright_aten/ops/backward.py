@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, find2, find3, find_some, function_of, is_int_list
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _sigmoid_backward_default = declare("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "pointwise")
 _sigmoid_backward_grad_input = declare(

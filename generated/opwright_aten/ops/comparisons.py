@@ -5,9 +5,7 @@ from numpy import ndarray
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Tensor, find1, find2, function_of, stub_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _bitwise_and_Tensor = declare(
     "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", "core pointwise", out="Tensor_out"

@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, find1, find2, function_of, result_class
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _linalg_householder_product, _linalg_householder_product_default = declare.alone(
     "linalg_householder_product(Tensor input, Tensor tau) -> Tensor", out="out"

@@ -17,9 +17,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _cat, _cat_default = declare.alone("cat(Tensor[] tensors, int dim=0) -> Tensor", "core", out="out")
 

@@ -16,9 +16,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _mm, _mm_default = declare.alone("mm(Tensor self, Tensor mat2) -> Tensor", "core", out="out")
 mm = declare.function(_mm, _mm_default)

@@ -14,9 +14,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _mse_loss, _mse_loss_default = declare.alone(
     "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out="out"

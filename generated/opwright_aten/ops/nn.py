@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, find_some, function_of, result_class, stub_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 __softmax, __softmax_default = declare.alone(
     "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", "core", out="out"

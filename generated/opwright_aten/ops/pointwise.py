@@ -5,9 +5,7 @@ from numpy import ndarray
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Tensor, as_tuple, find2, find3, find_some, function_of, stub_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _add_Tensor = declare("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "core pointwise", out="out")
 _add_Scalar = declare(

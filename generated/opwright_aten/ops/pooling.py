@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, find2, find3, function_of, is_int_list
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _max_pool2d_with_indices_default = declare(
     "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "

@@ -16,9 +16,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _rand_default = declare(
     "rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "

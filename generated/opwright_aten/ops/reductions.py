@@ -16,9 +16,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _sum_default = declare(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", "reduction", out="out", out_tags="generated out"

@@ -19,9 +19,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _flip, _flip_default = declare.alone(
     "flip(Tensor self, int[] dims) -> Tensor", "core", out="out", out_tags="generated out"

@@ -18,9 +18,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _sort_default = declare(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", "core"

@@ -5,9 +5,7 @@ from numpy import ndarray
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Tensor, find2, function_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _erf, _erf_default = declare.alone("erf(Tensor self) -> Tensor", "core pointwise", out="out")
 erf = declare.function(_erf, _erf_default)

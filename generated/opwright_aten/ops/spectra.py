@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, find1, find_some, function_of, is_int_list, stub_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 __fft_r2c, __fft_r2c_default = declare.alone(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", "core", out="out"

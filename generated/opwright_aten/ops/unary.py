@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, find1, function_of, result_class
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _neg, _neg_default = declare.alone("neg(Tensor self) -> Tensor", "core pointwise", out="out")
 neg = declare.function(_neg, _neg_default)

@@ -3,9 +3,7 @@
 
 from opwright_core.abi import Declarations, function_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _upsample_nearest1d_default = declare(
     "upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", out="out"

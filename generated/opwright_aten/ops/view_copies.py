@@ -3,9 +3,7 @@
 
 from opwright_core.abi import INTS, NOT_GIVEN, Declarations, as_tuple, find1, function_of, is_int_list, stub_of
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _alias_copy, _alias_copy_default = declare.alone(
     "alias_copy(Tensor self) -> Tensor", "view_copy", out="out", out_tags="generated out view_copy"

@@ -18,9 +18,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("aten", PLACES, "pt2_compliant_tag", module=__name__)
+declare = Declarations("aten", tags="pt2_compliant_tag", module=__name__)
 
 _alias = declare("alias(Tensor(a) self) -> Tensor(a)", "core")
 alias = declare.function(_alias)

@@ -11,7 +11,7 @@ from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
-from opwright_core.places import Place
+from opwright_core.places import Place, place_text
 
 __all__ = ["Contents"]
 
@@ -39,7 +39,7 @@ class Contents:
         if known is not None and self.where.is_rerun_of(known.where):
             known.take_back()
             known = None
-        earlier = registry.generated_namespaces.get(self.ns) or (known and known.where)
+        earlier = place_text(registry.generated_namespaces.get(self.ns, "")) or (known and known.where)
         if earlier:
             raise RegistrationError(
                 f"only one Library can be the DEF of namespace {self.ns}: the first was made at {earlier}, this one "

@@ -6,12 +6,14 @@ asks a tensor for a method before has all loaded. `methods.pyi` says the methods
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 from opwright_core.core import TensorBase
 from opwright_core.hooks import hooks
+from opwright_core.names.late_imports import import_late
 
-__all__ = ["NotInstalled", "TensorMethods", "expect_methods"]
+__all__ = ["NotInstalled", "TensorMethods", "expect_methods", "methods_of", "methods_of_packages"]
 
 TensorMethods = TensorBase
 # What Python looks for in the class: those above object's, and instead of object's.
@@ -22,6 +24,26 @@ _SPECIAL: Final = (
     "repr reversed rfloordiv rlshift rmatmul rmod rmul ror rpow rrshift rshift rsub rtruediv rxor setitem sub truediv "
     "xor"
 )
+
+
+_waiting: list[str] = []  # packages whose methods a Tensor gets when its others are installed
+_has_all = False
+
+
+def methods_of(package: str) -> None:
+    """Give Tensor the methods that a generated package has, in its module `methods`, if it has its others by now."""
+    if _has_all:
+        import_late(f"{package}.methods").install(sys.modules["opwright_core.tensors.tensor"].Tensor)
+    else:
+        _waiting.append(package)
+
+
+def methods_of_packages() -> None:
+    """Give Tensor the methods of the packages that came before its others."""
+    global _has_all
+    _has_all = True
+    while _waiting:
+        methods_of(_waiting.pop(0))
 
 
 class NotInstalled:

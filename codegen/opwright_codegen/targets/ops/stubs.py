@@ -73,12 +73,10 @@ def context(view: NamespaceView) -> dict[str, object]:
     lookups = Lookups(view.builtins)
     shared = IMPLIED_TAGS.intersection(*[each.operator.tags for each in view.operators.values()])
     groups = [_group(base, operators, view, lookups, shared) for base, operators in view.packets.items()]
-    tags = [quoted(" ".join(sorted(shared)))] if shared else []
+    tags = [f"tags={quoted(' '.join(sorted(shared)))}"] if shared else []
     return {
         "groups": groups,
-        "declarations": hugged(
-            "declare = Declarations(", [quoted(view.namespace), "PLACES", *tags, "module=__name__"], ")"
-        ),
+        "declarations": hugged("declare = Declarations(", [quoted(view.namespace), *tags, "module=__name__"], ")"),
         "imports": _imports(view, groups, lookups),
     }
 
@@ -92,8 +90,7 @@ def _imports(view: NamespaceView, groups: Sequence[Group], lookups: Lookups) -> 
     words = words_in(texts) & _USED
     if any(operator.result is not None for operator in view.operators.values()):
         words.add("result_class")
-    positions = [("..where", "PLACES", "PLACES")]
-    return import_lines(words | {"Declarations"}, ["builtins"] if "builtins" in words else [], positions)
+    return import_lines(words | {"Declarations"}, ["builtins"] if "builtins" in words else [])
 
 
 def _group(

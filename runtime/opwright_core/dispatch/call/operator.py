@@ -26,6 +26,7 @@ from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import ARRAYS
 from opwright_core.names.late_imports import explained, import_late
 from opwright_core.names.missing import did_you_mean
+from opwright_core.places import Where
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 
@@ -59,7 +60,7 @@ class Operator(Entries):
         self.stub = None
         self._define(name, where, None)
 
-    def _define(self, name: str, where: str, home: SchemaModule | None) -> None:
+    def _define(self, name: str, where: Where, home: SchemaModule | None) -> None:
         super().__init__(name, where)
         self.home = home  # which declares it when it is loaded
         self.table: dict[int, Kernel] = {}
@@ -71,7 +72,7 @@ class Operator(Entries):
         self.registrations = registry.define(self)
 
     @classmethod
-    def named(cls, name: str, where: str, home: SchemaModule) -> Operator:
+    def named(cls, name: str, where: Where, home: SchemaModule) -> Operator:
         """Define an operator of a generated package, which declares it when it is first asked what it is."""
         made = cls.__new__(cls)
         made._define(name, where, home)

@@ -18,7 +18,7 @@ from opwright_core.dispatch.package.stub_rows import function_row, stub_row
 from opwright_core.dispatch.registry.tables import registry, show_operators
 from opwright_core.errors import RegistrationError
 from opwright_core.names.late_imports import import_late
-from opwright_core.places import shown
+from opwright_core.places import PlacesOf, place_text, shown
 
 __all__ = ["Declarations", "Overloaded", "function_of", "result_class", "stub_of"]
 
@@ -29,14 +29,17 @@ _NOT_LOOKED_FOR: Final[Any] = object()
 class Declarations:
     """A maker of declarations in `namespace`: `declare("add(Tensor self) -> Tensor", "core pointwise")`.
 
-    `places` says where each is declared, by its full name; `tags` are those of all of them; `module` has their stubs.
+    `tags` are those of all of them; `module` has their stubs. `places` says where each is declared, by its full name:
+    without it, the module `where` of the package does.
     """
 
-    def __init__(self, namespace: str, places: Mapping[str, str], tags: str = "", module: str = "") -> None:
+    def __init__(
+        self, namespace: str, places: Mapping[str, str] | None = None, tags: str = "", module: str = ""
+    ) -> None:
         self._namespace = namespace
         self._module = module
         self._tags = frozenset(tags.split())
-        self._places = places
+        self._places = places or PlacesOf(module.rpartition(".ops.")[0])
         self._declared: dict[str, list[Operator]] = {}
 
     def __call__(
@@ -100,14 +103,13 @@ class Declarations:
     def _declare(self, schema: str, tags: str, doc: str, dtypes: str) -> Operator:
         at = schema.index("(")
         name, declaration = f"{self._namespace}::{schema[:at]}", schema[at:]
-        where = self._places[name]
         known = registry.operators[name]  # without the lock: Note [Schema modules and the lock]
         if not known.is_declared:
             known.declare(declaration, tuple(sorted(self._tags.union(tags.split()))), doc, dtypes)
         elif known.declaration != declaration:
             raise RegistrationError(
                 f"{name} is declared in two ways: {known.declaration} at {shown(known.where)}, "
-                f"then {declaration} at {where}"
+                f"then {declaration} at {place_text(self._places[name])}"
             )
         self._declared.setdefault(known.base, []).append(known)
         return known

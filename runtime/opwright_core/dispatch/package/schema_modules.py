@@ -26,13 +26,14 @@ from opwright_core.errors import RegistrationError
 from opwright_core.locks.forks import wait_for_imports_of
 from opwright_core.locks.imports import keep_whole
 from opwright_core.names.late_imports import import_late
-from opwright_core.places import shown
+from opwright_core.places import PlacesOf, place_text, shown
 
 __all__ = ["SchemaModule", "functions_of", "install"]
 
 # What handles an operator: `CPU+dense+arrays`, `-Autograd`; (key, module, function, dense, arrays) of a kernel, (key,
 # module, function) of a wrapper, ("metas", function) of what a fake kernel is made of; a ufunc of the kernel before.
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
+Places = Mapping[str, str] | PlacesOf
 _FOLDERS: Final = {"CPU": "kernels_cpu", "CUDA": "kernels_cuda", "Meta": "fakes", "ADInplaceOrView": "inplace_or_view"}
 _FORWARD: Final = "forward"
 _AUTOCAST: Final = "autocast"  # the wrapper; a kernel of a schema file at that key has the key's name
@@ -59,7 +60,7 @@ def install(
     package: str,
     namespace: str,
     rows: Rows,
-    places: Mapping[str, str],
+    places: Places,
     batching: Sequence[str] = (),
     *,
     trusted: bool = False,
@@ -81,7 +82,7 @@ def install(
         BATCHING.name_module(f"{package}.{_BATCHING}.{home}", [f"{namespace}::{row[0]}" for row in rows[home]])
 
 
-def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, str]) -> None:
+def _check_not_taken(package: str, kernels: Sequence[Row], places: Places) -> None:
     """Raise RegistrationError for a kernel of an operator that another package, or a Library, has one of at that key:
     which one runs would depend on the order of imports."""
     with registry.lock:
@@ -93,14 +94,14 @@ def _check_not_taken(package: str, kernels: Sequence[Row], places: Mapping[str, 
             taken = known.registrations.get(as_key(key), ())
             if home != package and not all(isinstance(each.kernel, Unbound) for each in taken):
                 raise RegistrationError(
-                    f"{package} cannot be imported: {name}, which it declares at {places[name]}, has a {key} kernel "
-                    f"already, of {home or 'a Library'}, declared at {shown(known.where)}. One of the two has to give "
-                    "its operator another namespace"
+                    f"{package} cannot be imported: {name}, which it declares at {place_text(places[name])}, has a "
+                    f"{key} kernel already, of {home or 'a Library'}, declared at {shown(known.where)}. One of the "
+                    "two has to give its operator another namespace"
                 )
 
 
 def _named(
-    module: str, namespace: str, rows: Sequence[tuple[Any, ...]], places: Mapping[str, str]
+    module: str, namespace: str, rows: Sequence[tuple[Any, ...]], places: Places
 ) -> Iterator[Operator | SchemaModule]:
     """Define the operators of one schema module; yield what has to be loaded at once."""
     schema_module = SchemaModule(module)

@@ -11,6 +11,7 @@ from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Key, Reg
 from opwright_core.dispatch.registry.precedence import Entry, compute_entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, RUNTIME_KEYS, DispatchKey
+from opwright_core.places import Where, place_text
 
 __all__ = ["Entries", "QualifiedName"]
 
@@ -30,18 +31,23 @@ class Entries(OperatorBase):
     """An operator's name, and the entries of its dispatch table, one for each runtime key."""
 
     __slots__ = (
-        "_entries", "base", "changes", "name", "namespace", "overload", "py_kernels", "registrations", "where",
+        "_entries", "_where", "base", "changes", "name", "namespace", "overload", "py_kernels", "registrations",
     )  # fmt: skip
     registrations: dict[Key, list[Registration]]
 
-    def __init__(self, name: str, where: str) -> None:
+    def __init__(self, name: str, where: Where) -> None:
         self.name: str = QualifiedName(name)
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
-        self.where = where
+        self._where = where
         self.py_kernels: dict[Key, Registration] = {}
         self.changes = 0  # how often registrations did
         self._entries: dict[DispatchKey, Entry] = {}
+
+    @property
+    def where(self) -> str:
+        """Return the file and line that declare it; "" where nobody knows."""
+        return place_text(self._where)
 
     @property
     def packet_name(self) -> str:
@@ -77,7 +83,7 @@ class Entries(OperatorBase):
         if key is DispatchKey.BackendSelect and not registered.get(key) and self._is_factory:
             position = self.signature.device
             assert position is not None  # _is_factory says so
-            return Entry(Registration(key, BackendSelect(position), self.where), "kernel")
+            return Entry(Registration(key, BackendSelect(position), self._where), "kernel")
         found = compute_entry(key, registered, registry.fallbacks)
         if (
             key is DispatchKey.ADInplaceOrView

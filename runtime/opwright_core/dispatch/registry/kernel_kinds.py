@@ -15,6 +15,7 @@ from opwright_core.hooks import hooks
 from opwright_core.keys import DispatchKey
 from opwright_core.locks.forks import wait_for_imports_of
 from opwright_core.names.late_imports import import_late
+from opwright_core.places import Where, place_text
 from opwright_core.plans.plan_cache import ViewCache
 
 if TYPE_CHECKING:
@@ -208,7 +209,12 @@ class Registration:
 
     key: Key
     kernel: Kernel
-    where: str = ""
+    place: Where = ""
+
+    @property
+    def where(self) -> str:
+        """Return the file and line that register it, or that declare its operator."""
+        return place_text(self.place)
 
     @property
     def key_name(self) -> str:

@@ -81,13 +81,13 @@ def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[s
     generated: set[str] = set()
     for name, key_name, module, general, dense, arrays in rows:
         operator = find_operator(name if "::" in name else f"{namespace}::{name}")
-        registry.generated_namespaces.setdefault(operator.namespace, operator.where)
+        registry.generated_namespaces.setdefault(operator.namespace, operator._where)
         key = as_key(key_name)
         is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
         kind: Kernel = Lazy(module, general, dense, arrays, is_composite, is_trusted) if module else Unbound(general)
         known = operator.registrations.setdefault(key, [])
         if not _is_registered(kind, known):
-            known.append(Registration(key, kind, operator.where))
+            known.append(Registration(key, kind, operator._where))
             operator.forget_table()
         if module and not is_composite:
             generated.add(module)
@@ -100,7 +100,7 @@ def _add_fakes(rows: Iterable[FakeRow]) -> None:
         kind = LazyFake(operator, module, function)
         known = operator.registrations.setdefault(DispatchKey.Meta, [])
         if not _is_registered(kind, known):
-            known.append(Registration(DispatchKey.Meta, kind, operator.where))
+            known.append(Registration(DispatchKey.Meta, kind, operator._where))
             operator.forget_table()
 
 
@@ -113,7 +113,7 @@ def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
         if _is_registered(kind, known):
             continue
         # Nothing to do hides no kernel that is there.
-        known.insert(len(known) if module else 0, Registration(key, kind, operator.where))
+        known.insert(len(known) if module else 0, Registration(key, kind, operator._where))
         operator.forget_table()
 
 

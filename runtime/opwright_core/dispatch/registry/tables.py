@@ -15,7 +15,7 @@ from opwright_core.errors import RegistrationError
 from opwright_core.hooks import hooks
 from opwright_core.keys import DispatchKey
 from opwright_core.locks.registry_lock import RegistryLock
-from opwright_core.places import shown
+from opwright_core.places import Where, shown
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -97,7 +97,7 @@ class Registry:
         self.packets: weakref.WeakValueDictionary[str, Packet] = weakref.WeakValueDictionary()
         self.watch: Callable[..., Any] | None = _watch if os.environ.get("OPWRIGHT_TRACE", "0") != "0" else None
         self.lost: Any = None  # the module of the library that knows what was garbage-collected, once it is loaded
-        self.generated_namespaces: dict[str, str] = {}  # and where the first operator of each is declared
+        self.generated_namespaces: dict[str, Where] = {}  # and where the first operator of each is declared
 
     def check_held(self) -> None:
         """Assert that this thread holds the lock."""

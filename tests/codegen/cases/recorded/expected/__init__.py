@@ -3,8 +3,8 @@
 
 from opwright_core.abi import install
 
-from . import ops, register, where
+from . import ops, register
 
 __all__ = ["ops"]
 
-install("demo", 7, __package__, register.OPERATORS, where.PLACES, register.BATCHING)
+install("demo", 1, __package__, register.OPERATORS, batching=register.BATCHING)

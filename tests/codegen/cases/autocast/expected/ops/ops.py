@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, find_list, find_some, function_of
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _project = declare("project(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor")
 

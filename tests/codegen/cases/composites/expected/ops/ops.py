@@ -17,9 +17,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _twice = declare("twice(Tensor self) -> Tensor")
 twice = declare.function(_twice)

@@ -3,9 +3,7 @@
 
 from opwright_core.abi import Declarations, function_of
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _hypotenuse, _hypotenuse_default = declare.alone(
     "hypotenuse(Tensor self, Tensor other) -> Tensor", out="out", out_tags="generated out"

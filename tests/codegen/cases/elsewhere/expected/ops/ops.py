@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, find2, find_some, function_of, result_class
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _axpy, _axpy_default = declare.alone(
     "axpy(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor",

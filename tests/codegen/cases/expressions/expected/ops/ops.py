@@ -3,9 +3,7 @@
 
 from opwright_core.abi import Declarations, Overloaded, function_of
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _axpy, _axpy_default = declare.alone(
     "axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", out="out", out_tags="generated out"

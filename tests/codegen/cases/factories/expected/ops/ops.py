@@ -14,9 +14,7 @@ from opwright_core.abi import (
     is_int_list,
 )
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _full_like_size = declare(
     "full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? "

@@ -12,9 +12,7 @@ from opwright_core.abi import (
     stub_of,
 )
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _scale_ = declare("scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)", "inplace")
 scale_ = declare.function(_scale_)

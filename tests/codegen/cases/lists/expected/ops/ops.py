@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, as_tuple, find_items, find_list, function_of
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _join, _join_default = declare.alone("join(Tensor[] tensors, int dim=0) -> Tensor", out="out", out_tags="generated out")
 

@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, find_some, function_of, result_class
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _a_very_long_operator_name_that_leaves_little_room_default = declare(
     "a_very_long_operator_name_that_leaves_little_room(Tensor the_first_argument_with_a_long_name, Tensor "

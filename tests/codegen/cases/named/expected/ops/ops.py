@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, find1, function_of, is_int_list, result_class
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _softplus, _softplus_default = declare.alone(
     "softplus(Tensor self, float beta=1.0) -> Tensor", out="out", out_tags="generated out"

@@ -3,9 +3,7 @@
 
 from opwright_core.abi import Declarations, Overloaded, function_of
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _random__from = declare(
     "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",

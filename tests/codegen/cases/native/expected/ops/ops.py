@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, function_of, is_int_list, result_class
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _axpy, _axpy_default = declare.alone(
     "axpy(Tensor self, Tensor y, *, float alpha=1.0) -> Tensor",

@@ -5,9 +5,7 @@ from numpy import ndarray
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, Tensor, find2, find_some, function_of
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _add_Tensor = declare(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", out="out", out_tags="generated out"

@@ -12,9 +12,7 @@ from opwright_core.abi import (
     result_class,
 )
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _mul, _mul_default = declare.alone("mul(Tensor self, Tensor other) -> Tensor", out="out", out_tags="generated out")
 mul = declare.function(_mul, _mul_default)

@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, find1, function_of, result_class
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _largest_default = declare("largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
 _largest_values_out = declare(

@@ -3,9 +3,7 @@
 
 from opwright_core.abi import Declarations
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _scale, _scale_default = declare.alone("scale(Tensor self, Tensor other) -> Tensor", out="out")
 scale = declare.function(_scale, _scale_default)

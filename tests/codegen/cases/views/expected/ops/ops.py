@@ -3,9 +3,7 @@
 
 from opwright_core.abi import NOT_GIVEN, Declarations, Overloaded, as_tuple, find1, function_of, result_class
 
-from ..where import PLACES
-
-declare = Declarations("demo", PLACES, module=__name__)
+declare = Declarations("demo", module=__name__)
 
 _flip_axes = declare("flip_axes(Tensor(a) self) -> Tensor(a)")
 flip_axes = declare.function(_flip_axes)
