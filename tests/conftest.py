@@ -14,6 +14,10 @@ import sweeps
 from _pytest.runner import runtestprotocol
 from known_versions import is_not_there
 
+# Tests of the generator and of pages, as the mark `once`: what they generate runs the same in both modes, or `runtime/`
+# and `conformance/` find out.
+OF_THE_GENERATOR = ("tests/codegen/", "tests/documentation/")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected output beside golden inputs")
@@ -47,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords and not sweeps.is_exhaustive:
             left[item.nodeid] = "slow: run with --slow"
-        elif "once" in item.keywords and is_pure:
+        elif is_pure and ("once" in item.keywords or item.nodeid.startswith(OF_THE_GENERATOR)):
             left[item.nodeid] = "once: `make test` runs it, and the compiled core changes nothing"
     records.leave_out(config, items, left)
 

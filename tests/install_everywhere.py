@@ -80,9 +80,12 @@ def installed(command: str, oldest_numpy: str, copied: Path) -> tuple[bool, str]
         return True, said
 
 
-def main() -> int:
-    """Try all of them, two at a time. The sources are copied at once: tests that run meanwhile leave files there."""
+def main(words: list[str]) -> int:
+    """Try all of them, two at a time; with `--between`, all but the oldest and the newest, if there are others. The
+    sources are copied at once: tests that run meanwhile leave files there."""
     found = pythons()
+    between = {version: found[version] for version in sorted(found)[1:-1]}
+    found = between if between and words == ["--between"] else found
     left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         copied = Path(shutil.copytree(ROOT, Path(folder, "project"), ignore=left_out))
@@ -97,4 +100,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -47,7 +47,7 @@ OF_ARRAYS = ("jax", "dask", "xarray", "pandas", "scipy", "scikit-learn")
 BOTH = "core, autograd, fakes, C kernels; a wheel that another Python built"
 ENVIRONMENTS = (
     Environment("venv", "all except those with PyTorch"),
-    Environment("venv-bare-pure", "all, in Python alone, without other libraries"),
+    Environment("venv-bare-pure", "the runtime in Python alone, without other libraries"),
     Environment("venv-oracle", "those with PyTorch", shown=("torch", "cupy-cuda13x", *OF_ARRAYS)),
     Environment("triton", "Triton's interpreter", shown=("triton",)),
     Environment("venv-oldest", "core, earlier packages, JAX, Dask: the oldest versions", shown=OF_ARRAYS),
