@@ -3,6 +3,8 @@
 #ifndef OPWRIGHT_FLOAT_ERRORS_H
 #define OPWRIGHT_FLOAT_ERRORS_H
 
+#include "python_api.h"
+
 #include <fenv.h>
 
 /* What NumPy ignores by default is not reported by kernels of ours: powers underflow all the time. */
@@ -23,6 +25,7 @@ static inline int has_errors(void) {
 
 /* float_errors.c */
 int told_errors(int errors);
+PyObject *call_in_silence(PyObject *function, PyObject *const *args, size_t flagged, PyObject *names);
 void float_errors_ready(void);
 
 #endif

@@ -253,7 +253,7 @@ static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, Py
     }
     PyObject *output = planned->is_copy ? dense_copy(values[0]) : NULL;
     if (output == NULL && !PyErr_Occurred()) {
-        output = PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        output = call_in_silence(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     }
     if (output != NULL) {
         result = wrap_outputs(planned, entry, output, values, count);
@@ -287,7 +287,7 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
     PyObject *tensor = args[planned->written], *target = Py_NewRef(((Tensor *)tensor)->array);
     values[count] = target;
     PyObject *output =
-        PyObject_Vectorcall(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, interned.only_out);
+        call_in_silence(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, interned.only_out);
     if (output != NULL) {
         is_done = write_output(target, output) == 0;
         Py_DECREF(output);

@@ -6,6 +6,7 @@
 
 #include "array_pool.h"
 #include "casts.h"
+#include "float_errors.h"
 #include "threads.h"
 
 /* Elements of a block for each thread: the kernel splits it. */
@@ -105,8 +106,8 @@ static int run_blocks(Blocks *blocks, Array *target) {
             }
         }
         blocks->width = width;
-        PyObject *output = PyObject_Vectorcall(blocks->call->kernel, blocks->values + 1,
-                                               (size_t)blocks->call->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        PyObject *output = call_in_silence(blocks->call->kernel, blocks->values + 1,
+                                           (size_t)blocks->call->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
         const int is_taken = output == NULL ? -1 : take_block(blocks, output, PyArray_BYTES(target) + start * blocks->size, width);
         Py_XDECREF(output);
         if (is_taken <= 0) {

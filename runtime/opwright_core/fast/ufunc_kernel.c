@@ -4,6 +4,7 @@
 #include "arrays.h"
 #include "callable.h"
 #include "engine.h"
+#include "float_errors.h"
 #include "interned.h"
 #include "numpy_api.h"
 #include "reduced_blocks.h"
@@ -122,7 +123,7 @@ static PyObject *turned_or_python(const UfuncKernel *kernel, const Operand *oper
         return NULL;
     }
     if (array == NULL) {
-        return PyObject_Vectorcall(kernel->base.function, args, flagged, NULL);
+        return call_in_silence(kernel->base.function, args, flagged, NULL);
     }
     PyObject *tensor = wrap(NULL, array);
     Py_DECREF(array);
@@ -136,7 +137,7 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagg
     PyObject *array = NULL;
     if (names == interned.only_out && PyVectorcall_NARGS(flagged) == kernel->total) {
         PyObject *out = computed_to(kernel, args, args[kernel->total]);
-        return out != NULL || PyErr_Occurred() ? out : PyObject_Vectorcall(kernel->base.function, args, flagged, names);
+        return out != NULL || PyErr_Occurred() ? out : call_in_silence(kernel->base.function, args, flagged, names);
     }
     const int is_read = names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands);
     if (is_read && is_long_write(kernel, operands)) {
@@ -160,7 +161,7 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagg
             return tensor;
         }
     }
-    return PyObject_Vectorcall(kernel->base.function, args, flagged, names);
+    return call_in_silence(kernel->base.function, args, flagged, names);
 }
 
 /* Compute what a kernel returns for two dense tensors, into the first one's array. Returns 1; 0 where nothing was written,

@@ -41,6 +41,7 @@ WRITES: dict[str, Any] = {
     "sub_": lambda x, y, z: x.sub_(y, alpha=0.5),
     "mul_": lambda x, y, z: x.mul_(y),
     "mul_, a number": lambda x, y, z: x.mul_(1.5),
+    "div_, a number": lambda x, y, z: x.div_(1e-30),
     "addcmul_": lambda x, y, z: x.addcmul_(y, z, value=2),
     "lerp_": lambda x, y, z: x.lerp_(y, 0.6),
     "sigmoid_": lambda x, y, z: x.sigmoid_(),
