@@ -141,9 +141,15 @@ def _step(size: int, wanted: int, scale: float | None, dtype: Any) -> Any:
     return dtype.type(size) / dtype.type(wanted)
 
 
+def _whole_until(xp: ModuleType, places: Array, most: int) -> Array:
+    """Return the whole numbers before places, `most` for those behind it and for NaN: tiny scales put places where no
+    integer is, and what casts give there depends on the processor."""
+    return xp.fmin(xp.floor(places).astype(float64), most).astype(int64)
+
+
 def _nearest(xp: ModuleType, offset: float, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
     indices = (xp.arange(wanted, dtype=dtype) + dtype.type(offset)) * _step(size, wanted, scale, dtype)
-    return [(xp.minimum(xp.floor(indices).astype(int64), size - 1), None)]
+    return [(_whole_until(xp, indices, size - 1), None)]
 
 
 def _places(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Array:
@@ -159,14 +165,14 @@ def _places(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: 
 
 def _linear(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
     indices = xp.maximum(_places(xp, align_corners, size, wanted, scale, dtype), dtype.type(0))
-    lower = xp.minimum(xp.floor(indices).astype(int64), size - 1)
+    lower = _whole_until(xp, indices, size - 1)
     part = xp.clip(indices - lower.astype(dtype), 0, 1)
     return [(lower, 1 - part), (xp.minimum(lower + 1, size - 1), part)]
 
 
 def _cubic(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
     indices = _places(xp, align_corners, size, wanted, scale, dtype)
-    lower = xp.minimum(xp.floor(indices).astype(int64), size - 1)
+    lower = _whole_until(xp, indices, size - 1)
     part = xp.clip(indices - lower.astype(dtype), 0, 1)
     weights = (_outer(part + 1), _inner(part), _inner(1 - part), _outer(2 - part))
     return [(xp.clip(lower + at, 0, size - 1), weight) for at, weight in zip((-1, 0, 1, 2), weights, strict=True)]
@@ -199,8 +205,8 @@ def _spread(
         step = 1 / scale if scale is not None and scale > 0 else size / wanted
     widened = max(step, 1.0)
     centre = step * (xp.arange(wanted) + 0.5)
-    first = xp.maximum((centre - reach * widened + 0.5).astype(int64), 0)
-    count = xp.minimum((centre + reach * widened + 0.5).astype(int64), size) - first
+    first = _whole_until(xp, xp.fmax(centre - reach * widened + 0.5, 0), size)
+    count = _whole_until(xp, centre + reach * widened + 0.5, size) - first
     numbers = xp.arange(int(count.max()))[:, None]
     weights = xp.where(numbers < count, filter(xp, xp.abs(numbers + first - centre + 0.5) / widened), 0.0)
     total = weights.sum(0)

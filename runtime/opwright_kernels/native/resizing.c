@@ -1,7 +1,7 @@
 /* Images of another size, whose elements are weighted sums of a few along each dimension, and the gradients; those of
  * adaptive averages, too. */
 
-#include "kernels.h"
+#include "resizing.h"
 
 #include "fast/loops.h"
 
@@ -44,9 +44,9 @@ static Spread spread_of(const Dimension *d, npy_intp number) {
     }
     Spread spread = {.centre = step * ((double)number + 0.5), .widened = step > 1 ? step : 1};
     const double most = d->reach * spread.widened;
-    const npy_intp first = (npy_intp)(spread.centre - most + 0.5), end = (npy_intp)(spread.centre + most + 0.5);
-    spread.first = first > 0 ? first : 0;
-    spread.count = (end < d->size ? end : d->size) - spread.first;
+    const double first = spread.centre - most + 0.5;
+    spread.first = first > 0 ? whole_until(first, d->size) : 0;
+    spread.count = whole_until(spread.centre + most + 0.5, d->size) - spread.first;
     return spread;
 }
 

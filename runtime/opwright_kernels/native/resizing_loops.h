@@ -14,8 +14,7 @@ static void OF(linear_taps)(const Dimension *d) {
     REAL *weight = d->weight;
     for (npy_intp i = 0; i < d->wanted; i++) {
         const REAL place = OF(place_of)(d, i), inside = place > 0 ? place : 0;
-        npy_intp lower = (npy_intp)floor((double)inside);
-        lower = lower < d->size - 1 ? lower : d->size - 1;
+        const npy_intp lower = whole_until((double)inside, d->size - 1);
         const REAL left = inside - (REAL)lower, part = left < 0 ? 0 : left > 1 ? 1 : left;
         d->at[i] = lower;
         d->at[d->wanted + i] = lower + 1 < d->size - 1 ? lower + 1 : d->size - 1;
@@ -39,8 +38,7 @@ static void OF(cubic_taps)(const Dimension *d) {
     REAL *weight = d->weight;
     for (npy_intp i = 0; i < d->wanted; i++) {
         const REAL place = OF(place_of)(d, i);
-        npy_intp lower = (npy_intp)floor((double)place);
-        lower = lower < d->size - 1 ? lower : d->size - 1;
+        const npy_intp lower = whole_until((double)place, d->size - 1);
         const REAL left = place - (REAL)lower, part = left < 0 ? 0 : left > 1 ? 1 : left;
         for (npy_intp tap = 0; tap < 4; tap++) {
             const npy_intp at = lower + tap - 1;
@@ -75,8 +73,7 @@ static void OF(spread_taps)(const Dimension *d) {
 static void OF(nearest_taps)(const Dimension *d) {
     const REAL step = d->scale > 0 ? (REAL)(1.0 / d->scale) : (REAL)d->size / (REAL)d->wanted;
     for (npy_intp i = 0; i < d->wanted; i++) {
-        const npy_intp found = (npy_intp)floor((double)(((REAL)i + (REAL)d->offset) * step));
-        d->at[i] = found < d->size - 1 ? found : d->size - 1;
+        d->at[i] = whole_until((double)(((REAL)i + (REAL)d->offset) * step), d->size - 1);
         ((REAL *)d->weight)[i] = 1;
     }
 }

@@ -1,8 +1,6 @@
 /* Images of another size, whose elements are the nearest ones of the image, or those below. */
 
-#include "kernels.h"
-
-#include <math.h>
+#include "resizing.h"
 
 #define MOST_SPACE 3
 
@@ -57,9 +55,7 @@ static void find_elements(npy_intp *at, npy_intp size, npy_intp wanted, double s
     const double step = scale > 0 ? 1.0 / scale : (double)size / (double)wanted;
     const float narrow = scale > 0 ? (float)step : (float)size / (float)wanted;
     for (npy_intp i = 0; i < wanted; i++) {
-        const npy_intp found = is_double ? (npy_intp)floor(((double)i + offset) * step)
-                                         : (npy_intp)floorf(((float)i + (float)offset) * narrow);
-        at[i] = found < size - 1 ? found : size - 1;
+        at[i] = whole_until(is_double ? ((double)i + offset) * step : ((float)i + (float)offset) * narrow, size - 1);
     }
 }
 

@@ -224,7 +224,8 @@ def _products() -> list[Make]:
 
 
 def _resized_images() -> list[Make]:
-    """Return images of one to three dimensions of space, which grow or shrink, by sizes and by factors."""
+    """Return images of one to three dimensions of space, which grow or shrink, by sizes and by factors; some of these
+    put elements where no integer is."""
     return [
         lambda x: (np, x(2, 3, 5), [12], None),
         lambda x: (np, x(2, 3, 7), [3], 0.5),
@@ -232,6 +233,8 @@ def _resized_images() -> list[Make]:
         lambda x: (np, x(2, 1, 9, 7), [4, 7], 0.45, 1.0),
         lambda x: (np, x(1, 2, 2, 3, 4), [5, 3, 6], None, 1.0, 1.7),
         lambda x: (np, x(2, 4, 5, 3).transpose(0, 3, 1, 2), [8, 9], 2.0, None),
+        lambda x: (np, x(2, 3, 5), [4], 1e-310),
+        lambda x: (np, x(2, 3, 4, 5), [4, 3], 1e-19, 1e-300),
     ]
 
 
@@ -240,6 +243,7 @@ def _interpolated(dims: tuple[int, ...] = (2,)) -> list[Make]:
     every: list[tuple[tuple[int, ...], list[int], list[float | None]]] = [
         ((2, 3, 5), [12], [None]), ((2, 3, 7), [3], [0.5]), ((2, 3, 4, 5), [8, 11], [2.0, None]),
         ((2, 1, 9, 7), [4, 1], [0.45, 1.0]), ((1, 2, 2, 3, 4), [5, 3, 6], [None, 1.0, 1.7]),
+        ((2, 1, 4, 5), [4, 3], [1e-19, 1e-300]),
     ]  # fmt: skip
     return [
         lambda x, given=given, corners=corners: (np, x(*given[0]), given[1], corners, *given[2])
