@@ -31,8 +31,8 @@ _HOMES = {
     ),
     "opwright_core.arrays.formats": (
         "Layout MemoryFormat channels_last=MemoryFormat.channels_last channels_last_3d=MemoryFormat.channels_last_3d "
-        "contiguous_format=MemoryFormat.contiguous_format preserve_format=MemoryFormat.preserve_format "
-        "strided=Layout.strided"
+        "contiguous_format=MemoryFormat.contiguous_format layout=Layout memory_format=MemoryFormat "
+        "preserve_format=MemoryFormat.preserve_format strided=Layout.strided"
     ),
     "opwright_core.arrays.promotion": "result_type",
     "opwright_core.arrays.size": "Size",
@@ -70,6 +70,7 @@ _HOMES = {
         "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
         "ShortTensor"
     ),
+    "opwright.python_dispatch.default_device": "get_default_device set_default_device",
     "opwright.pytree": "is_tensor",
     "opwright.random": "get_rng_state set_rng_state",
     "opwright.serialization": "load save",

@@ -77,6 +77,8 @@ from opwright_core.arrays.dtypes import (
 from opwright_core.arrays.formats import (
     Layout as Layout,
     MemoryFormat as MemoryFormat,
+    Layout as layout,
+    MemoryFormat as memory_format,
 )
 from opwright_core.arrays.promotion import result_type as result_type
 from opwright_core.arrays.size import Size as Size
@@ -184,6 +186,10 @@ from opwright.methods.typed import (
     IntTensor as IntTensor,
     LongTensor as LongTensor,
     ShortTensor as ShortTensor,
+)
+from opwright.python_dispatch.default_device import (
+    get_default_device as get_default_device,
+    set_default_device as set_default_device,
 )
 from opwright.pytree import is_tensor as is_tensor
 from opwright.random import (
@@ -322,6 +328,7 @@ __all__ = [
     "func",
     "fx",
     "get_autocast_dtype",
+    "get_default_device",
     "get_default_dtype",
     "get_num_threads",
     "get_rng_state",
@@ -344,6 +351,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "is_tensor",
+    "layout",
     "library",
     "linalg",
     "load",
@@ -351,6 +359,7 @@ __all__ = [
     "lu",
     "manual_seed",
     "masked",
+    "memory_format",
     "meshgrid",
     "nan",
     "newaxis",
@@ -375,6 +384,7 @@ __all__ = [
     "set_autocast_cache_enabled",
     "set_autocast_dtype",
     "set_autocast_enabled",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",

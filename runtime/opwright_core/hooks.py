@@ -19,6 +19,7 @@ __all__ = ["Fakes", "Gradients", "Handlers", "Hooks", "Interface", "Levels", "To
 Function = Callable[..., Any]
 # What the questions are about: classes of rooms that the ground does not know.
 KeySet: TypeAlias = Any
+MetaArray: TypeAlias = Any
 Operator: TypeAlias = Any
 Signature: TypeAlias = Any
 Tensor: TypeAlias = Any
@@ -34,6 +35,7 @@ class Fakes(Protocol):
     def check_fake_kernel(self, operator: Operator, function: Function) -> Function: ...
     def fake_number(self, tensor: Tensor, number: Any, fakes: Sequence[Tensor]) -> Tensor: ...
     def number_of(self, value: Any) -> Any: ...
+    def no_data(self, array: MetaArray, what: str) -> Exception: ...
 
 
 class Gradients(Protocol):
@@ -50,8 +52,10 @@ class Gradients(Protocol):
 
 
 class Handlers(Protocol):
-    """The function of `opwright.python_dispatch` that lower packages call: calls that go to handlers."""
+    """The functions of `opwright.python_dispatch` that lower packages call: calls that go to handlers, and the block of a
+    default device."""
 
+    def block_of_device(self, device: Any) -> Any: ...
     def call_handlers(
         self, operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any: ...

@@ -66,6 +66,7 @@ def test_every_layout_gives_what_pytorch_gives_again_and_again() -> None:
                 )
 
 
+@pytest.mark.filterwarnings("ignore:Setting the (shape|dtype) on a NumPy array:DeprecationWarning")
 def test_arrays_that_kernels_kept_or_changed_are_not_used_again() -> None:
     for how in ("keep", "view", "weak", "memory", "shape", "dtype", "flags", "again", "raise"):
         for round_ in range(4):

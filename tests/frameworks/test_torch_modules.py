@@ -152,6 +152,7 @@ OPTIMIZERS: dict[str, Callable[[Any, Any], Any]] = {
     "SGD, maximize": lambda optim, p: optim.SGD(p, 0.01, maximize=True, dampening=0.1, momentum=0.5),
     "Adam": lambda optim, p: optim.Adam(p, 1e-2, amsgrad=True, weight_decay=1e-2),
     "Adam, foreach": lambda optim, p: optim.Adam(p, 1e-2, foreach=True),
+    "Adam, amsgrad, foreach": lambda optim, p: optim.Adam(p, 1e-2, amsgrad=True, foreach=True),
     "AdamW": lambda optim, p: optim.AdamW(p, 1e-2),
     "RMSprop": lambda optim, p: optim.RMSprop(p, 1e-2, momentum=0.5, centered=True),
     "SGD, foreach": lambda optim, p: optim.SGD(p, 0.1, momentum=0.9, foreach=True),

@@ -29,6 +29,34 @@ def moved(lib: Any) -> Any:
     return facts
 
 
+def placed(lib: Any) -> Any:
+    from torch import nn
+
+    with lib.device("meta"):
+        model = nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3), nn.Embedding(4, 2))
+        facts: list[Any] = [(name, each.device.type) for name, each in model.state_dict().items()]
+        facts.append([each.device.type for each in (lib.tensor([1.0]), lib.as_tensor(lib.ones(2, device="cpu")))])
+    lib.set_default_device("meta")
+    facts.append((nn.Linear(2, 3).weight.device.type, str(lib.get_default_device())))
+    lib.set_default_device(None)
+    return [*facts, lib.ones(1).device.type, str(lib.get_default_device())]
+
+
+def stored(lib: Any) -> Any:
+    x = lib.arange(6.0).view(2, 3)
+    storage, typed = x[1:].untyped_storage(), x[1:].storage()
+    facts = [storage.nbytes(), storage.size(), storage.data_ptr() == x.data_ptr(), str(storage.device)]
+    facts += [typed.size(), typed.nbytes(), len(typed), typed[1], typed.tolist(), typed.element_size()]
+    meta = lib.empty(3, 4, device="meta").untyped_storage()
+    return [
+        *facts,
+        meta.nbytes(),
+        meta.data_ptr(),
+        isinstance(lib.strided, lib.layout),
+        isinstance(lib.channels_last, lib.memory_format),
+    ]
+
+
 def multiplied(lib: Any) -> Any:
     a = lib.ones(2, 3, requires_grad=True)
     result = lib.spmm(a, lib.ones(3, 2))
@@ -62,7 +90,9 @@ def draws(lib: Any) -> Any:
     return found, lib.rand(1).item(), lib.broadcast_tensors(x, lib.ones(2))[0] is x, shown
 
 
-@pytest.mark.parametrize("programme", [moved, multiplied, set_up, draws], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "programme", [moved, placed, stored, multiplied, set_up, draws], ids=lambda each: each.__name__
+)
 def test_a_program_gives_what_pytorch_gives(programme: Any) -> None:
     expected = programme(torch)
     with opwright.as_torch() as ours:

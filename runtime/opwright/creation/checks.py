@@ -19,13 +19,13 @@ __all__ = [
     "_check_tensor_all_with", "_check_type", "_check_value", "_check_with", "check_differentiable",
 ]  # fmt: skip
 
-Message = Callable[[], object] | None
+Message = Callable[[], object] | str | None
 
 
 def _check_with(error_type: type[Exception], cond: bool | SymBool, message: Message = None) -> None:
-    """Raise `error_type` with what `message()` returns unless the condition holds.
+    """Raise `error_type` with a text, or what `message()` returns, unless the condition holds.
 
-    Raises TypeError for a condition that is neither bool nor SymBool, and for a message that cannot be called.
+    Raises TypeError for a condition that is neither bool nor SymBool.
     """
     if not isinstance(cond, bool | SymBool):
         hint = ": _check_tensor_all takes one" if isinstance(cond, Tensor) else ""
@@ -40,13 +40,11 @@ def _text(cond: bool | SymBool, message: Message) -> str:
     if message is None:
         what = "cond" if isinstance(cond, bool) else str(cond)
         return f"Expected {what} to be True, but got False: pass a message to say what was wrong"
-    if not callable(message):
-        raise TypeError(f"message must be a callable, got {type(message).__name__}: lambda: {message!r}")
-    return str(message())
+    return str(message() if callable(message) else message)
 
 
 def _check(cond: bool | SymBool, message: Message = None) -> None:
-    """Raise RuntimeError with what `message()` returns unless the condition holds."""
+    """Raise RuntimeError with the message, or what it returns, unless the condition holds."""
     _check_with(RuntimeError, cond, message)
 
 
@@ -58,28 +56,30 @@ def _check_is_size(i: Any, message: Message = None, *, max: Any = None) -> None:
 
 
 def _check_index(cond: bool | SymBool, message: Message = None) -> None:
-    """Raise IndexError with what `message()` returns unless the condition holds."""
+    """Raise IndexError with the message, or what it returns, unless the condition holds."""
     _check_with(IndexError, cond, message)
 
 
 def _check_value(cond: bool | SymBool, message: Message = None) -> None:
-    """Raise ValueError with what `message()` returns unless the condition holds."""
+    """Raise ValueError with the message, or what it returns, unless the condition holds."""
     _check_with(ValueError, cond, message)
 
 
 def _check_type(cond: bool | SymBool, message: Message = None) -> None:
-    """Raise TypeError with what `message()` returns unless the condition holds."""
+    """Raise TypeError with the message, or what it returns, unless the condition holds."""
     _check_with(TypeError, cond, message)
 
 
 def _check_not_implemented(cond: bool | SymBool, message: Message = None) -> None:
-    """Raise NotImplementedError with what `message()` returns unless the condition holds."""
+    """Raise NotImplementedError with the message, or what it returns, unless the condition holds."""
     _check_with(NotImplementedError, cond, message)
 
 
 def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
-    """Raise `error_type` with what `message()` returns unless all elements of a bool Tensor hold. Raises TypeError for
-    any other condition."""
+    """Raise `error_type` with the message, or what it returns, unless all elements of a bool Tensor hold.
+
+    Raises TypeError for any other condition.
+    """
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond).__name__}")
     if cond.dtype != bool_:
@@ -88,7 +88,7 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: M
 
 
 def _check_tensor_all(cond: Tensor, message: Message = None) -> None:
-    """Raise RuntimeError with what `message()` returns unless all elements of a bool Tensor hold."""
+    """Raise RuntimeError with the message, or what it returns, unless all elements of a bool Tensor hold."""
     _check_tensor_all_with(RuntimeError, cond, message)
 
 

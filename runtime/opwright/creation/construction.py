@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import array as buffers
+import functools
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from opwright.creation.asking import ask_modes, asking_modes
 from opwright.creation.factories import requires_grad_of
 from opwright.ground.questions import hooks
 from opwright_core.arrays.devices import Array, as_device, backend_named, backend_of, is_array
@@ -30,10 +32,10 @@ from opwright_core.arrays.promotion import promote, scalar_dtype
 from opwright_core.arrays.sizes import is_symbolic
 from opwright_core.arrays.storage import Extra, Storage, new_array
 from opwright_core.core import fast
-from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, WATCHED
+from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META, PRE_DISPATCH, WATCHED
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_array
-from opwright_core.state import active_modes
+from opwright_core.state import Modes, active_modes
 from opwright_core.tensors import dlpack
 from opwright_core.tensors.given_arrays import check_steps, unsupported_dtype, without_subclass
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -51,14 +53,16 @@ def tensor(
     number, RuntimeError where a value does not fit the dtype, or gradients are asked of integers. `pin_memory` has no
     effect.
     """
-    made = _new_tensor(data, None if dtype is None else as_dtype(dtype), device)
+    modes = active_modes()
+    if modes is not None and modes.include & PRE_DISPATCH:
+        return ask_modes(tensor, data, dtype=dtype, device=device, requires_grad=requires_grad or None)
+    made = _new_tensor(data, None if dtype is None else as_dtype(dtype), device, modes)
     return requires_grad_of("tensor", made, requires_grad) if requires_grad else made
 
 
-def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
+def _new_tensor(data: Any, dtype: DType | None, device: object, modes: Modes | None) -> Tensor:
     """Return a new tensor on the device; in a FakeTensorMode, one without data that claims to be there; where a
     transform is on, one of its level."""
-    modes = active_modes()
     if is_symbolic(data):
         aten = import_late("opwright.namespaces").aten
         return aten["scalar_tensor.default"](data, dtype=dtype or scalar_dtype(data), device=device)  # type: ignore[no-any-return]
@@ -79,6 +83,7 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
     return made
 
 
+@asking_modes
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
     """Return a tensor of the data: over its memory, if that is of this dtype and device, else a new one."""
     wanted = None if dtype is None else as_dtype(dtype)
@@ -96,6 +101,7 @@ def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:
     return tensor(data, dtype=dtype, device=device)
 
 
+@asking_modes
 def asarray(
     obj: Any,
     *,
@@ -113,7 +119,7 @@ def asarray(
     if isinstance(source, Tensor):
         made = source.to(dtype=dtype, device=device, copy=copy is True)
         is_copy = made is not source
-    elif copy or source is None or (copy is None and _is_read_only(source)):
+    elif copy or source is None or (copy is None and isinstance(source, np.ndarray) and not source.flags.writeable):
         made, is_copy = tensor(obj if source is None else source, dtype=dtype, device=device), True
     else:
         made = as_tensor(source, dtype, device)
@@ -134,10 +140,6 @@ def _shared(obj: Any) -> Any:
     if _is_number(obj) or is_symbolic(obj) or isinstance(obj, Sequence):
         return None
     return _exported(obj)
-
-
-def _is_read_only(source: Any) -> bool:
-    return isinstance(source, np.ndarray) and not source.flags.writeable
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
@@ -301,11 +303,8 @@ def _leaf(value: Any) -> Any:
 
 def _common_dtype(kinds: Iterable[Any]) -> DType:
     """Return the dtype that holds numbers of some dtypes and Python classes; the default one of none."""
-    found: DType | None = None
-    for kind in kinds:
-        one = as_dtype(kind) if isinstance(kind, np.dtype) else _python_dtype(kind)
-        found = one if found is None else promote(found, one)
-    return get_default_dtype() if found is None else found
+    found = [as_dtype(kind) if isinstance(kind, np.dtype) else _python_dtype(kind) for kind in kinds]
+    return functools.reduce(promote, found) if found else get_default_dtype()
 
 
 def _python_dtype(kind: Any) -> DType:

@@ -9,6 +9,7 @@ import numpy as np
 
 from opwright.base.view_layouts import as_strided
 from opwright.creation.construction import tensor
+from opwright.methods.storages import TypedStorage
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import (
@@ -162,7 +163,7 @@ class Typed:
 
     def set_(
         self: Any,
-        source: Tensor | Storage | None = None,
+        source: Tensor | Storage | TypedStorage | None = None,
         storage_offset: int = 0,
         size: Sequence[int] | None = None,
         stride: Sequence[int] | None = None,
@@ -185,6 +186,8 @@ class Typed:
                 raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
             if size is None:
                 size, stride, storage_offset = source.shape, source.stride(), source.storage_offset()
+        if isinstance(source, TypedStorage):
+            source = source.untyped()
         storage = storage_of(source) if isinstance(source, Tensor) else source
         if size is None:
             size = (storage.flat(self.dtype).shape[0],)
@@ -196,9 +199,9 @@ class Typed:
         set_array(self, array)
         return self  # type: ignore[no-any-return]
 
-    def storage(self: Any) -> Storage:
-        """Return the storage shared with all views, as `untyped_storage`."""
-        return storage_of(self)
+    def storage(self: Any) -> TypedStorage:
+        """Return the storage shared with all views, as elements of the dtype. `untyped_storage` has it in bytes."""
+        return TypedStorage(storage_of(self), self.dtype)
 
     def is_shared(self) -> bool:
         """Whether other processes share the memory: no."""

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
+from opwright.creation.factories import FACTORIES
 from opwright.guards.blocks import ThreadBlock, modes_or_none
 from opwright.guards.keys import exclude_keys
 from opwright_core.keys import PRE_DISPATCH
 from opwright_core.keysets import KeySet
+from opwright_core.names.late_imports import import_late
 from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor
 
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
 __all__ = [
-    "TorchFunctionMode", "ask", "ask_of_members", "call_overrides", "disabled_torch_function", "handles_functions",
-    "has_torch_function", "is_disabled", "overloaded_arguments", "preserved",
+    "TorchFunctionMode", "ask", "ask_modes", "ask_of_members", "call_overrides", "disabled_torch_function",
+    "entered_modes", "handles_functions", "has_torch_function", "is_disabled", "overloaded_arguments", "preserved",
+    "set_entered_modes",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -69,6 +72,32 @@ class _Entered(NamedTuple):
 
 _ENTERED: Final[ContextVar[_Entered | None]] = ContextVar("opwright_function_modes", default=None)
 TorchFunctionMode._variables = (MODES, _ENTERED)
+
+
+def entered_modes() -> list[TorchFunctionMode]:
+    """Return the modes that are on in this thread, the innermost first."""
+    found, entered = [], _ENTERED.get()
+    while entered is not None:
+        found.append(entered.mode)
+        entered = entered.outer
+    return found
+
+
+def set_entered_modes(modes: Sequence[TorchFunctionMode]) -> None:
+    """Have these modes on, the innermost first."""
+    entered: _Entered | None = None
+    for mode in reversed(modes):
+        entered = _Entered(mode, entered)
+    _ENTERED.set(entered)
+
+
+def ask_modes(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return what the innermost mode says to a call of a function that is no operator."""
+    entered = _ENTERED.get()
+    if entered is not None:
+        return _ask_mode(entered, function, overloaded_arguments(args), args, kwargs)
+    with exclude_keys("PreDispatch"):  # the key was included by hand
+        return function(*args, **kwargs)
 
 
 def _ask_mode(entered: _Entered, function: Any, overloaded: Sequence[Any], args: Any, kwargs: Any) -> Any:
@@ -163,6 +192,8 @@ def overloaded_arguments(values: Iterable[Any]) -> list[Any]:
 
 def _public_function(operator: Operator) -> Any:
     """Return the function that a program calls for an operator, `opwright.add`; the operator itself, where none is."""
+    if operator.namespace == "aten" and operator.base in FACTORIES:
+        return getattr(import_late("opwright"), operator.base)  # it takes `requires_grad`, too
     for each in (operator, *operator.siblings.values()):  # a variant with `out=` has no function of its own
         module = sys.modules.get(getattr(each.stub, "__module__", None) or "")
         found = getattr(module, operator.base, None)

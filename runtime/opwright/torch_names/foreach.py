@@ -21,9 +21,19 @@ def foreach_function(name: str) -> Function:
     Arguments that are lists go with the first list, one for each of its tensors; others are passed with each.
     """
     base = name.removeprefix(_PREFIX)
-    method: Function = vector_norm if base == "norm" else getattr(Tensor, base)
+    method = _method(base)
     kinds: dict[str, Function] = {"pow": _power, "addcmul": _with_value, "addcdiv": _with_value}
     return partial(kinds.get(base.rstrip("_"), _each), method)
+
+
+def _method(base: str) -> Function:
+    if base == "norm":
+        return vector_norm
+    if base in ("maximum_", "minimum_"):  # no operator writes these into its operand
+        function: Function = getattr(Tensor, base.removesuffix("_"))
+        return lambda tensor, other: tensor.copy_(function(tensor, other))
+    found: Function = getattr(Tensor, base)
+    return found
 
 
 def _with_value(method: Function, tensors: Sequence[Tensor], left: Any, right: Any, value: Any = 1) -> list[Any]:

@@ -30,7 +30,7 @@ class Device:
     """A tensor's place: a backend's name and, where there are several of it, an index. Immutable.
 
     `Device("cuda:1")`, `Device("cuda", 1)`, `Device(device)`. Raises RuntimeError for an unknown name or a malformed
-    string.
+    string. As a block it is the device of tensors that factories make without one: `with Device("meta"):`.
     """
 
     __slots__ = ("index", "type")
@@ -69,6 +69,16 @@ class Device:
 
     def __reduce__(self) -> tuple[Callable[..., Device], tuple[str, int | None]]:
         return Device, (self.type, self.index)
+
+    def __enter__(self) -> Device:
+        self._block().__enter__()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._block().__exit__(*problem)
+
+    def _block(self) -> Any:
+        return hooks.handlers().block_of_device(self)
 
 
 def _parse(text: str) -> tuple[str, int | None]:

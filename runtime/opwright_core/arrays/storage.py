@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from opwright_core.arrays.dense import nondense_bit
-from opwright_core.arrays.devices import Array, backend_named, backend_of
+from opwright_core.arrays.devices import Array, Device, backend_named, backend_of
 from opwright_core.arrays.dtypes import bfloat16, uint8
 from opwright_core.arrays.layouts import Shape, span, surely_empty
 from opwright_core.arrays.sizes import guard_or_true
 from opwright_core.core import TensorBase
+from opwright_core.hooks import hooks
 from opwright_core.keys import META, NONDENSE
 
 
@@ -38,6 +39,28 @@ class Storage:
         self.resizable = resizable
         self.former: tuple[tuple[int, int], ...] = ()
         self._flat: Array | None = None
+
+    @property
+    def device(self) -> Device:
+        """Return the device of the memory."""
+        return backend_of(self.array).device(self.array)
+
+    def nbytes(self) -> int:
+        """Return the size in bytes."""
+        return self.flat().nbytes  # type: ignore[no-any-return]
+
+    def size(self) -> int:
+        """Return the size in bytes, as PyTorch's storages without a dtype do."""
+        return self.nbytes()
+
+    def data_ptr(self) -> int:
+        """Return the address; 0 if there is no byte, and on the meta device. Raises DataDependentOutputError for the
+        memory that a fake tensor claims to have."""
+        flat = self.flat()
+        backend = backend_of(flat)
+        if backend.key == META and self.device.type != "meta":
+            raise hooks.fakes().no_data(flat, ".data_ptr()")
+        return backend.data_ptr(flat) if self.nbytes() else 0
 
     def flat(self, dtype: Any = None) -> Array:
         """Return all the elements as a 1-d array over the same memory; in another dtype, as many as fit."""

@@ -10,6 +10,7 @@ import opwright
 
 pytest.importorskip("torch")
 from both import check, message, outcome
+from known_versions import oracle_version
 
 pytestmark = pytest.mark.oracle
 CHECKS = ["_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented"]
@@ -20,12 +21,20 @@ CHECKS = ["_check", "_check_index", "_check_value", "_check_type", "_check_not_i
 def test_conditions(name: str, condition: Any) -> None:
     check(lambda lib: getattr(lib, name)(condition))
     check(lambda lib: getattr(lib, name)(condition, lambda: 5))
-    check(lambda lib: getattr(lib, name)(condition, "not callable"))
+    if (oracle_version() or (0, 0)) >= (2, 15):
+        check(lambda lib: getattr(lib, name)(condition, "a text"))
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_message_is_what_the_callable_returns(name: str) -> None:
     assert message(lambda lib: getattr(lib, name)(False, lambda: ["what", 1])) == "['what', 1]"
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_message_may_be_a_text(name: str) -> None:
+    with pytest.raises((RuntimeError, LookupError, ValueError, TypeError), match="a text"):
+        getattr(opwright, name)(False, "a text")
+    getattr(opwright, name)(True, "a text")
 
 
 def test_a_message_is_not_made_where_nothing_is_wrong() -> None:
