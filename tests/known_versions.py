@@ -1,8 +1,8 @@
 """What PyTorch does since 2.14 or 2.15, and we do, and an older oracle does otherwise: continuous integration has 2.13.
 
-What 2.14 alone does otherwise is here, too. 2.13 and 2.14.1 were run beside Opwright; 2.15.0 was read, and not run.
+What 2.14 or 2.15 alone does otherwise is here, too. 2.13, 2.14.1 and 2.15.0 were run beside Opwright.
 
-Where the oracle that runs is new, nothing is passed over. Tests that compare with PyTorch ask this table beside theirs;
+Tests that compare with PyTorch ask this table beside theirs;
 those of an operator that it does not have, or has no longer, which `NOT_THERE` names, are not collected.
 """
 
@@ -61,6 +61,21 @@ _SINCE_214 = (
 )
 _IN_214 = (Known("f(max|min).*", _SLOPES, "NaN takes half of the gradient of a number", when=_has_nan),)
 _SINCE_215 = (Known("special_(bessel_[jy]|modified_bessel_[ik])[01]", "^records", "PyTorch has a gradient since 2.15"),)
+_IN_215 = (
+    Known("_[cp]dist_backward", "^gradient", "PyTorch differentiates them, and leaves NaN out", when=_has_nan),
+    Known("special_bessel_[jy][01]", _SLOPES, "PyTorch's have 5 to 7 digits between 5 and 12, as its values"),
+)
+# Of results: what the calls gave, or raised.
+_RESULTS_SINCE_215 = (
+    Known("(feature_)?(alpha_)?dropout_?", "complex.*PyTorch raises NotImplementedError", "they take complex numbers"),
+)
+_RESULTS_IN_215 = (
+    Known(
+        "(max|min|aminmax|arg(max|min)|(arg|m)?sort|topk|f?max(imum)?|f?min(imum)?)([.].*)?",
+        "complex.*raises DispatchError.*not TypeError",
+        "PyTorch raises TypeError for complex numbers of these, and NotImplementedError of others",
+    ),
+)
 _DIFFERENTIABLE_SINCE_215 = tuple(
     f"special_{family}{order}"
     for family in ("bessel_j", "bessel_y", "modified_bessel_i", "modified_bessel_k")
@@ -69,16 +84,26 @@ _DIFFERENTIABLE_SINCE_215 = tuple(
 
 
 def _of_older(installed: tuple[int, int] | None) -> tuple[Known, ...]:
-    """Return what a version does otherwise than the newest."""
-    if installed is None or installed >= (2, 15):
+    """Return what a version does otherwise."""
+    if installed is None:
         return ()
+    if installed >= (2, 15):
+        return _IN_215
     return (*(_SINCE_214 if installed < (2, 14) else _IN_214), *_SINCE_215)
+
+
+def _of_results(installed: tuple[int, int] | None) -> tuple[Known, ...]:
+    """Return what calls give or raise in a version, and not here."""
+    if installed is None:
+        return ()
+    return _RESULTS_SINCE_215 if installed < (2, 15) else _RESULTS_IN_215
 
 
 _installed = oracle_version()
 _NEW_IN_214, _GONE_SINCE_214 = ("linalg_matrix_sqrth", "linalg_polar"), ("cholesky", "qr")
 NOT_THERE = () if _installed is None else _NEW_IN_214 if _installed < (2, 14) else _GONE_SINCE_214
 OLDER = Table("known_versions.OLDER", *_of_older(_installed))
+RESULTS = Table("known_versions.RESULTS", *_of_results(_installed))
 # Operators that have a gradient here, and none in the oracle.
 WITHOUT_GRADIENT = () if _installed is None or _installed >= (2, 15) else _DIFFERENTIABLE_SINCE_215
 

@@ -50,7 +50,10 @@ GROUND = (
     "state", "versions",
 )  # fmt: skip
 BASE = ("namespaces", "pytree", "types")
-TOOLS = ("_subclasses", "cuda", "fake_profile", "overrides", "random", "serialization", "testing", "threads", "utils")
+TOOLS = (
+    "_subclasses", "cuda", "fake_profile", "overrides", "random", "return_types", "serialization", "testing", "threads",
+    "utils",
+)  # fmt: skip
 FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "providers", "signal", "special", "whole")
 LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted

@@ -84,8 +84,8 @@ _HOMES = {
 # The modules that are names here.
 _MODULES = (
     "_subclasses", "amp", "array_api", "autograd", "cuda", "dispatch", "fake", "fake_profile", "fft", "func", "fx",
-    "library", "linalg", "masked", "nn", "overrides", "plugins", "python_dispatch", "random", "rules", "signal",
-    "special", "symbolic", "testing", "threads", "utils",
+    "library", "linalg", "masked", "nn", "overrides", "plugins", "python_dispatch", "random", "return_types",
+    "rules", "signal", "special", "symbolic", "testing", "threads", "utils",
 )  # fmt: skip
 __getattr__, __dir__ = _of_package(_HOMES, _MODULES)
 if "threadpoolctl" in _sys.modules:

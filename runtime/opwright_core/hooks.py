@@ -52,8 +52,8 @@ class Gradients(Protocol):
 
 
 class Handlers(Protocol):
-    """The functions of `opwright.python_dispatch` that lower packages call: calls that go to handlers, and the block of a
-    default device."""
+    """The functions of `opwright.python_dispatch` that lower packages call: calls that go to handlers, and the block
+    of a default device."""
 
     def block_of_device(self, device: Any) -> Any: ...
     def call_handlers(

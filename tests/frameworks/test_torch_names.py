@@ -57,6 +57,26 @@ def stored(lib: Any) -> Any:
     ]
 
 
+def converted(lib: Any) -> Any:
+    from torch import nn
+
+    model = nn.BatchNorm1d(2).to(lib.float64)
+    x = lib.ones(2)
+    moved = [x.to(None, lib.float64, False), x.to(None, lib.float64), x.to(None), x.to(None, None, False, True)]
+    return [*(each.dtype.itemsize for each in (*model.state_dict().values(), *moved))]
+
+
+def attended(lib: Any) -> Any:
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    x = lib.arange(8.0).view(1, 2, 4)
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
+        first = lib.nn.functional.scaled_dot_product_attention(x, x, x)
+    with sdpa_kernel(SDPBackend.MATH):
+        second = lib.nn.functional.scaled_dot_product_attention(x, x, x)
+    return first.tolist() == second.tolist(), [(each, SDPBackend.__members__[each].value) for each in ("MATH", "ERROR")]
+
+
 def multiplied(lib: Any) -> Any:
     a = lib.ones(2, 3, requires_grad=True)
     result = lib.spmm(a, lib.ones(3, 2))
@@ -91,7 +111,7 @@ def draws(lib: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "programme", [moved, placed, stored, multiplied, set_up, draws], ids=lambda each: each.__name__
+    "programme", [moved, placed, stored, converted, attended, multiplied, set_up, draws], ids=lambda each: each.__name__
 )
 def test_a_program_gives_what_pytorch_gives(programme: Any) -> None:
     expected = programme(torch)

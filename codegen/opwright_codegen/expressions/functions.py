@@ -73,6 +73,7 @@ def _truth(name: str, text: str = "") -> Function:
 
 
 _SHARE = "where(x == y, g / 2, where({}, 0, g))"  # equal operands share a gradient, as in PyTorch
+_LEFT_OUT = "((x != x) & (y == y))"  # x is NaN and y is a number, which is the result
 _ALL: Final = (
     # arithmetic
     _operator("+", "add", "g", "g", "bifc"),
@@ -93,8 +94,10 @@ _ALL: Final = (
     # choices
     _binary("maximum", _SHARE.format("x < y"), _SHARE.format("x > y"), kinds="bif", result=Result.SAME, libm=False),
     _binary("minimum", _SHARE.format("x > y"), _SHARE.format("x < y"), kinds="bif", result=Result.SAME, libm=False),
-    _binary("fmax", _SHARE.format("x < y"), _SHARE.format("x > y"), kinds="bif", result=Result.SAME, libm=False),
-    _binary("fmin", _SHARE.format("x > y"), _SHARE.format("x < y"), kinds="bif", result=Result.SAME, libm=False),
+    _binary("fmax", _SHARE.format(f"(x < y) | {_LEFT_OUT}"), _SHARE.format("(x > y) | (y != y)"), kinds="bif",
+            result=Result.SAME, libm=False),
+    _binary("fmin", _SHARE.format(f"(x > y) | {_LEFT_OUT}"), _SHARE.format("(x < y) | (y != y)"), kinds="bif",
+            result=Result.SAME, libm=False),
     Function("clamp", Result.SAME, "if", "xp.minimum(xp.maximum(x, y), z)", "minimum(maximum(x, y), z)",
              ("where((x < y) | (x > z), 0, where(((x == y) | (x == z)) & (y < z), g / 2, g))",
               "where((x < y) & (y <= z), g, where((x == y) & (y < z), g / 2, 0))",

@@ -107,24 +107,24 @@ class _Call:
         if flat is None:
             raise ValueError(
                 f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
-                f"inputs. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {self.spec}."
+                f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {self.spec}."
             )
         return [self._checked(in_dims, *pair) for pair in zip(self.leaves, flat, strict=True)]
 
     def _checked(self, in_dims: Dims, value: Any, dim: Any) -> int | None:
-        about = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for an input"
+        about = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for some input"
         if dim is None:
             return None
         if type(dim) is not int:
             raise ValueError(f"{about}, but in_dim must be either an integer dimension or None.")
         if not isinstance(value, Tensor):
             raise ValueError(
-                f"{about} but the input is of type {type(value)}. We cannot vmap over non-Tensor arguments, please use "
-                "None as the respective in_dim"
+                f"{about}, but that input is of type {type(value)}. We cannot vmap over non-Tensor arguments, please "
+                "use None as the respective in_dim"
             )
         if not -value.ndim <= dim < value.ndim:
             raise ValueError(
-                f"{about} of dimensionality {value.ndim} so expected in_dim to satisfy "
+                f"{about}, but that input is a Tensor of dimensionality {value.ndim} so expected in_dim to satisfy "
                 f"-{value.ndim} <= in_dim < {value.ndim}."
             )
         return dim % value.ndim
@@ -133,8 +133,8 @@ class _Call:
         sizes = [v.shape[dim] for v, dim in zip(self.leaves, self.dims, strict=True) if dim is not None]
         if not sizes:
             raise ValueError(
-                f"vmap({self.name}, ...)(<inputs>): at least one input must be a Tensor with a dimension that counts "
-                "samples: every in_dim is None"
+                f"vmap({self.name}, ...)(<inputs>): at least one Tensor must have a dimension that counts samples: "
+                "every in_dim is None"
             )
         if len(set(sizes)) > 1:
             raise ValueError(
@@ -192,7 +192,7 @@ class _Call:
         if flat is None:
             raise ValueError(
                 f"vmap({self.name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
-                f"structure of outputs. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has "
+                f"structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has "
                 f"structure {spec}."
             )
         for each in flat:

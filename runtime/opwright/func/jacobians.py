@@ -11,7 +11,7 @@ from opwright.func.levels import Differentiation
 from opwright.func.transforms import jvp, lifted, positions_of, vjp
 from opwright.ground.wrapping import wraps
 from opwright.namespaces import aten
-from opwright.pytree import tree_flatten, tree_map, tree_unflatten
+from opwright.pytree import tree_flatten, tree_unflatten
 from opwright_core.arrays.dtypes import COMPLEX
 from opwright_core.arrays.layouts import count
 from opwright_core.state import active_modes
@@ -132,8 +132,9 @@ def jacfwd(
             found = jvp(inner, chosen, tree_unflatten(tangents, in_spec), has_aux=has_aux)
             outputs, spec = tree_flatten(found[1])
             _check_real("jacfwd", "outputs", outputs)
-            kept[:] = [spec]
-            return (outputs, found[2]) if has_aux else (outputs, ())
+            leaves, aux_spec = tree_flatten(found[2]) if has_aux else ([], spec)
+            kept[:] = [spec, leaves, aux_spec]
+            return outputs, [each for each in leaves if isinstance(each, Tensor)]
 
         found, aux = vmap(columns, out_dims=(-1, 0), randomness=randomness)(*_basis(inputs))
         sizes = [count(value.shape) for value in inputs]
@@ -145,8 +146,11 @@ def jacfwd(
                 parts.append(aten["reshape.default"](part, [*each.shape[:-1], *value.shape]))
                 start += size
             made.append(_by_argument(parts, in_spec, argnums))
-        jacobian = tree_unflatten(made, kept[0])
-        return (jacobian, tree_map(lambda value: value[0], aux)) if has_aux else jacobian
+        spec, leaves, aux_spec = kept
+        jacobian = tree_unflatten(made, spec)
+        tensors = iter(aux)  # of all samples, which have the same
+        shown = [next(tensors)[0] if isinstance(each, Tensor) else each for each in leaves]
+        return (jacobian, tree_unflatten(shown, aux_spec)) if has_aux else jacobian
 
     return wrapper
 

@@ -134,7 +134,7 @@ class Differentiation(Interpreter):
     def _check_is_own(self, tensor: Tensor, operator: Operator) -> None:
         if not is_inside(tensor, self) or type(storage_of(tensor)) is CapturedStorage:
             raise RuntimeError(
-                f"During a grad (vjp, jvp, grad, etc) transform, {operator.name} would write to a captured Tensor, one "
+                f"During a grad (vjp, jvp, grad, etc) transform, {operator.name} would mutate a captured Tensor, one "
                 "that the function neither was given nor made: that is not supported. Give the function this Tensor as "
                 "an argument, and return what it becomes"
             )

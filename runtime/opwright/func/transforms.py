@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, overload
+from typing import Any, Concatenate, Final, Literal, overload
 
 from opwright.autograd.differentiate import grad as gradients_of
 from opwright.autograd.forward_ad import make_dual, unpack_dual
@@ -17,6 +17,7 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 
 Function = Callable[..., Any]
+_JVP: Final = "jvp(f, primals, tangents)"  # in messages
 
 
 @overload  # (for a lambda, whose argument has no type else)
@@ -105,7 +106,7 @@ def _grad_and_value(
         chosen = [given[position] for position in positions]
         leaves, spec = tree_flatten(chosen)
         result = func(*given, **lifted(kwargs, level))
-        output = pair_of("grad", result)[0] if has_aux else result
+        output = pair_of("grad_and_value(f)(*args)", result)[0] if has_aux else result
         _check_scalar(output)
         found = _gradients([output], [None], leaves)
         trees = tree_unflatten([level.out_of(each) for each in found], spec)
@@ -117,7 +118,7 @@ def positions_of(argnums: Any, count: int) -> list[int]:
     """Return positions from the front. Raises RuntimeError for what is none."""
     several = argnums if isinstance(argnums, tuple) else (argnums,)
     if not several or not all(type(each) is int for each in several):
-        raise RuntimeError(f"argnums must be int or a tuple of ints, and name an argument, but it is {argnums!r}")
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], and must be non-empty, but it is {argnums!r}")
     for each in several:
         if not -count <= each < count:
             raise RuntimeError(f"Got argnum={each}, but only {count} positional inputs")
@@ -159,10 +160,19 @@ def _leaf(value: Tensor, level: Differentiation) -> Tensor:
 def pair_of(name: str, result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise RuntimeError(
-            f"{name}: with has_aux=True the function returns a tuple (output, aux), but it returned "
+            f"{name}: output of function f should be a tuple (output, aux) with has_aux=True, but it is a "
             f"{type(result).__name__}" + (f" of length {len(result)}" if isinstance(result, tuple) else "")
         )
     return result
+
+
+def _check_outputs(call: str, output: Any, leaves: Sequence[Any]) -> None:
+    """Raise RuntimeError unless a function returned tensors, and at least one."""
+    if all(each is None for each in leaves):
+        raise RuntimeError(f"{call}: Expected f to be a function that has non-empty output (got output = {output!r})")
+    wrong = next((each for each in leaves if not isinstance(each, Tensor)), leaves)
+    if wrong is not leaves:
+        raise RuntimeError(f"{call}: expected f(*primals) to return only tensors, got unsupported type {type(wrong)}")
 
 
 def _check_scalar(output: Any) -> None:
@@ -213,14 +223,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:  # type: i
     with level:
         tracked = _tracked(primals, level, "vjp")
         result = func(*tracked)
-        output, aux = pair_of("vjp", result) if has_aux else (result, None)
+        output, aux = pair_of("vjp(f, *primals)", result) if has_aux else (result, None)
         outputs, spec = tree_flatten(output)
-        for each in outputs:
-            if not isinstance(each, Tensor):
-                raise RuntimeError(
-                    f"vjp(f, *primals): Expected f(*primals) to return only Tensors, but it returned "
-                    f"{type(each).__name__}"
-                )
+        _check_outputs("vjp(f, *primals)", output, outputs)
         leaves, structure = tree_flatten(tracked)
         results = tree_map(lambda each: level.out_of(each), output)
         shown_aux = tree_map(lambda each: level.out_of(each), aux)
@@ -284,23 +289,22 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
     With `strict` an output that does not depend on an input raises RuntimeError, and so does what is no tensor.
     Semantics: `torch.func.jvp`.
     """
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
-        raise RuntimeError(
-            f"jvp(f, primals, tangents): Expected primals and tangents to be tuples of arguments, but they are "
-            f"{type(primals).__name__} and {type(tangents).__name__}"
-        )
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple):
+            raise RuntimeError(f"{_JVP}: Expected {name} to be a tuple of arguments, but it is {type(given).__name__}")
     values, spec = tree_flatten(primals)
     directions, structure = tree_flatten(tangents)
     if spec != structure or not values:
         raise RuntimeError(
-            f"jvp(f, primals, tangents): Expected primals and tangents to have the same python structure, and to be "
-            f"non-empty: they are {spec} and {structure}"
+            f"{_JVP}: Expected primals and tangents to have the same python structure, and at least one Tensor: they "
+            f"are {spec} and {structure}"
         )
     with ForwardDifferentiation() as level:
         duals = [_dual(*pair) for pair in zip(values, directions, strict=True)]
         result = func(*tree_unflatten(duals, spec))
-        output, aux = pair_of("jvp", result) if has_aux else (result, None)
+        output, aux = pair_of(_JVP, result) if has_aux else (result, None)
         leaves, outputs = tree_flatten(output)
+        _check_outputs(_JVP, output, leaves)
         parts = [_parts(each, level, strict) for each in leaves]
         shown_aux = tree_map(lambda each: level.out_of(each), aux)
     results = tuple(tree_unflatten([part[position] for part in parts], outputs) for position in (0, 1))
@@ -310,18 +314,11 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
 def _dual(primal: Any, tangent: Any) -> Tensor:
     for name, value in (("primals", primal), ("tangents", tangent)):
         if not isinstance(value, Tensor):
-            raise RuntimeError(
-                f"jvp(f, primals, tangents): Expected {name} to have only Tensors, but there is {type(value).__name__}"
-            )
+            raise RuntimeError(f"{_JVP}: Expected {name} to have only Tensors, but there is {type(value).__name__}")
     return make_dual(primal, tangent)
 
 
 def _parts(output: Any, level: ForwardDifferentiation, strict: bool) -> tuple[Any, Any]:
-    if not isinstance(output, Tensor):
-        raise RuntimeError(
-            f"jvp(f, primals, tangents): Expected f(*primals) to return only Tensors, but it returned "
-            f"{type(output).__name__}"
-        )
     primal, tangent = unpack_dual(output)
     if tangent is None:
         if strict:

@@ -32,12 +32,12 @@ class Castable:
     def to(self, *arguments: Any, **options: Any) -> Tensor:
         """Return the tensor with a dtype, device or memory format, or another tensor's: itself where nothing changes.
 
-        `to(dtype)`, `to(device, dtype=None)`, `to(other)`, each with `non_blocking`, `copy` and `memory_format`, or all
-        by keyword. Raises ArgumentError for what is none of these.
+        `to(dtype)`, `to(device=None, dtype=None)`, `to(other)`, each with `non_blocking`, `copy`, `memory_format`, or
+        all by keyword. Raises ArgumentError for what is none of these.
         """
         if len(arguments) == 1 and isinstance(arguments[0], np.dtype) and not options:
             return _cast(self, arguments[0], None)
-        if arguments and _is_device(arguments[0]):
+        if arguments and (arguments[0] is None or _is_device(arguments[0])):
             names = ("device", "dtype", "non_blocking", "copy")
             options = dict(zip(names, arguments, strict=False)) | options
             arguments = arguments[len(names) :]

@@ -154,7 +154,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
             raise IndexError(_ZERO_DIM)
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    viewed, indices, turned, dim = self, {}, [], 0
+    viewed, indices, turned, dim, selected = self, {}, [], 0, 0
     for item in items:
         if item is Ellipsis:  # a second one skips as many dimensions as the first
             dim += ndim - named
@@ -163,7 +163,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         elif item is None:
             viewed, dim = aten["unsqueeze.default"](viewed, dim), dim + 1
         elif type(item) in _INTS:
-            viewed = _select(viewed, dim, item)
+            viewed, selected = _select(viewed, dim, item, selected), selected + 1
         elif type(item) is slice:
             if _is_backward(item):
                 item = _in_order(item, shape_of(viewed.array)[dim])
@@ -172,6 +172,9 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         elif type(item) is bool:
             viewed = aten["unsqueeze.default"](viewed, dim)
             indices[dim], dim = np.zeros(1 if item else 0, np.int64), dim + 1
+        elif _is_mask(item) and not _shape(item):  # of a level: its value cannot be read
+            viewed = aten["unsqueeze.default"](viewed, dim)
+            indices[dim], dim = aten["unsqueeze.default"](item, 0), dim + 1
         else:
             indices[dim], dim = item, dim + _consumed(item)
     return viewed, indices, turned
@@ -243,12 +246,13 @@ def _consumed(item: Any) -> int:
     return len(item.shape) if _is_mask(item) else 1
 
 
-def _select(viewed: Any, dim: int, position: int) -> Any:
+def _select(viewed: Any, dim: int, position: int, before: int = 0) -> Any:
+    """Return a view without a dimension. `before` are those that the same index took away in front of it."""
     shape = shape_of(viewed.array)
     if not shape:
         raise IndexError(_ZERO_DIM)
     if not is_place(position, shape[dim]):
-        raise IndexError(f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}")
+        raise IndexError(f"index {position} is out of bounds for dimension {dim + before} with size {shape[dim]}")
     return aten["select.int"](viewed, dim, position)
 
 

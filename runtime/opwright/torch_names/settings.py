@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import warnings
+from collections.abc import Sequence
 from typing import Any, Final
 
 import opwright
 
-__all__ = ["SETTINGS", "VERSION", "numel"]
+__all__ = ["ATTENTION", "SETTINGS", "VERSION", "numel"]
 
 VERSION: Final[dict[str, Any]] = {
     "__version__": opwright.__version__, "cuda": None, "debug": False, "git_version": None, "hip": None, "xpu": None,
@@ -66,6 +69,34 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     _set["mode"] = debug_mode
 
 
+class SDPBackend(enum.Enum):
+    """PyTorch's kernels of attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+class sdpa_kernel(contextlib.ContextDecorator):
+    """A block that names the kernels of attention that PyTorch may choose; there is one here, MATH.
+
+    Raises AssertionError for anything but an SDPBackend or a list of them, as PyTorch does.
+    """
+
+    def __init__(self, backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False) -> None:
+        if not isinstance(backends, SDPBackend | list):
+            raise AssertionError(f"backends must be an SDPBackend or a list of them, got {type(backends).__name__}")
+
+    def __enter__(self) -> dict[str, Any]:
+        return {}
+
+    def __exit__(self, *problem: object) -> None:
+        pass
+
+
 def numel(input: opwright.Tensor) -> int:
     """Return the number of elements of a tensor. Raises TypeError."""
     if not isinstance(input, opwright.Tensor):
@@ -73,6 +104,7 @@ def numel(input: opwright.Tensor) -> int:
     return input.numel()
 
 
+ATTENTION: Final[dict[str, Any]] = {"SDPBackend": SDPBackend, "sdpa_kernel": sdpa_kernel}
 SETTINGS: Final[dict[str, Any]] = {
     each.__name__: each
     for each in (

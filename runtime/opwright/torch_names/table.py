@@ -120,6 +120,7 @@ NAMES: Final[Mapping[str, Mapping[str, Any]]] = {
     "jit._trace": {"_trace_module_map": None},
     "multiprocessing": loading.MULTIPROCESSING,
     "nn": {"DataParallel": absent.Nothing},
+    "nn.attention": settings.ATTENTION,
     "nn.functional": {"_canonical_mask": parameters.canonical_mask, "_none_or_dtype": parameters.dtype_or_none},
     "types": {
         **dict.fromkeys(("Number", "_Number"), int | float | bool),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright_core.arrays import layouts
+from opwright_core.arrays import dtypes, layouts
 from opwright_core.state import active_modes
 
 Operand = Any
@@ -75,14 +75,15 @@ def _dropped(
 
 
 def _noise(input: Operand, p: float, features: bool) -> Operand:
-    """Return 1 where elements stay, 0 where they go."""
+    """Return 1 where elements stay, 0 where they go: real numbers, beside complex ones too."""
     aten = opwright.ops.aten
+    options: dict[str, Any] = {"dtype": dtypes.to_real(input.dtype)} if input.dtype in dtypes.COMPLEX else {}
     if not features:
-        return _drawn(aten.empty_like(input), 1 - p)
+        return _drawn(aten.empty_like(input, **options), 1 - p)
     if len(input.shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     sizes = [*input.shape[:2], *[1] * (len(input.shape) - 2)]
-    return _drawn(aten.new_empty(input, sizes), 1 - p)
+    return _drawn(aten.new_empty(input, sizes, **options), 1 - p)
 
 
 def _drawn(noise: Operand, keep: float) -> Operand:

@@ -13,6 +13,8 @@ import opwright
 from opwright.errors import ArgumentError
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from both import check  # noqa: E402
+
 pytestmark = pytest.mark.oracle
 
 Calls = Callable[[Any], Any]
@@ -126,6 +128,25 @@ def test_named_results_of_every_way_to_call() -> None:
         dim(array, 0),
     )
     assert [found.values.tolist() for found in calls] == [[1.0, 4.0]] * 5
-    assert repr(calls[0]).startswith("opwright.return_types.max_dim(\nvalues=tensor([1., 4.]),\nindices=")
+    assert repr(calls[0]).startswith("opwright.return_types.max(\nvalues=tensor([1., 4.]),\nindices=")
     copied = pickle.loads(pickle.dumps(calls[3]))
     assert type(copied) is type(calls[0])
+
+
+def test_the_classes_of_named_results_have_pytorchs_names() -> None:
+    def programme(lib: Any) -> Any:
+        x, kinds = lib.tensor([[1.0, 4.0], [3.0, 2.0]]), lib.return_types
+        out = lib.max(x, 0, out=(lib.empty(2), lib.empty(2, dtype=lib.int64)))
+        return [
+            [isinstance(found, kind) for kind in (kinds.max, kinds.max_out, kinds.sort, kinds.linalg_svd)]
+            + [repr(found).partition(".")[2].partition("(")[0]]
+            for found in (x.max(0), out, x.sort(), x.sort(stable=True), lib.linalg.svd(x), lib.vmap(lib.max)(x))
+            if isinstance(found, tuple)
+        ]
+
+    check(programme)
+    names = [name for name in dir(torch.return_types) if name.removesuffix("_out") in dir(opwright.ops.aten)]
+    assert len(names) > 50
+    assert [name for name in names if not hasattr(opwright.return_types, name) and not name.startswith("_")] == []
+    with pytest.raises(AttributeError, match="no results of this operator have names"):
+        opwright.return_types.add  # noqa: B018

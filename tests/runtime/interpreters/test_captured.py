@@ -51,7 +51,7 @@ def test_captured_tensors_are_not_written_to(write: str, transform: str) -> None
             WRITES[write](b, x)
             return (x * b.view(-1)).sum()
 
-        with pytest.raises(RuntimeError, match="would write to a captured Tensor"):
+        with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
             TRANSFORMS[transform](function)
         assert b.tolist() == [[0, 0], [0, 0]]
 

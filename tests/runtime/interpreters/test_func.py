@@ -103,7 +103,7 @@ def test_writes_to_what_the_function_made_are_recorded_and_to_others_refused() -
 
     assert close(grad(writes)(X), opwright.tensor([-0.2, 2.3, -1.2], dtype=opwright.float64))
     captured = opwright.zeros(3)
-    with pytest.raises(RuntimeError, match="would write to a captured Tensor"):
+    with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
         grad(lambda x: captured.add_(x).sum())(opwright.ones(3))
     assert captured.tolist() == [0, 0, 0]
 
@@ -205,16 +205,24 @@ def test_trees_of_arguments_and_auxiliary_results() -> None:
         (lambda: grad(lambda x: 3)(X), "return a Tensor, but it returned int"),
         (lambda: grad(cubes, argnums=1)(X), "only 1 positional"),
         (lambda: grad(cubes, argnums=(0, 0))(X), "unique"),
-        (lambda: grad(cubes, argnums=())(X), "argnums must be int"),
+        (lambda: grad(cubes, argnums=())(X), "must be non-empty"),
+        (lambda: grad(cubes, argnums=[0])(X), "argnums must be int or Tuple"),
         (lambda: grad(cubes)(opwright.arange(3)), "grad: a Tensor of int64 has no gradient"),
-        (lambda: grad(cubes, has_aux=True)(X), "tuple \\(output, aux\\)"),
-        (lambda: jvp(cubes, X, X), "tuples of arguments"),
+        (lambda: grad(cubes, has_aux=True)(X), "function f should be a tuple \\(output, aux\\)"),
+        (lambda: jvp(cubes, X, X), "Expected primals to be a tuple"),
+        (lambda: jvp(cubes, (X,), X), "Expected tangents to be a tuple"),
+        (lambda: jvp(cubes, (), ()), "at least one Tensor"),
         (lambda: jvp(cubes, (X,), (X, X)), "same python structure"),
         (lambda: jvp(cubes, (X,), (opwright.ones(2),)), "a tangent has the shape of its tensor"),
         (lambda: jvp(lambda x: ONES, (X,), (X,), strict=True), "independent of the inputs"),
-        (lambda: vjp(lambda x: 1, X), "return only Tensors"),
+        (lambda: vjp(lambda x: 1, X), "return only tensors, got unsupported type <class 'int'>"),
+        (lambda: vjp(lambda x: (), X), "vjp.*non-empty output"),
+        (lambda: jvp(lambda x: None, (X,), (X,)), "jvp.*non-empty output"),
+        (lambda: jvp(lambda x: [x, 1], (X,), (X,)), "return only tensors"),
+        (lambda: jacfwd(lambda x: ())(X), "jvp.*non-empty output"),
+        (lambda: jacrev(lambda x: [])(X), "vjp.*non-empty output"),
         (lambda: vjp(lambda x: (x, x), X)[1](X), "structure of cotangents"),
-        (lambda: jacrev(lambda x: 1)(X), "return only Tensors"),
+        (lambda: jacrev(lambda x: 1)(X), "return only tensors"),
         (lambda: jacfwd(cubes)(3), "only Tensors"),
     ],
 )
@@ -344,3 +352,15 @@ def test_nothing_waits_for_the_garbage_collector(call: Any) -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("aux", [1, "text", None, [1, {"a": 2.0}]])
+def test_what_comes_beside_the_output_may_be_no_tensor(aux: Any) -> None:
+    def function(x: Any) -> Any:
+        return (x * x).sum(), (aux, x + 1)
+
+    for transform in (grad, jacrev, jacfwd):
+        assert close(transform(function, has_aux=True)(X)[0], 2 * X)
+        found = transform(function, has_aux=True)(X)[1]
+        assert found[0] == aux and close(found[1], X + 1)
+    assert vjp(function, X, has_aux=True)[2][0] == jvp(function, (X,), (X,), has_aux=True)[2][0] == aux

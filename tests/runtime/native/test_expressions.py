@@ -183,6 +183,16 @@ def test_gradients_at_corners_are_pytorchs(made: ModuleType, name: str) -> None:
             np.testing.assert_allclose(own.grad, other.grad, rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.parametrize("name", ["fmax", "fmin"])
+def test_the_operand_that_is_a_number_gets_the_gradient_beside_nan(made: ModuleType, name: str) -> None:
+    nan = float("nan")
+    x = opwright.tensor([nan, 1.0, nan, 2.0], dtype=opwright.float64, requires_grad=True)
+    y = opwright.tensor([1.0, nan, nan, 2.0], dtype=opwright.float64, requires_grad=True)
+    getattr(made.ops, f"f_{name}")(x, y).sum().backward()
+    assert x.grad is not None and y.grad is not None
+    assert (x.grad.tolist(), y.grad.tolist()) == ([0.0, 1.0, 1.0, 0.5], [1.0, 0.0, 0.0, 0.5])
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_the_example_is_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its operators in C and, without a library, in NumPy."""

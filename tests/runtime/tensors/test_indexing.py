@@ -371,3 +371,37 @@ def test_gradients_of_what_is_cast_and_written() -> None:
         return x, value.grad
 
     check(programme)
+
+
+@pytest.mark.parametrize("limit", [-1.0, 100.0])
+def test_a_number_of_a_level_that_is_a_mask(limit: float) -> None:
+    def written(t: Any, x: Any) -> Any:
+        y, other = x.clone(), t.ones(())
+        y[x.sum() > limit] = 3.0
+        y[0, x[0, 0] > limit] = 5.0
+        other[x.sum() > limit] = 0.0
+        return y.sum() + other * x.sum()
+
+    def read(t: Any, x: Any) -> Any:
+        return (x[x.sum() > limit] * x).sum() + x[0, x[0, 0] > limit].sum()
+
+    for function in (written, read):
+        for transform in ("grad", "hessian"):
+            ours, theirs = pair((2, 3))
+            found = getattr(opwright.func, transform)(lambda x, function=function: function(opwright, x))(ours)
+            wanted = getattr(torch.func, transform)(lambda x, function=function: function(torch, x))(theirs)
+            assert found.tolist() == wanted.tolist(), (function, transform)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [(0, 5), (4, 5), (0, 1, 15), (slice(None), slice(None), 12), (None, 0, 7), (True, 0, 7), (slice(1, None), 0, 17)],
+)
+def test_what_is_out_of_range_names_the_dimension(index: Any) -> None:
+    ours, theirs = pair((2, 5, 10))
+    with pytest.raises(IndexError) as wanted:
+        theirs[index]
+    for call in (lambda: ours[index], lambda: ours.__setitem__(index, 1.0)):
+        with pytest.raises(IndexError) as found:
+            call()
+        assert str(found.value) == str(wanted.value)

@@ -219,12 +219,13 @@ def function_of(
 def result_class(operator: Operator, name: str, module: str) -> Callable[..., Any]:
     """Return the class of an operator's results, a named tuple with the names that its declaration gives them."""
     made = namedtuple(name, operator.parts.names_of_results, module=module)  # type: ignore[misc]
-    made.__repr__ = _show_result  # type: ignore[method-assign]
+    shown_as = f"{operator.base}_out" if operator.signature.written else operator.base
+
+    def show(result: Any) -> str:
+        """Return the text of several results with names, under PyTorch's name for their class."""
+        shown = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
+        return f"opwright.return_types.{shown_as}(\n{shown})"
+
+    made.__repr__ = show  # type: ignore[method-assign]
     operator.result = made
     return made
-
-
-def _show_result(result: Any) -> str:
-    """Return the text of several results with names, a NamedTuple."""
-    shown = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
-    return f"opwright.return_types.{type(result).__name__.removesuffix('_result')}(\n{shown})"
