@@ -68,6 +68,7 @@ _IN_215 = (
 # Of results: what the calls gave, or raised.
 _RESULTS_SINCE_215 = (
     Known("(feature_)?(alpha_)?dropout_?", "complex.*PyTorch raises NotImplementedError", "they take complex numbers"),
+    Known("(clamp|clip)(_|[.]out)?", r"uint8.*, -\d", "a whole bound beyond the dtype bounds nothing, or is refused"),
 )
 _RESULTS_IN_215 = (
     Known(

@@ -60,7 +60,8 @@ DOCS = {
         "Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min "
         "> max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound "
         "gives nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; "
-        "complex numbers are refused."
+        "complex numbers are refused. A whole number beyond what an integer dtype holds bounds nothing, or raises "
+        "RuntimeError where no element could be on its other side."
     ),
     "fmod": (
         "Return what is left of `self` after division by `other`, with the sign of `self` (as `fmod` of C). Shapes "

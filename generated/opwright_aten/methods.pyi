@@ -296,7 +296,8 @@ class TensorMethods:
         """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
         max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
         nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
-        numbers are refused.
+        numbers are refused. A whole number beyond what an integer dtype holds bounds nothing, or raises
+        RuntimeError where no element could be on its other side.
         """
 
     @overload
@@ -306,7 +307,8 @@ class TensorMethods:
         """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min >
         max`, `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives
         nan. The bounds take part in broadcasting and promotion: integers with a float bound give floats; complex
-        numbers are refused. The result is written to `self`, which is returned.
+        numbers are refused. A whole number beyond what an integer dtype holds bounds nothing, or raises
+        RuntimeError where no element could be on its other side. The result is written to `self`, which is returned.
         """
 
     @overload

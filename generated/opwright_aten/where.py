@@ -44,7 +44,7 @@ _ENTRIES: list[tuple[str | int, ...]] = [
     (12, "maximum", "maximum.out"),
     (12, "minimum", "minimum.out"),
     (14, "atan2", "atan2.out", "atan2_"),
-    (15, "clamp", "clamp.out", "clamp_"),
+    (16, "clamp", "clamp.out", "clamp_"),
     (10, "clamp.Tensor", "clamp.Tensor_out", "clamp_.Tensor"),
     (13, "fmod.Tensor", "fmod.Tensor_out", "fmod_.Tensor"),
     (9, "fmod.Scalar", "fmod.Scalar_out", "fmod_.Scalar"),

@@ -328,7 +328,9 @@ class _Call_clamp(_calls.Function, Protocol):
 clamp: _Call_clamp
 """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min > max`,
 `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives nan. The
-bounds take part in broadcasting and promotion: integers with a float bound give floats; complex numbers are refused.
+bounds take part in broadcasting and promotion: integers with a float bound give floats; complex numbers are
+refused. A whole number beyond what an integer dtype holds bounds nothing, or raises RuntimeError where no element
+could be on its other side.
 """
 clamp_default: _calls.Call_self_min_max_f4e18f
 clamp_Tensor: _calls.Call_self_min_max_336445
@@ -336,7 +338,8 @@ clamp_: _calls.Call_self_min_max_input_774d3f
 """Return `self` with elements below `min` raised to `min` and those above `max` lowered to `max`; where `min > max`,
 `max` wins. Either bound may be None, but not both (RuntimeError); a nan in `self` or in a bound gives nan. The
 bounds take part in broadcasting and promotion: integers with a float bound give floats; complex numbers are
-refused. The result is written to `self`, which is returned.
+refused. A whole number beyond what an integer dtype holds bounds nothing, or raises RuntimeError where no element
+could be on its other side. The result is written to `self`, which is returned.
 """
 clamp__default: _calls.Call_self_min_max_f4e18f
 clamp__Tensor: _calls.Call_self_min_max_7608e2

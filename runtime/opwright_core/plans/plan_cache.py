@@ -30,7 +30,7 @@ class CachedSpec(TensorSpec):
         self.keys = DENSE_CPU | spec.nondense
         self.may_settle = may_settle
         self.is_laid_out = False
-        self.numbers = _cast_numbers(spec, operands)
+        self.numbers = _cast_numbers(spec, operands) if spec.numbers is None else spec.numbers
 
     def lies_as_planned(self, returned: Any) -> bool:
         """Whether a result of the kernel has the planned strides, which is remembered."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -83,6 +84,12 @@ class TensorSpec:
             may_overlap=self.may_overlap,
         )
         made.converts = True
+        return made
+
+    def with_numbers(self, numbers: Sequence[Any]) -> TensorSpec:
+        """Return the spec of calls whose kernel gets these instead of the operands behind the first."""
+        made = copy.copy(self)
+        made.numbers = tuple(numbers)
         return made
 
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Elementwise, Size, Target
+from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
+from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import scalar_dtype
 from opwright_core.arrays.sizes import SymbolicInt, holds, is_symbolic
-from opwright_core.plans.operands import check_accepted, check_number
-from opwright_core.plans.plan import Plan
+from opwright_core.plans.operands import check_accepted, check_number, kept_strides
+from opwright_core.plans.plan import Plan, PlanApart
+from opwright_core.plans.specs import TensorSpec
 from opwright_core.rules.factories import empty, overwritten
 
 
@@ -25,7 +28,18 @@ def copied(self: Target, *, src: Elementwise) -> Plan:
             f"The size of tensor a {list(self.shape)} must match the size of tensor b "
             f"{list(src.shape)}: it does not broadcast to it"
         )
-    return overwritten(self, reads=src)
+    plan = overwritten(self, reads=src)
+    strides = own_strides(self)
+    if strides == plan.spec.strides:
+        return plan
+    return PlanApart(TensorSpec(self.shape, strides, as_dtype(self.dtype), pointwise=True), (self,), beside=(self, src))
+
+
+def own_strides(self: Any) -> Shape:
+    """Return the strides of a copy that keeps those of `self`, gaps included, but no overlap, and nothing backwards."""
+    strides: Shape = element_strides(self)
+    is_backwards = any(type(stride) is int and stride < 0 for stride in strides)  # (of NumPy; symbols never are)
+    return kept_strides(self) if is_backwards or layouts.may_overlap_itself(self.shape, strides) else strides
 
 
 def filled(self: Elementwise, *, value: Any) -> Plan:

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import DtypeKinds, Elementwise, Mask
-from opwright_core.arrays.dtypes import COMPLEX, INEXACT, as_dtype, bool_, to_complex, uint8
+from opwright_core.arrays.dtypes import (
+    COMPLEX,
+    INEXACT,
+    INTEGRAL,
+    SCALAR_TYPE_NAME,
+    as_dtype,
+    bool_,
+    to_complex,
+    uint8,
+)
 from opwright_core.arrays.promotion import result_type, scalar_dtype
 from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import NUMBERS, check_devices, check_number, extent, needs_cast
@@ -42,11 +53,32 @@ def pointwise_of_result(
 
 
 def clamped(self: Elementwise, low: Elementwise | None, high: Elementwise | None) -> Plan:
-    """Plan as `pointwise` does, with bounds. Raises RuntimeError where there is neither."""
+    """Plan as `pointwise` does, with bounds. Raises RuntimeError where there is neither, and for a whole number that
+    has all that an integer dtype holds on its other side."""
     plan = pointwise(self, low, high, accepts="bool integer floating")
     if low is None and high is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    return plan
+    return _saturated(plan, low, high)
+
+
+def _saturated(plan: Plan, low: Any, high: Any) -> Plan:
+    """Return a plan by which the kernel gets whole numbers that an integer dtype holds. Raises RuntimeError."""
+    dtype = plan.spec.common
+    if dtype not in INTEGRAL or not all(bound is None or type(bound) is int for bound in (low, high)):
+        return plan
+    info = np.iinfo(dtype)
+    lowest, highest = int(info.min), int(info.max)
+    if all(bound is None or lowest <= bound <= highest for bound in (low, high)):
+        return plan
+    for name, bound, is_beyond in (
+        ("min", low, low is not None and low > highest),
+        ("max", high, high is not None and high < lowest),
+    ):
+        if is_beyond:
+            kind = SCALAR_TYPE_NAME[dtype]
+            raise RuntimeError(f"Clamp {name} value {bound} is outside the representable range of {kind}")
+    held = [None if bound is None else dtype.type(min(max(bound, lowest), highest)) for bound in (low, high)]
+    return Plan(plan.spec.with_numbers(held), plan.given)
 
 
 def divided(self: Elementwise, other: Elementwise, rounding_mode: str | None) -> Plan:

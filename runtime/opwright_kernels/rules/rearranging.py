@@ -8,7 +8,6 @@ from typing import Any
 from opwright.base.view_layouts import diagonal_length, slice_bounds
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Along, Batches, Channels, Dim, Dims, Matrices, NewDim, Shifts
-from opwright_core.arrays.devices import element_strides
 from opwright_core.arrays.dtypes import as_dtype, int32, int64
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import result_type
@@ -19,6 +18,7 @@ from opwright_core.plans.plan import Plan
 from opwright_core.plans.specs import TensorSpec
 from opwright_core.rules.dimensions import wrap_dims
 from opwright_core.rules.factories import empty
+from opwright_kernels.rules.creation import own_strides
 from opwright_kernels.rules.memory_formats import suggested_strides
 
 
@@ -130,16 +130,12 @@ def diagonal_overlaid(self: Along, src: Along, offset: int, dim1: Dim, dim2: Dim
 
 
 def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
-    """Plan the shape and strides of `self`, gaps included, but no overlaps, and nothing backwards."""
+    """Plan the shape and strides of `self`."""
     if not layouts.same_shape(part, src.shape):
         raise RuntimeError(
             f"expected src to have the shape of what it takes the place of, {list(part)}, but got {list(src.shape)}"
         )
-    strides = element_strides(self)
-    is_backwards = any(type(stride) is int and stride < 0 for stride in strides)  # (of NumPy; symbols never are)
-    if is_backwards or layouts.may_overlap_itself(self.shape, strides):
-        strides = kept_strides(self)
-    return Plan(TensorSpec(self.shape, strides, as_dtype(self.dtype)), (self, src))
+    return Plan(TensorSpec(self.shape, own_strides(self), as_dtype(self.dtype)), (self, src))
 
 
 def with_diagonal(self: Along, offset: int, dim1: NewDim, dim2: NewDim) -> Plan:
