@@ -63,7 +63,7 @@ ANNOTATED = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 14_200
+MOST_LINES_OF_THE_CORE = 14_400
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 
