@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
@@ -118,11 +119,12 @@ def test_errors_say_what_and_where(text: str, message: str) -> None:
     rules = KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
     kernels = KernelModules(["opwright_kernels"], [ROOT / "runtime"])
     with pytest.raises(SchemaError) as raised:
-        render(read_text(text, "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=True)
+        declare(read_text(text, "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=True)
     assert str(raised.value).split("\n")[0] == f"ops.yaml:{message}"
 
 
 def test_an_unknown_kernel_stays_unbound_where_that_is_allowed() -> None:
     rules, kernels = KernelModules([], of="rule"), KernelModules([])
-    found = render(read_text(FUNC + CPU + "sin_cpu", "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=False)
+    operators = read_text(FUNC + CPU + "sin_cpu", "ops.yaml")
+    found = render(declare(operators, "demo", kernels=kernels, rules=rules, strict=False))
     assert '("f", "f", ("CPU", "", "sin_cpu", "", ""))' in found["register.py"]

@@ -23,8 +23,8 @@ from opwright_codegen.about.schema import SCHEMAS
 from opwright_codegen.arguments import make_parser
 from opwright_codegen.cli import main
 from opwright_codegen.commands import config, runtime_process
+from opwright_codegen.declared.framework_files import BINDINGS
 from opwright_codegen.findings.writing import FORMATS
-from opwright_codegen.output.frameworks import BINDINGS
 
 pytestmark = pytest.mark.once  # the runtime is not loaded
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import sweeps
 
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, SchemaErrors
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
@@ -65,7 +66,7 @@ def made(entry: dict[str, Any], path: str = "ops.yaml") -> list[str] | None:
     rules, kernels = modules()
     try:
         operators = read_text(json.dumps([entry]), path)
-        found = render(operators, "package", kernels=kernels, rules=rules, strict=True, only=["native"])
+        found = render(declare(operators, "package", kernels=kernels, rules=rules, strict=True), only=["native"])
     except (SchemaError, SchemaErrors):
         return None
     return [token for name, text in sorted(found.items()) if name.endswith((".h", ".c")) for token in tokens(text)]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.derivatives.files import read_derivatives
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
@@ -31,7 +32,7 @@ def render_case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     operators = read(["ops.yaml"])
     gradients = KernelModules(["gradients"], [folder], of="backward function")
     has_derivatives = (folder / "derivatives.yaml").exists()
-    return render(
+    declared = declare(
         operators,
         f"demo_{name}",
         kernels=kernels,
@@ -40,6 +41,7 @@ def render_case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         derivatives=read_derivatives("derivatives.yaml", operators, gradients) if has_derivatives else None,
         gradients=gradients,
     )
+    return render(declared)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -107,6 +109,7 @@ def test_output_is_clean_for_mypy(name: str, packages: Path, tmp_path: Path) -> 
 PROGRAM = """
 import hashlib, json, os, sys
 from pathlib import Path
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.derivatives.files import read_derivatives
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.files import read
@@ -119,9 +122,10 @@ for folder in sorted(Path(sys.argv[1]).iterdir()):
     operators = read(["ops.yaml"])
     gradients = KernelModules(["gradients"], [folder], of="backward function")
     found = read_derivatives("derivatives.yaml", operators, gradients) if Path("derivatives.yaml").exists() else None
-    files = render(
+    declared = declare(
         operators, "demo", kernels=kernels, rules=rules, strict=False, derivatives=found, gradients=gradients
     )
+    files = render(declared)
     hashes[folder.name] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
 print(json.dumps(hashes))
 """
@@ -155,5 +159,5 @@ def test_output_parses_and_ends_lines_as_unix_does(packages: Path) -> None:
 def test_only_renders_the_files_asked_for() -> None:
     operators = read([CASES / "pointwise" / "ops.yaml"])
     kernels, rules = KernelModules([]), KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
-    found = render(operators, "demo", kernels=kernels, rules=rules, strict=True, only=("ops", "register.py"))
+    found = render(declare(operators, "demo", kernels=kernels, rules=rules, strict=True), only=("ops", "register.py"))
     assert list(found) == ["ops/__init__.py", "ops/__init__.pyi", "ops/ops.py", "ops/ops.pyi", "register.py"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
 from opwright_codegen.read.files import read
@@ -112,7 +113,8 @@ def package(operators: OperatorSet, tmp_path_factory: pytest.TempPathFactory) ->
     """The folder that holds the package."""
     folder = tmp_path_factory.mktemp("torch")
     none = KernelModules([])
-    files = render(operators, "opwright_aten", kernels=none, rules=KernelModules([], of="rule"), strict=False)
+    declared = declare(operators, "opwright_aten", kernels=none, rules=KernelModules([], of="rule"), strict=False)
+    files = render(declared)
     for name, text in files.items():
         (folder / "opwright_aten" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "opwright_aten" / name).write_text(text, encoding="utf-8")

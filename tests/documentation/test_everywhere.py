@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from python_copies import run_python
 
-from opwright_codegen.output.frameworks import FRAMEWORKS
+from opwright_codegen.declared.framework_files import FRAMEWORKS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
 (BLOCK,) = re.findall(r"^```sh\n(.*?)^```$", (EXAMPLE / "README.md").read_text(), re.DOTALL | re.MULTILINE)

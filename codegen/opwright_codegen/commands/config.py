@@ -11,8 +11,8 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
+from opwright_codegen.declared.framework_files import BINDINGS
 from opwright_codegen.errors import Errors, SchemaError, SchemaErrors, nearest, shorten
-from opwright_codegen.output.frameworks import BINDINGS
 from opwright_codegen.promises.breakages import CATEGORIES
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.source import Source, Span

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.job import Job
+from opwright_codegen.declared.framework_files import FRAMEWORKS, module_file
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.findings.finding import Finding, Level, Outcome
 from opwright_codegen.output.editor_schema import editor_schema, stale_editor_schemas
@@ -31,12 +32,13 @@ _SHOWN = 20  # operators that a framework cannot take, by name, for one reason
 _PROVIDED = ("opwright_aten",)  # used unless something else is said: it need not be there yet
 
 if TYPE_CHECKING:
+    from opwright_codegen.declared.model import DeclaredSet
     from opwright_codegen.derivatives.model import DerivativeSet
     from opwright_codegen.kernels.modules import KernelModules
     from opwright_codegen.read.model import OperatorSet
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
-__all__ = ["check", "generate", "read_job_derivatives", "read_operators", "render_namespace"]
+__all__ = ["check", "declare_namespace", "generate", "read_job_derivatives", "read_operators", "render_namespace"]
 
 
 def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None = None) -> int:
@@ -100,7 +102,7 @@ def check(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None =
     derivatives = read_job_derivatives(job, operators)
     for namespace in operators.namespaces:
         folder = job.folder(namespace, operators.namespaces) if job.output else None
-        render_namespace(job, operators, namespace, folder, derivatives, is_dry=True)
+        render_namespace(job, declare_namespace(job, operators, namespace, folder, derivatives), is_dry=True)
     made = sum(operator.generated for operator in operators.operators.values())
     declared = len(operators.operators) - made
     seconds = time.perf_counter() - start
@@ -164,18 +166,16 @@ def gradient_modules(job: Job) -> KernelModules:
     return KernelModules(job.gradients, job.roots, of="backward function", named=job.named, allowed=job.packages)
 
 
-def render_namespace(
+def declare_namespace(
     job: Job,
     operators: OperatorSet,
     namespace: str,
-    folder: Path | None,
+    folder: Path | None = None,
     derivatives: DerivativeSet | None = None,
-    *,
-    is_dry: bool = False,
-) -> dict[str, str]:
-    """Return the files of one namespace, name to text; of a dry run empty texts. Raises SchemaErrors."""
+) -> DeclaredSet:
+    """Return the declared set of one namespace, whose package goes to a folder. Raises SchemaErrors."""
+    from opwright_codegen.declared.declare import declare
     from opwright_codegen.kernels.modules import KernelModules
-    from opwright_codegen.output.render import render
     from opwright_codegen.views.names import is_word
 
     package = Path(os.path.realpath(folder)).name if folder else f"opwright_{namespace}"
@@ -187,11 +187,9 @@ def render_namespace(
     for used in job.used_packages():
         if used.name not in _PROVIDED:
             used.check()
-    chosen = operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace)
-    return render(
-        chosen,
+    return declare(
+        operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace),
         package,
-        only=job.only or None,
         kernels=KernelModules(job.kernels, job.roots, named=job.named, allowed=job.packages, files=job.files),
         rules=KernelModules(job.rules, job.roots, of="rule", named=job.named, allowed=job.packages),
         strict=job.strict,
@@ -199,12 +197,22 @@ def render_namespace(
         gradients=gradient_modules(job),
         used=job.used_packages(),
         project=job.project,
-        frameworks=job.bindings,
-        left_out=job.left_out,
-        targets=job.targets,
         trusted=job.trusted,
-        is_dry=is_dry,
     )
+
+
+def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -> dict[str, str]:
+    """Return the files of one namespace, name to text; of a dry run empty texts. Raises SchemaErrors."""
+    from opwright_codegen.output.render import is_wanted, render
+    from opwright_codegen.targets.registry import own_targets
+
+    texts = render(declared, own_targets(job.bindings), only=job.only or None, known=job.targets, is_dry=is_dry)
+    for framework in job.bindings:
+        if framework in FRAMEWORKS and is_wanted(module_file(declared.package, framework)[3:], job.only):
+            from opwright_codegen.targets.frameworks import left_out
+
+            job.left_out.extend(left_out(declared, framework))
+    return texts
 
 
 def _only_namespace(operators: OperatorSet, namespace: str) -> OperatorSet:
@@ -222,7 +230,10 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
     after_read = time.perf_counter()
     namespaces = operators.namespaces
     folders = {namespace: job.folder(namespace, namespaces) for namespace in namespaces}
-    texts = {name: render_namespace(job, operators, name, folder, derivatives) for name, folder in folders.items()}
+    texts = {
+        name: render_namespace(job, declare_namespace(job, operators, name, folder, derivatives))
+        for name, folder in folders.items()
+    }
     _check_only(job)
     times = {"read": after_read - start, "render": time.perf_counter() - after_read}
     for name, folder in folders.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from opwright_codegen.commands.config import Config
-from opwright_codegen.commands.generate import render_namespace
+from opwright_codegen.commands.generate import declare_namespace, render_namespace
 from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
 from opwright_codegen.errors import SchemaError, UsageError, nearest
@@ -122,7 +122,7 @@ def _check(text: str, job: Job) -> None:
     """Raise SchemaErrors for what `opwright check` would refuse."""
     operators = read_text(text, _OPS)
     for namespace in operators.namespaces:
-        render_namespace(job, operators, namespace, None)
+        render_namespace(job, declare_namespace(job, operators, namespace))
 
 
 def _check_files(folder: Path, names: Sequence[str], force: bool) -> None:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from glob import has_magic
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.commands.generate import read_job_derivatives, read_operators, render_namespace
+from opwright_codegen.commands.generate import declare_namespace, read_job_derivatives, read_operators, render_namespace
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, project_modules, run_in_runtime
 from opwright_codegen.commands.shown_rules import cost_shown, rule_shown
@@ -44,7 +44,7 @@ def show(job: Job, name: str, out: TextIO) -> int:
     texts = {}
     for namespace in {operator.namespace for operator in found}:
         folder = job.folder(namespace, operators.namespaces) if job.output else None
-        texts[namespace] = render_namespace(job, operators, namespace, folder, derivatives)
+        texts[namespace] = render_namespace(job, declare_namespace(job, operators, namespace, folder, derivatives))
     for index, operator in enumerate(found):
         if index:
             print(file=out)

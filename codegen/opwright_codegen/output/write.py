@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
 
+from opwright_codegen.declared.framework_files import framework_of, located
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.output.frameworks import framework_of, located
 from opwright_codegen.records import dataclass
 
 __all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "locked", "manifest_names", "replace_file"]

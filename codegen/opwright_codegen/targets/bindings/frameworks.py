@@ -1,7 +1,7 @@
 """The modules that give operators to other frameworks: what each is told of a package, and what it cannot take.
 
 A framework has a module of its name here, with `TEMPLATE`, `refusal` (why an operator cannot be given to it, None where
-it can) and `context` (what the template shows of those that can), and a case in `_target` of `output.render`. Nothing
+it can) and `context` (what the template shows of those that can), and a function in `targets.frameworks`. Nothing
 of a framework is imported here: what it has is written down, or found out when the generated module is imported.
 """
 

@@ -1,0 +1,59 @@
+"""The declared set of one namespace, as frozen data, and the files that targets make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.bindings.dimensions import Cuts
+from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.model import OperatorSet
+from opwright_codegen.records import dataclass
+from opwright_codegen.views.operators import NamespaceView
+
+__all__ = ["DeclaredSet", "Files", "Target", "Template"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredSet:
+    """Everything that is declared about the operators of one namespace.
+
+    `package` is the name of the package that the output is. `bindings` holds the kernel of each operator and key, in
+    schema order. `cuts` holds the dimension rules. `costs` and `references` are by names without the namespace.
+    `gradients` are the modules of backward functions, which formulas of `derivatives` name. Comparison is by identity.
+    """
+
+    operators: OperatorSet
+    view: NamespaceView
+    bindings: tuple[Binding, ...]
+    cuts: Cuts
+    costs: Mapping[str, str]
+    references: Mapping[str, str]
+    derivatives: DerivativeSet | None
+    gradients: KernelModules
+
+    @property
+    def namespace(self) -> str:
+        return self.view.namespace
+
+    @property
+    def package(self) -> str:
+        return self.view.package
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A file that a template of ours makes. `view` holds the operators that its header names the sources of.
+
+    `context` returns what the template shows. It is called when the file is wanted, and returns None if there is no
+    such file.
+    """
+
+    name: str
+    view: NamespaceView
+    context: Callable[[], Mapping[str, object] | None]
+
+
+Files = Mapping[str, str | Template]  # by path below the output folder, with slashes
+Target = Callable[[DeclaredSet], Files]
