@@ -17,7 +17,7 @@ __all__ = ["make_parser"]
 _SCHEMAS: Final = "schema files (YAML), or patterns of them; else those of [tool.opwright]"
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")  # as `findings.writing` has them
 # As `about.schema` has them.
-_FILES: Final = ("operators", "derivatives", "settings", "findings", "breaking", "list", "doctor", "report")
+_FILES: Final = ("operators", "keys", "derivatives", "settings", "findings", "breaking", "list", "doctor", "report")
 _OF_A_JOB: Final = ("only", "tags", "namespace", "kernels", "strict_kernels")
 _SHELLS: Final = ("bash", "zsh", "fish")  # as `about.completion` has them
 

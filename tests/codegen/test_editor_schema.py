@@ -11,7 +11,7 @@ import yaml
 
 from opwright_codegen.cli import main
 from opwright_codegen.output.editor_schema import EDITOR_SCHEMA, editor_schema
-from opwright_codegen.read import autocast, entries, launch, native
+from opwright_codegen.read import autocast, entry_keys, launch, native
 
 jsonschema = pytest.importorskip("jsonschema")
 pytestmark = pytest.mark.once  # text in, text out
@@ -40,13 +40,13 @@ def test_it_is_a_schema() -> None:
 
 def test_it_has_the_keys_and_words_of_the_reader() -> None:
     properties = ENTRY["properties"]
-    assert set(properties) == set(entries.ALL_KEYS)
+    assert set(properties) == set(entry_keys.KEYS)
     assert properties["convention"]["enum"] == list(native.CONVENTIONS)
     policies = properties["autocast"]["oneOf"][0]["examples"]
     assert policies[:-1] == list(autocast.POLICIES) and policies[-1].startswith(autocast.BANNED)
     launched = properties["launch"]["properties"]
     assert set(launched) == set(launch._KEYS)
-    for name, (least, most) in launch._NUMBERS.items():
+    for name, (least, most) in launch.NUMBERS.items():
         said = launched[name]["oneOf"][0] if name == "ndim" else launched[name]
         assert (said["minimum"], said["maximum"]) == (least, most), name
     assert all("description" in each for each in properties.values())

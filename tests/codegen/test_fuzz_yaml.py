@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opwright_codegen.errors import SchemaErrors
-from opwright_codegen.read.entries import ALL_KEYS
+from opwright_codegen.read.entry_keys import KEYS
 from opwright_codegen.read.files import read, read_text
 from opwright_codegen.read.model import OperatorSet
 
@@ -41,7 +41,7 @@ VALID = """\
 """
 
 PIECES = [
-    *ALL_KEYS, "&a ", "*a", "!!python/object:os.system ", "!x ", "<<: ", "- ", ": ", "? ", "[", "]", "{", "}",
+    *KEYS, "&a ", "*a", "!!python/object:os.system ", "!x ", "<<: ", "- ", ": ", "? ", "[", "]", "{", "}",
     "|\n", ">\n", "'", '"', "\\", "\n", "\n  ", "\t", "#", "%YAML 1.1", "---", "...", "~", "null", "on", "True", ",",
     "::", "()", " -> ", "(a!)", "Tensor", "Tensor(a -> *)", "__import__", "class", "1e999", "9" * 30,
     "\0", "\ufeff", "\u2028", "\ud800", "\U0001d4b3",

@@ -275,7 +275,7 @@ def test_schemas_of_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(SCHEMAS)
     read = {}
-    for name in SCHEMAS:
+    for name in set(SCHEMAS) - {"keys"}:  # a table in Markdown
         assert main(["schema", name]) == 0
         read[name] = json.loads(capsys.readouterr().out)
         jsonschema.Draft202012Validator.check_schema(read[name])

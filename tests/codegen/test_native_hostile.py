@@ -19,7 +19,7 @@ from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, SchemaErrors
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
-from opwright_codegen.read.entries import ALL_KEYS
+from opwright_codegen.read.entry_keys import KEYS as ENTRY_KEYS
 from opwright_codegen.read.files import read_text
 from opwright_codegen.records import as_dict
 from opwright_codegen.schema.model import FunctionSchema
@@ -108,7 +108,7 @@ def test_no_text_of_a_func_is_more_than_text(kind: str) -> None:
                 assert found is None or "evil" not in found, (spot, shown)
 
 
-@pytest.mark.parametrize("key", [key for key in ALL_KEYS if key != "func"])
+@pytest.mark.parametrize("key", [key for key in ENTRY_KEYS if key != "func"])
 def test_no_text_of_a_key_is_more_than_text(key: str) -> None:
     for entry in ENTRIES.values():
         plain = made(entry)

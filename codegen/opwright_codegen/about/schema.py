@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, TextIO
 
-__all__ = ["SCHEMAS", "show_schema"]
+__all__ = ["SCHEMAS", "keys_table", "show_schema"]
 
 _FOLDER: Final = "opwright_codegen.schemas"
 _PRINTED: Final = "opwright_codegen.findings"
-# By the name of a file's kind: where the schema lies, and what it is of.
+# By the name of a file's kind: the folder and name of its schema, if the generator does not make it, and its content.
 SCHEMAS: Final = {
-    "operators": (_FOLDER, "native_functions.schema.json", "schema files"),
+    "operators": ("", "", "schema files"),
+    "keys": ("", "", "the keys of schema files, as a table in Markdown"),
     "derivatives": (_FOLDER, "derivatives.schema.json", "derivatives.yaml"),
     "settings": (_FOLDER, "settings.schema.json", "[tool.opwright] of pyproject.toml"),
     "findings": (_PRINTED, "findings.schema.json", "what commands print with --format json"),
@@ -22,12 +24,29 @@ SCHEMAS: Final = {
 
 
 def show_schema(name: str | None, out: TextIO) -> int:
-    """Print a JSON Schema; without a name, which there are."""
-    if name is None:
-        out.writelines(f"{each:12} {what}\n" for each, (_, _, what) in SCHEMAS.items())
-        return 0
-    from importlib.resources import files  # which no other command loads for the names alone
+    """Print a JSON Schema, or the table of keys; without a name, the list of them."""
+    match name:
+        case None:
+            out.writelines(f"{each:12} {what}\n" for each, (_, _, what) in SCHEMAS.items())
+        case "operators":
+            from opwright_codegen.output.editor_schema import editor_schema
 
-    package, file, _ = SCHEMAS[name]
-    out.write((files(package) / file).read_text(encoding="utf-8"))
+            out.write(editor_schema())
+        case "keys":
+            out.writelines(f"{line}\n" for line in keys_table())
+        case _:
+            from importlib.resources import files  # which no other command loads for the names alone
+
+            package, file, _ = SCHEMAS[name]
+            out.write((files(package) / file).read_text(encoding="utf-8"))
     return 0
+
+
+def keys_table() -> Iterator[str]:
+    """Yield the lines of a Markdown table of the keys of schema files, in the order of `opwright fmt`."""
+    from opwright_codegen.read.entry_keys import KEYS
+
+    yield "| key | value |"
+    yield "| --- | --- |"
+    for key in KEYS.values():
+        yield f"| `{key.name}` | {key.says.replace('|', chr(92) + '|')} |"

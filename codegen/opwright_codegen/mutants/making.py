@@ -12,6 +12,8 @@ from opwright_codegen.mutants.entries import Entry
 from opwright_codegen.mutants.formula_changes import changes_of_formula
 from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
+from opwright_codegen.read.entry_keys import names_where
+from opwright_codegen.read.key_formats import Mutants
 from opwright_codegen.read.model import PYTORCHS, default_kernel_name
 from opwright_codegen.read.yaml_reader import Node
 from opwright_codegen.records import replace
@@ -19,14 +21,6 @@ from opwright_codegen.schema.model import FunctionSchema, OperatorName
 
 __all__ = ["choose", "mutants_of"]
 
-# Keys that make other operators or names of an entry, or say nothing of what it does.
-_LEFT_OUT: Final = (
-    "autogen", "variants", "variant_tags", "doc", "structured_delegate", "python_module", "blocks", "sharding",
-    "linear", "cost",
-)  # fmt: skip
-# Entries that need what a mutant does not have: a compiled library, a pair of variants, a place in PyTorch's own file.
-_UNFIT: Final = ("convention", "structured", "structured_delegate", "ufunc_inner_loop", "precomputed", "launch")
-_FORMULAS: Final = ("meta", "kernel", "dispatch", "batch")
 _WORDS: Final = re.compile(r"[\w.:]+")  # names of kernels, `auto_element_wise`: no expressions
 _DTYPES: Final = ("float32", "float64", "int64", "bool", "complex64")
 
@@ -44,7 +38,7 @@ def mutants_of(
             schema = FunctionSchema.parse(entry.text("func"))
         except SchemaError:
             continue
-        if any(key in entry.pairs for key in _UNFIT) or schema.name.base.startswith("__"):
+        if any(key in entry.pairs for key in names_where(Mutants.UNFIT)) or schema.name.base.startswith("__"):
             continue
         whole = replace(schema.name, namespace=schema.namespace or namespace)
         said = {str(whole), str(replace(whole, namespace="")), whole.base, f"{whole.namespace}::{whole.base}"}
@@ -73,8 +67,9 @@ class _Making:
         yield self._made(Change("", ""), "", "", str(self._schema))
         for change in changes_of_schema(self._schema):
             yield self._made(change, "func", str(self._schema), change.text)
+        changed = names_where(Mutants.CHANGE)
         for key, node in self._entry.texts():
-            if key in _FORMULAS and not _WORDS.fullmatch(node.text.strip()):
+            if key in changed and not _WORDS.fullmatch(node.text.strip()):
                 for change in changes_of_formula(node.text):
                     yield self._made(change, key, node.text, str(self._schema), (node, change.text))
         for value, kind, before, after in self._dtype_changes():
@@ -112,7 +107,7 @@ class _Making:
         self._count += 1
         func = str(name) + declared[len(str(schema.name)) :]
         edits = [(self._entry.pairs["func"][1], func), *([edit] if edit else [])]
-        text = self._entry.written(edits, _LEFT_OUT)
+        text = self._entry.written(edits, names_where(Mutants.LEAVE_OUT))
         if not {"dispatch", "kernel"} & self._entry.pairs.keys():
             text += f"  dispatch:\n    CompositeImplicitAutograd: {default_kernel_name(self._schema)}\n"
         derivative = ""

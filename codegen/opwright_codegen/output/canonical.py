@@ -13,22 +13,14 @@ from typing import Final, NamedTuple
 
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.entries import read_schema
+from opwright_codegen.read.entry_keys import KEYS
+from opwright_codegen.read.key_formats import Form
 from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.source import Source
 
-__all__ = ["ORDER", "canonical"]
+__all__ = ["canonical"]
 
-# What an entry is, what is made of it, what its results look like, who computes them.
-ORDER: Final = (
-    "func", "name", "output_differentiability", "doc", "since", "deprecated", "upgrade", "python_module", "tags",
-    "variants", "device_check", "device_guard", "category_override", "manual_kernel_registration", "manual_cpp_binding",
-    "cpp_no_default_args", "use_const_ref_for_mutable_tensors", "structured", "structured_delegate",
-    "structured_inherits", "autocast", "autogen", "variant_tags", "kernel", "meta", "batch", "blocks", "sharding",
-    "linear", "cost", "precomputed", "ufunc_inner_loop", "dispatch", "convention", "dtypes", "dtype_of", "launch",
-    "reference",
-)  # fmt: skip
-_LISTS: Final = ("variants", "autogen")  # of words, separated by commas
-_SCHEMAS: Final = ("func", "name")
+_OF_DERIVATIVES: Final = ("name", "output_differentiability")  # keys of derivatives.yaml, which come first there
 _INDENT: Final = 2
 _DASH: Final = re.compile(r"^ *-(?=\s)", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"[|>][+-]?[1-9]")  # its indentation is said in numbers: its lines stay where they are
@@ -81,10 +73,17 @@ def _data(node: Node, namespace: str | None) -> object:
 
 
 def _said(key: str, value: Node, namespace: str | None) -> object:
-    if type(value) is not ScalarNode or key not in (*_SCHEMAS, *_LISTS):
+    form = _form(key)
+    if type(value) is not ScalarNode or form is Form.AS_WRITTEN:
         return _data(value, namespace)
     words = "".join(value.text.split())  # schemas, and lists of names: spaces say nothing
-    return words if key in _LISTS else _schema_text(value, namespace) or words
+    return words if form is Form.WORDS else _schema_text(value, namespace) or words
+
+
+def _form(key: str) -> Form:
+    if key in _OF_DERIVATIVES:
+        return Form.SCHEMA if key == "name" else Form.AS_WRITTEN
+    return KEYS[key].form if key in KEYS else Form.AS_WRITTEN
 
 
 def _schema_text(node: ScalarNode, namespace: str | None) -> str:
@@ -165,7 +164,8 @@ def _entry(source: Source, node: Node, start: int, end: int, namespace: str) -> 
 
 
 def _position(piece: _Piece) -> int:
-    return ORDER.index(piece.key) if piece.key in ORDER else ORDER.index("dispatch")
+    order = (*_OF_DERIVATIVES, *KEYS)
+    return order.index(piece.key if piece.key in order else "dispatch")
 
 
 def _pieces(source: Source, node: MappingNode, start: int, end: int, namespace: str) -> Iterator[_Piece]:
@@ -211,10 +211,10 @@ def _scalar(source: Source, name: str, value: ScalarNode, stop: int, namespace: 
     text = source.text[value.start : stop]
     if "\n" in source.text[value.start : value.end].rstrip() or "\n" in text:
         return None
-    if value.plain and name in _LISTS:
+    if value.plain and _form(name) is Form.WORDS:
         words = [each.strip() for each in text.split(",")]
         return ", ".join(words) if all(words) else text
-    if value.plain and name in _SCHEMAS:
+    if value.plain and _form(name) is Form.SCHEMA:
         made = _schema_text(value, namespace)
         return made if made and ": " not in made and " #" not in made else text
     return text

@@ -1,4 +1,4 @@
-"""Entries of schema files: the table of their keys, and the reading of one entry into an Operator."""
+"""Entries of schema files: the reading of one entry into an Operator, by the table of keys."""
 
 from __future__ import annotations
 
@@ -8,57 +8,15 @@ from typing import Any
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
-from opwright_codegen.read.autocast import read_autocast
+from opwright_codegen.read.entry_keys import KEYS
 from opwright_codegen.read.foreign import BackendForm, backend_error, explain_backend, is_backend_entry, names_alone
 from opwright_codegen.read.keys import DISPATCH_KEYS, EXPRESSION_KEYS, OTHER_NAMES, UFUNC_KEYS
-from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.model import PYTORCHS, Kernel, KeySpans, Operator, default_kernel_name
-from opwright_codegen.read.native import read_convention, read_dtype_of, read_dtypes
-from opwright_codegen.read.versions import read_deprecated, read_release, read_upgrades
 from opwright_codegen.read.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span, Text
 
-__all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags", "read_texts"]
-
-# How each key of an entry is read; `func` and `tags` need more than their node.
-KEYS: Mapping[str, values.Reader] = {
-    "variants": values.read_variants,
-    "dispatch": values.read_dispatch,
-    "structured": values.read_boolean,
-    "structured_delegate": values.read_operator_name,
-    "structured_inherits": values.read_identifier,
-    "precomputed": values.read_precomputed,
-    "autogen": values.read_operator_names,
-    "device_check": values.one_of("device check", ("NoCheck", "ExactSame")),
-    "device_guard": values.read_boolean,
-    "python_module": values.read_module,
-    "category_override": values.read_identifier,
-    "manual_kernel_registration": values.read_boolean,
-    "manual_cpp_binding": values.read_boolean,
-    "cpp_no_default_args": values.read_strings,
-    "use_const_ref_for_mutable_tensors": values.read_boolean,
-    "ufunc_inner_loop": values.read_ufunc_loops,
-    # Ours:
-    "meta": values.read_text,
-    "batch": values.read_text,
-    "blocks": values.read_text,
-    "sharding": values.read_text,
-    "linear": values.read_text,
-    "cost": values.read_text,
-    "kernel": values.read_text,
-    "doc": values.read_doc,
-    "reference": values.read_text,
-    "autocast": read_autocast,
-    "convention": read_convention,
-    "dtypes": read_dtypes,
-    "dtype_of": read_dtype_of,
-    "launch": read_launch,
-    "since": read_release,
-    "deprecated": read_deprecated,
-    "upgrade": read_upgrades,
-}
-ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
+__all__ = ["entry_head", "read_operators", "read_schema", "read_tags", "read_texts"]
 
 
 def read_operators(
@@ -136,10 +94,10 @@ def _read_entry(
         try:
             if name == "func":
                 schema = read_schema(value, source, namespace)
-            elif name in KEYS:
-                fields[name] = KEYS[name](value, source)
-            elif name not in ("tags", "variant_tags"):
-                raise _unknown_key(name, ALL_KEYS, values.node_span(key, source))
+            elif name not in KEYS:
+                raise _unknown_key(name, KEYS, values.node_span(key, source))
+            elif (read := KEYS[name].reader) is not None:
+                fields[KEYS[name].field or name] = read(value, source)
         except SchemaError as error:
             errors.add(error)
         if errors.is_full:
@@ -164,7 +122,7 @@ def _add_expression(
     schema: FunctionSchema, fields: dict[str, Any], node: MappingNode, source: Source, errors: Errors
 ) -> bool:
     """Add what `kernel` stands for: kernels, and `meta` where the entry has none. False where it is wrong."""
-    text: Text | None = fields.pop("kernel", None)
+    text: Text | None = fields.pop("expression", None)
     if text is None or ("dtypes" in node.pairs and "dtypes" not in fields):
         return False  # which is said already
     at = values.node_span(node.pairs["dtypes"][1], source) if "dtypes" in node.pairs else None

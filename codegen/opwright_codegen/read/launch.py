@@ -21,11 +21,11 @@ from opwright_codegen.read.values import (
 from opwright_codegen.read.yaml_reader import MappingNode, Node
 from opwright_codegen.source import Source
 
-__all__ = ["GRANTED", "LAUNCH_RULES", "read_launch"]
+__all__ = ["GRANTED", "LAUNCH_RULES", "NUMBERS", "read_launch"]
 
 GRANTED: Final = 48 << 10  # bytes of shared memory that a block has on every device, without asking for more
 _MOST: Final = 227 << 10  # that some device has
-_NUMBERS: Final = {"threads": (1, 1024), "elements": (1, 1 << 16), "shared_limit": (0, _MOST), "ndim": (0, 16)}
+NUMBERS: Final = {"threads": (1, 1024), "elements": (1, 1 << 16), "shared_limit": (0, _MOST), "ndim": (0, 16)}
 _KEYS: Final = ("threads", "elements", "shared", "shared_limit", "grid", "ndim", "options", "constants")
 _WORD = re.compile(r"[0-9]{1,6}|threads|itemsize")
 _OPTION = re.compile(r"--?[A-Za-z][\w.,:=+/-]*", re.ASCII)
@@ -42,7 +42,7 @@ def read_launch(node: Node, source: Source) -> Launch:
     for name, (key, value) in node.pairs.items():
         if name == "ndim" and type(value) is MappingNode:
             found["dims"] = tuple((array, _number("ndim", of, source)) for array, (_, of) in value.pairs.items())
-        elif name in _NUMBERS:
+        elif name in NUMBERS:
             found[name] = _number(name, value, source)
         elif name == "shared":
             found[name] = _shared(value, source)
@@ -59,7 +59,7 @@ def read_launch(node: Node, source: Source) -> Launch:
 
 def _number(name: str, node: Node, source: Source) -> int:
     scalar = read_scalar(node, source)
-    least, most = _NUMBERS[name]
+    least, most = NUMBERS[name]
     if re.fullmatch(r"[0-9]{1,9}", scalar.text) and least <= int(scalar.text) <= most:
         return int(scalar.text)
     message = f"{name!r} is a number from {least} to {most:,}"
