@@ -68,14 +68,27 @@ _IN_215 = (
 # Of results: what the calls gave, or raised.
 _RESULTS_SINCE_215 = (
     Known("(feature_)?(alpha_)?dropout_?", "complex.*PyTorch raises NotImplementedError", "they take complex numbers"),
+    Known("arange[.].*", "int64.*(shape|raises|PyTorch raises)", "int64 has as many elements as int32"),
     Known("(clamp|clip)(_|[.]out)?", r"uint8.*, -\d", "a whole bound beyond the dtype bounds nothing, or is refused"),
 )
 _RESULTS_IN_215 = (
     Known(
-        "(max|min|aminmax|arg(max|min)|(arg|m)?sort|topk|f?max(imum)?|f?min(imum)?)([.].*)?",
-        "complex.*raises DispatchError.*not TypeError",
+        "(max|min|aminmax|arg(max|min)|(arg|m)?sort|topk|histc|is(pos|neg)inf|f?max(imum)?|f?min(imum)?)([.].*)?",
+        "complex.*DispatchError.*(not|PyTorch) TypeError",
         "PyTorch raises TypeError for complex numbers of these, and NotImplementedError of others",
     ),
+    Known("imag|view_as_real(_copy)?|istft", "RuntimeError.*(not|PyTorch) TypeError", "PyTorch raises TypeError"),
+    Known("linalg_cond.*", "RuntimeError.*not ValueError", "PyTorch raises ValueError"),
+    Known("complex|mean", "RuntimeError.*PyTorch raises NotImplementedError", "PyTorch raises NotImplementedError"),
+    Known("(add|(true_)?divide|div)[.]Tensor", "BComplex32", "NumPy has no bcomplex32"),
+    Known("((native|nn.functional)[_.])?group_norm", "Expected (HxW|number of channels)", "PyTorch refuses empty ones"),
+    Known("grid_sampler(_3d)?", "bicubic interpolation only supports 4D", "PyTorch has it in three dimensions"),
+    Known("clamp_(min|max)|hardtanh_?([.]out)?", r"uint8.*(values|raises)", "bounds beyond the dtype bound nothing"),
+    Known("polar", "float16.*expected two operands of one dtype", "PyTorch takes half numbers, where there are none"),
+    Known("torch.ops.aten._scaled_dot_product_flash.*", "float16", "PyTorch's sums of exponentials are float32"),
+    Known("linalg_polar", "low precision", "PyTorch casts short floats in a region, though it refuses them outside"),
+    Known("combinations|_unsafe_masked_index_put.*", "float16.*autocast|neither of the lower", "PyTorch casts no half"),
+    Known("_[cp]dist_backward", "^grad= for grad is taken$", "PyTorch calls it grad_output"),
 )
 _DIFFERENTIABLE_SINCE_215 = tuple(
     f"special_{family}{order}"
@@ -104,6 +117,8 @@ _installed = oracle_version()
 _NEW_IN_214, _GONE_SINCE_214 = ("linalg_matrix_sqrth", "linalg_polar"), ("cholesky", "qr")
 NOT_THERE = () if _installed is None else _NEW_IN_214 if _installed < (2, 14) else _GONE_SINCE_214
 OLDER = Table("known_versions.OLDER", *_of_older(_installed))
+# Operators whose arguments have other names.
+RENAMED = ("_cdist_backward", "_pdist_backward") if _installed is not None and _installed >= (2, 15) else ()
 RESULTS = Table("known_versions.RESULTS", *_of_results(_installed))
 # Operators that have a gradient here, and none in the oracle.
 WITHOUT_GRADIENT = () if _installed is None or _installed >= (2, 15) else _DIFFERENTIABLE_SINCE_215

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from known_versions import RENAMED
 
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.kernels.modules import KernelModules
@@ -149,6 +150,9 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for name in CONJUGATES:
         assert f"{name}(Tensor(a) self) -> Tensor(a)" in text
         text = text.replace(f"func: {name}(Tensor(a) self) -> Tensor(a)", f"func: {name}(Tensor self) -> Tensor")
+    for name in RENAMED:
+        assert f"func: {name}(Tensor grad_output," in text
+        text = text.replace(f"func: {name}(Tensor grad_output,", f"func: {name}(Tensor grad,")
     (folder / "native_functions.yaml").write_text(text, encoding="utf-8")
     command = ["-m", "opwright_codegen.cli", "generate", "native_functions.yaml"]
     command += ["--namespace", "aten", "--tags", str(NATIVE / "tags.yaml"), "-o", "torch_ops"]

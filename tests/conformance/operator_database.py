@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from database_entries import KNOWN_SAMPLES, METHODS, OURS, TIED, is_random, why_left_out
 from faking import converted
+from known_versions import RESULTS
 from oracle import numpy_of, torch
 
 import opwright
@@ -292,7 +293,10 @@ def agreement(entry: Any, dtype: Any, *, few: int | None = None) -> tuple[Counte
     for each in samples_of(entry, dtype, few=few):
         sample = Sample(entry, each)
         problems = list(sample.problems())
-        known = all(KNOWN_SAMPLES.covers(name_of(entry), f"{sample!r}: {text}") for text in problems)
+        known = all(
+            any(table.covers(name_of(entry), f"{sample!r}: {text}") for table in (KNOWN_SAMPLES, RESULTS))
+            for text in problems
+        )
         counts["known" if problems and known else "differ" if problems else "agree"] += 1
         counts.update(f"{kind} differ" for kind in {_kind_of(problem) for problem in problems})
         if problems and not known:

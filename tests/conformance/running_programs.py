@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from known_programs import KNOWN, Known, is_known_error, is_known_history, known_of
+from known_versions import oracle_version
 from recorded_programs import (
     CASTS,
     HEARD,
@@ -146,7 +147,7 @@ class Programme:
             if isinstance(theirs, Exception) and is_known_error(theirs, [pair.theirs for pair in given]):
                 self.is_over = True
                 return
-            if not (is_as(theirs, ours) or are_of_one_call(theirs, ours)):
+            if not (is_as(theirs, ours) or are_of_one_call(theirs, ours) or are_of_complex_numbers(theirs, ours)):
                 raise self.difference("outcome", ours, theirs)
             if table in (WRITES, WRITES_OF_TWO, INPLACE_VIEWS, PASSES):
                 self.is_over = True  # PyTorch may have resized, or written to, what must not be; gradients are in part
@@ -260,6 +261,12 @@ def is_as(theirs: Any, ours: Any) -> bool:
 def are_of_one_call(theirs: Any, ours: Any) -> bool:
     """Whether both refuse a call that has a wrong dimension, and something else wrong: which is told first differs."""
     return {class_of(theirs), class_of(ours)} == {"IndexError", "RuntimeError"}
+
+
+def are_of_complex_numbers(theirs: Any, ours: Any) -> bool:
+    """Whether both refuse complex numbers, or real ones instead, for which PyTorch has TypeErrors since 2.15."""
+    is_new = (oracle_version() or (0, 0)) >= (2, 15)
+    return is_new and (class_of(theirs), class_of(ours)) == ("TypeError", "RuntimeError") and "complex" in str(theirs)
 
 
 def is_trained(tensor: Any) -> bool:

@@ -3,6 +3,7 @@ gradients."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -147,3 +148,44 @@ def test_gradients_of_gamma_draws_are_exact() -> None:
             given = [opwright.tensor([each], dtype=opwright.float64) for each in (at, shape, shape + 2.5)]
             slope = (ends[1] - ends[0]) / (2 * step) / (1 - at)
             np.testing.assert_allclose(dirichlet_grad(*given).item(), slope, rtol=1e-4)
+
+
+MODES = ("error", "same", "different")
+DRAWS: dict[str, Callable[[Any, Any], Any]] = {
+    "gamma": lambda lib, x: lib._standard_gamma(x),
+    "gamma of no sample": lambda lib, x: lib._standard_gamma(lib.tensor([2.0, 3.0])),
+    "dirichlet": lambda lib, x: lib._sample_dirichlet(x),
+    "gradient of gamma": lambda lib, x: lib.func.grad(lambda shapes: lib._standard_gamma(shapes).sum())(x),
+    "Gamma": lambda lib, x: lib.distributions.Gamma(x, lib.ones(2)).rsample(),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_under_transforms_are_pytorchs(name: str, mode: str) -> None:
+    def outcome(lib: Any) -> Any:
+        lib.manual_seed(3)
+        try:
+            with lib.no_grad():
+                return lib.vmap(lambda x: DRAWS[name](lib, x), randomness=mode)(lib.full((3, 2), 1.5)).numpy()
+        except RuntimeError as error:
+            return str(error).partition(".")[0][:20]
+
+    theirs = outcome(torch)
+    with opwright.as_torch() as lib:
+        importlib.import_module("torch.distributions")
+        ours = outcome(lib)
+    if isinstance(theirs, str):
+        assert isinstance(ours, str)
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=2e-3)
+
+
+def test_draws_of_integers_are_refused() -> None:
+    with opwright.as_torch() as lib:
+        for draw in (lib._standard_gamma, lib._sample_dirichlet):
+            with pytest.raises(opwright.DispatchError, match="not implemented for int64"):
+                draw(lib.ones(2, dtype=lib.int64))
+        assert lib._standard_gamma(lib.ones(2, device="meta")).device.type == "meta"
+        tangent = lib.func.jvp(lib._standard_gamma, (lib.ones(2),), (lib.ones(2),))[1]
+        assert bool((tangent > 0).all())

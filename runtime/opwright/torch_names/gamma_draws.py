@@ -1,6 +1,7 @@
 """The draws from gamma and Dirichlet distributions, and their gradients by the distribution function F: -(dF/da) / f.
 
-`torch.distributions` calls these operators of PyTorch by their private names.
+`torch.distributions` calls these operators of PyTorch by their private names. Here they are operators of a namespace of
+their own, so that `vmap` knows that they draw.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 import opwright
-from opwright.autograd.function import Function, once_differentiable
+from opwright import library
 from opwright_core.generators.generator import Generator, default_generator
 
 __all__ = ["dirichlet_grad", "sample_dirichlet", "standard_gamma"]
@@ -22,29 +23,77 @@ _MOST_TERMS: Final = 20_000
 _ENOUGH: Final = 1e-17
 
 
+LIBRARY: Final = library.Library("opwright_draws", "DEF")
+for _draw in ("standard_gamma", "sample_dirichlet"):
+    LIBRARY.define(f"{_draw}(Tensor self, Generator? generator=None) -> Tensor", tags="nondeterministic_seeded")
+LIBRARY.define("standard_gamma_grad(Tensor self, Tensor output) -> Tensor")
+
+
 def standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Return draws from gamma distributions with the shapes `self` and the rate 1."""
-    drawn: Tensor = _StandardGamma.apply(self, generator)
+    drawn: Tensor = opwright.ops.opwright_draws.standard_gamma(self, generator)
     return drawn
 
 
-class _StandardGamma(Function):
-    """The draws, whose gradient goes through the distribution function."""
+def sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tensor:
+    """Return draws from Dirichlet distributions along the last dimension."""
+    drawn: Tensor = opwright.ops.opwright_draws.sample_dirichlet(self, generator)
+    return drawn
 
-    @staticmethod
-    def forward(ctx: Any, shapes: Tensor, generator: Generator | None) -> Tensor:
-        smallest = np.finfo(np.float32 if shapes.dtype.itemsize < 8 else np.float64).tiny
-        values = _numpy(shapes)
-        drawn = np.array([_gamma(each, generator or default_generator) for each in values.ravel().tolist()])
-        made = _like(np.maximum(drawn.reshape(values.shape), smallest), shapes)
-        ctx.save_for_backward(shapes, made)
-        return made
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        shapes, made = ctx.saved_tensors
-        return grad * _like(_gamma_slope(_numpy(shapes), _numpy(made), _numpy(shapes.digamma())), shapes), None
+def _gammas(shapes: Tensor, generator: Generator | None = None) -> Tensor:
+    smallest = np.finfo(np.float32 if shapes.dtype.itemsize < 8 else np.float64).tiny
+    return _like(np.maximum(_drawn(shapes, generator), smallest), shapes)
+
+
+def _dirichlets(shapes: Tensor, generator: Generator | None = None) -> Tensor:
+    parts = np.maximum(_drawn(shapes, generator), np.finfo(np.float64).tiny)
+    limits = np.finfo(np.float32 if shapes.dtype.itemsize < 8 else np.float64)
+    return _like(np.clip(parts / parts.sum(-1, keepdims=True), limits.tiny, 1 - limits.epsneg), shapes)
+
+
+def _gamma_grad(shapes: Tensor, output: Tensor) -> Tensor:
+    return _like(_gamma_slope(_numpy(shapes), _numpy(output), _numpy(shapes.digamma())), shapes)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(inputs[0], output)
+    ctx.save_for_forward(inputs[0], output)
+
+
+def _backward(ctx: Any, grad: Tensor) -> Any:
+    return grad * opwright.ops.opwright_draws.standard_gamma_grad(*ctx.saved_tensors), None
+
+
+def _forward(ctx: Any, tangent: Tensor, _: Any) -> Tensor:
+    found: Tensor = tangent * opwright.ops.opwright_draws.standard_gamma_grad(*ctx.saved_tensors)
+    return found
+
+
+def _grads_of_samples(info: Any, in_dims: tuple[int | None, ...], *given: Tensor) -> tuple[Tensor, int]:
+    """Return the derivatives for a batch, whose samples come first."""
+    moved = [each if dim is None else each.movedim(dim, 0) for each, dim in zip(given, in_dims, strict=True)]
+    shapes, output = opwright.broadcast_tensors(*moved)
+    found: Tensor = opwright.ops.opwright_draws.standard_gamma_grad(shapes, output)
+    return found, 0
+
+
+for _name, _kernel in (
+    ("standard_gamma", _gammas), ("sample_dirichlet", _dirichlets), ("standard_gamma_grad", _gamma_grad)
+):  # fmt: skip
+    LIBRARY.impl(_name, _kernel, "CompositeExplicitAutograd")
+    library.register_fake(
+        f"opwright_draws::{_name}", lambda self, *_: opwright.empty_like(self, memory_format=opwright.contiguous_format)
+    )
+library.register_autograd("opwright_draws::standard_gamma", _backward, setup_context=_keep, jvp=_forward)
+library.register_vmap("opwright_draws::standard_gamma_grad", _grads_of_samples)
+
+
+def _drawn(shapes: Tensor, generator: Generator | None) -> Values:
+    if not shapes.is_floating_point():
+        raise opwright.DispatchError(f"not implemented for {shapes.dtype}: expected a floating dtype")
+    values, source = _numpy(shapes), generator or default_generator
+    return np.array([_gamma(each, source) for each in values.ravel().tolist()]).reshape(values.shape)
 
 
 def _numpy(tensor: Tensor) -> Values:
@@ -90,15 +139,6 @@ def _gamma_slope(shape: Values, x: Values, digamma: Values) -> Values:
             if not np.any(np.abs(term * slope) > _ENOUGH * np.abs(total)):
                 break
         return np.nan_to_num(-x / shape * total)
-
-
-def sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tensor:
-    """Return draws from Dirichlet distributions along the last dimension."""
-    values = _numpy(self)
-    drawn = np.array([_gamma(each, generator or default_generator) for each in values.ravel().tolist()])
-    parts = np.maximum(drawn.reshape(values.shape), np.finfo(np.float64).tiny)
-    limits = np.finfo(np.float32 if self.dtype.itemsize < 8 else np.float64)
-    return _like(np.clip(parts / parts.sum(-1, keepdims=True), limits.tiny, 1 - limits.epsneg), self)
 
 
 def dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:

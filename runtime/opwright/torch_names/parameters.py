@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import opwright
 from opwright import zeros_like
+from opwright.ground.questions import hooks
 from opwright.linalg import vector_norm
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
@@ -14,8 +16,9 @@ from opwright_core.names.late_imports import import_late
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
-    "canonical_mask", "dtype_or_none", "dtype_says", "group_tensors", "norm_except_dim", "parse_to",
-    "rebuild_parameter", "rebuild_parameter_with_state", "state_of", "takes_data", "typename", "weight_norm",
+    "canonical_mask", "dtype_or_none", "dtype_says", "group_tensors", "is_all_true", "is_any_true", "norm_except_dim",
+    "parse_to", "rebuild_parameter", "rebuild_parameter_with_state", "state_of", "takes_data", "typename",
+    "weight_norm",
 ]  # fmt: skip
 
 
@@ -83,6 +86,18 @@ def parse_to(
         non_blocking = given.pop(0)
     placed = None if device is None else as_device(device)
     return placed, None if dtype is None else as_dtype(dtype), non_blocking, memory_format
+
+
+def is_all_true(self: Tensor) -> Tensor:
+    """Return whether all elements hold, of all samples of a batch: it can be read within `vmap`."""
+    found: Tensor = opwright.all(hooks.levels().value_of_no_level(self))
+    return found
+
+
+def is_any_true(self: Tensor) -> Tensor:
+    """Return whether an element holds, of all samples of a batch."""
+    found: Tensor = opwright.any(hooks.levels().value_of_no_level(self))
+    return found
 
 
 def state_of(tensor: object) -> Mapping[str, Any]:

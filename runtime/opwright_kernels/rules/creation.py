@@ -67,7 +67,7 @@ def full(size: Size, fill_value: complex, *, dtype: object = None, device: objec
 
 def arange(start: complex, end: complex, step: complex, *, dtype: object = None, device: object = None) -> Plan:
     """Plan the numbers from `start` to below `end`: int64 if all are integers, else the default dtype. An integer dtype
-    makes integers of the three first; the number of elements follows from the three as given, but for int64.
+    makes integers of the three first; the number of elements follows from the three as given.
 
     Raises RuntimeError for a zero step, one that leads away from `end`, and for numbers that are not real.
     """
@@ -87,12 +87,7 @@ def arange(start: complex, end: complex, step: complex, *, dtype: object = None,
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is not None and as_dtype(dtype) not in INEXACT:
         start, end, step = (_whole(each) for each in given)
-    if is_whole or (dtype is not None and as_dtype(dtype) is int64):
-        if step == 0:
-            raise ValueError(f"arange: the step {given[2]} is 0 in int64")
-        length = -((start - end) // step)
-    else:
-        length = math.ceil((given[1] - given[0]) / given[2])
+    length = -((start - end) // step) if is_whole else math.ceil((given[1] - given[0]) / given[2])
     plan = empty([length], dtype=dtype, device=device)
     check_accepted("integer floating", plan.dtype)
     return plan
