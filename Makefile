@@ -30,7 +30,7 @@ LOG := pip.log
 # What says that the compiled core is built for an environment's Python, or that it cannot be.
 CORE := $(VENV)/.core
 CORE_ORACLE := $(WITH_ORACLE)/.core
-CORE_SOURCES := setup.py $(wildcard runtime/opwright_core/fast/*.[ch] runtime/opwright_kernels/native/*.[ch] templates/native_elements.h.j2 templates/native_mathematics.h.j2 templates/native_runtime.h.j2) $(wildcard runtime/opwright_kernels/special_functions/*.py) $(addprefix runtime/,opwright_core/core.py opwright_core/dispatch/compiled/signature_keys.py opwright/autograd/fields.py opwright/autograd/formulas.py)
+CORE_SOURCES := setup.py $(wildcard runtime/opwright_core/fast/*.[ch] runtime/opwright_core/include/opwright/*.h runtime/opwright_kernels/native/*.[ch]) $(wildcard runtime/opwright_kernels/special_functions/*.py) $(addprefix runtime/,opwright_core/core.py opwright_core/dispatch/compiled/signature_keys.py opwright/autograd/fields.py opwright/autograd/formulas.py)
 # Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
 SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 

@@ -44,12 +44,8 @@ FLAGS += ["-Werror=implicit-function-declaration"]
 FLAGS += ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 # Where functions happen to lie costs or saves small calls a tenth: so they all begin a line of the cache.
 FLAGS += ["-falign-functions=64", "-falign-loops=32"]
-# The functions of one element, which are those of the loops that the generator writes; what the core gives to shims.
-TEMPLATES = {
-    "elements.h": Path("templates", "native_elements.h.j2"),
-    "mathematics.h": Path("templates", "native_mathematics.h.j2"),
-    "opwright_runtime.h": Path("templates", "native_runtime.h.j2"),
-}
+# The headers that generated C includes, too: functions of one element, the functions that the core gives to shims.
+INCLUDE = RUNTIME / "opwright_core" / "include"
 
 # The modules whose tables of numbers kernels in C go by, too.
 TABLES = [
@@ -95,7 +91,7 @@ class BuildCore(build_ext):
         """Build it; return why that could not be done, or nothing."""
         import numpy
 
-        ext.include_dirs += [numpy.get_include(), str(CORE.parent), str(self._written_headers())]
+        ext.include_dirs += [numpy.get_include(), str(CORE.parent), str(INCLUDE), str(self._written_headers())]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args += FLAGS
             ext.libraries.append("m")  # else a compiler may take sines and exponentials of its own
@@ -119,12 +115,9 @@ class BuildCore(build_ext):
         return all(Path(self.get_ext_fullpath(each.name)).exists() for each in self.extensions)
 
     def _written_headers(self) -> Path:
-        """Write the headers that templates and tables hold, and return their folder."""
+        """Write the headers of tables and numbers, and return their folder."""
         folder = Path(self.build_temp, "include")
         folder.mkdir(parents=True, exist_ok=True)
-        for name, template in TEMPLATES.items():
-            text = template.read_text("utf-8").replace("{{ header }}", f"/* Written from {template.as_posix()}. */")
-            folder.joinpath(name).write_text(text, "utf-8")
         folder.joinpath("coefficients.h").write_text(
             "".join(line for path in TABLES for line in _tables(path)), "utf-8"
         )
@@ -219,7 +212,8 @@ def _unsupported() -> str:
 def _extension(name: str, sources: list[Path], written: list[Path]) -> Extension:
     """Return an extension of some sources, which is built anew if one of the headers changes, or of what the written
     ones are made of."""
-    headers = [header for folder in {source.parent for source in sources} for header in folder.glob("*.h")]
+    folders = {INCLUDE / "opwright", *(source.parent for source in sources)}
+    headers = [header for folder in folders for header in folder.glob("*.h")]
     depends = sorted(map(str, [*headers, *written]))
     return Extension(name, list(map(str, sources)), depends=depends, optional=True)
 
@@ -229,11 +223,11 @@ shutil.rmtree("opwright.egg-info", ignore_errors=True)
 
 setup(
     ext_modules=[
-        _extension("opwright_core._fast", sorted(CORE.glob("*.c")), [*TEMPLATES.values(), *NUMBERS.values()]),
+        _extension("opwright_core._fast", sorted(CORE.glob("*.c")), [*NUMBERS.values()]),
         _extension(
             "opwright_kernels._native",
             [*sorted(NATIVE.glob("*.c")), SHARED],
-            [*TEMPLATES.values(), *TABLES, NUMBERS["CORE"]],
+            [*TABLES, NUMBERS["CORE"]],
         ),
     ],
     cmdclass={"build_ext": BuildCore, "bdist_wheel": Wheel},

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import opwright
+from opwright_codegen.views.headers import include_dir
 
 from .measure import Figure, beyond, ratio
 
@@ -118,6 +119,7 @@ def numpy_step(param: Any, grad: Any, mean: Any, square: Any, step: int) -> None
 
 def compile_c(folder: Path, compiler: list[str], sources: list[Path], target: Path, flags: list[str]) -> None:
     include = [f"-I{folder / 'native_demo' / 'native'}", f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
+    include.append(f"-I{include_dir()}")
     command = [*compiler, "-O3", "-shared", "-fPIC", *flags, *include, *map(str, sources), "-o", str(target)]
     subprocess.run(command, check=True)
 

@@ -152,6 +152,8 @@ def _add_commands_about_opwright(commands: _Commands[_Parser]) -> None:
     command = commands.add_parser("schema", help="print the JSON Schema of a file, for editors and programs")
     command.add_argument("file", nargs="?", choices=_FILES, metavar="FILE", help=", ".join(_FILES))
 
+    commands.add_parser("include-dir", help="print the folder of the C headers that generated C includes")
+
     command = commands.add_parser("completion", help="print what a shell needs to complete this command line")
     command.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=", ".join(_SHELLS))
 

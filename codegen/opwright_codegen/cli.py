@@ -163,6 +163,11 @@ def _run(arguments: Namespace, outcome: Outcome, out: TextIO) -> int:
             from opwright_codegen.about.schema import show_schema
 
             return show_schema(arguments.file, out)
+        case "include-dir":
+            from opwright_codegen.views.headers import include_dir
+
+            print(include_dir(), file=out)
+            return 0
         case "completion":
             from opwright_codegen.about.completion import show_completion
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright_codegen.views.c_text import c_block, c_literal, c_name, c_namer
+from opwright_codegen.views.headers import include_dir
 
 NATIVE = Path(__file__).parent / "cases" / "native" / "expected" / "native"
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -37,7 +38,8 @@ CXX_COMPILERS = [
 def compiled(folder: Path, text: str, *flags: str, compiler: Sequence[str] = ("cc",), ending: str = "c") -> Path:
     """Compile C with all warnings as errors, those about trigraphs and joined comments among them."""
     (folder / f"made.{ending}").write_text(text, encoding="utf-8")
-    headers = (f"-I{NATIVE}", "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include())
+    own = (f"-I{NATIVE}", f"-I{include_dir()}")
+    headers = (*own, "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include())
     command = [*compiler, "-fPIC", "-Wall", "-Wextra", "-Werror", *flags, *headers, "-c", f"made.{ending}"]
     command += ["-o", "made.o"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -16,6 +16,7 @@ from typing import Final
 
 from opwright_codegen.errors import undoubled
 from opwright_codegen.records import dataclass, replace
+from opwright_codegen.views.headers import include_dir
 
 __all__ = [
     "JAX_HEADER",
@@ -69,7 +70,8 @@ class Compiler:
         """Return the command that compiles one file."""
         # -O3 comes last: many environments set CFLAGS to -O2, at which gcc vectorises few loops. Never -march=native:
         # what is built runs on machines that others have.
-        folders = (f"-I{include}", *(part for folder in self.system for part in ("-isystem", folder)))
+        own = (f"-I{include}", f"-I{include_dir()}")
+        folders = (*own, *(part for folder in self.system for part in ("-isystem", folder)))
         given = ("-MMD", "-MT", "object", "-MF", str(depfile), "-c", str(source), "-o", str(target))
         return [*self.command, *_LANGUAGE, *self.flags, "-O3", *folders, *given]
 

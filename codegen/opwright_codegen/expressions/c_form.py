@@ -1,4 +1,4 @@
-"""Expressions as text in C (and CUDA), for one dtype: every function is `NAME_SUFFIX` of `native/elements.h`."""
+"""Expressions as text in C (and CUDA), for one dtype: every function is `NAME_SUFFIX` of `opwright/elements.h`."""
 
 from __future__ import annotations
 

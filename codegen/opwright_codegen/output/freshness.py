@@ -19,6 +19,7 @@ from typing import Any
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernels.modules import module_files, parts_of
 from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
+from opwright_codegen.views.headers import header_files
 
 __all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_files", "named_modules"]
 
@@ -87,8 +88,8 @@ def keep_stamp(
 
 
 def generator_files() -> list[Path]:
-    """Return the sources of the generator itself: its modules, grammars and templates."""
-    found: list[str] = []
+    """Return the sources of the generator itself: its modules, grammars, templates, and the headers of C."""
+    found = list(map(str, header_files()))
     for package in ("opwright_codegen", "opwright_codegen.templates"):
         spec = find_spec(package)
         for top in spec.submodule_search_locations or () if spec else ():

@@ -28,7 +28,6 @@ def native(declared: DeclaredSet) -> Files:
     kernels, loops = native_c.c_kernels(bindings), native_loops.loop_kernels(bindings)
     others = native_elsewhere.elsewhere_lines(bindings)
     on_device = [*cuda_c.cuda_functions(bindings), *cuda_loops.cuda_loops(bindings)]
-    runtime: dict[str, object] | None = {} if kernels or loops else None
     return {
         native_header.file(namespace): Template(
             native_header.TEMPLATE, view, lambda: native_header.context(kernels, namespace)
@@ -42,7 +41,6 @@ def native(declared: DeclaredSet) -> Files:
         native_index.IGNORED: Template(
             native_index.IGNORED_TEMPLATE, view, lambda: native_index.ignored_context([*kernels, *loops, *on_device])
         ),
-        native_shims.RUNTIME: Template(native_shims.RUNTIME_TEMPLATE, view, lambda: runtime),
         **{name: _showing(template, view, shown) for name, template, shown in native_loops.files(loops, namespace)},
     }
 

@@ -1,7 +1,7 @@
 /* The kernels in C that there are: the core's own, and those of extensions, which Python adds when it loads them; and
  * what the core gives to the shims of packages. */
 
-#include "opwright_runtime.h" /* written by the build, of the template that packages have, too */
+#include <opwright/runtime.h>
 
 #include "array_pool.h"
 #include "fast_path.h"

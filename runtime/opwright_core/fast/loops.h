@@ -3,7 +3,7 @@
 #ifndef OPWRIGHT_KERNELS_LOOPS_H
 #define OPWRIGHT_KERNELS_LOOPS_H
 
-#include "mathematics.h" /* written from templates/ by the build */
+#include <opwright/mathematics.h>
 
 #include <float.h>
 

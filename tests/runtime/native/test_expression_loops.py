@@ -40,6 +40,7 @@ from opwright_codegen.cli import main
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.functions import FUNCTIONS, Result
 from opwright_codegen.expressions.typed import numbers_of
+from opwright_codegen.views.headers import header_files, include_dir
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
@@ -48,8 +49,6 @@ UNARY = [
     for name, found in FUNCTIONS.items()
     if found.count == 1 and found.result is Result.FLOAT and name not in ("floor", "ceil", "trunc", "round")
 ]
-TEMPLATES = Path(__file__).parents[3] / "templates"
-HEADERS = ("elements", "complex_elements", "mathematics", "strided", "loop_shims")
 BINARY = ["power", "hypot", "atan2", "logaddexp"]
 OF_COMPLEX = [name for name, found in FUNCTIONS.items() if found.count == 1 and "c" in found.kinds]
 # What is computed by the formula of NumPy itself, not by libm.
@@ -296,13 +295,13 @@ def test_fmax_and_fmin_leave_nan_out(native: ModuleType, name: str) -> None:
 def test_any_name_of_an_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No loop is called as what loops are built upon: operators may have all names that stand there."""
     monkeypatch.chdir(tmp_path)
-    headers = [path.read_text() for path in (TEMPLATES / f"native_{name}.h.j2" for name in HEADERS)]
+    headers = [path.read_text() for path in header_files()]
     words = {word for text in headers for word in re.findall(r"\b[a-z]\w+\b", text)}
     names = words | {part for word in words for part in (word.partition("_")[2], word.rpartition("_")[0])}
     known = sorted(name for name in names if re.fullmatch(r"[a-z](\w*[a-z0-9])?", name) and not keyword.iskeyword(name))
     entry = "- func: names::{0}(Tensor x) -> Tensor\n  kernel: x + 1\n  dtypes: float32\n"
     Path("ops.yaml").write_text("".join(map(entry.format, known)))
     assert main(["generate", "ops.yaml", "-o", "names_ops"]) == 0
-    command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", "names_ops/native/names_loops.c"]
+    command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", f"-I{include_dir()}", "names_ops/native/names_loops.c"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -20,6 +20,7 @@ from opwright_codegen.expressions.typed import numbers_of
 from opwright_codegen.targets.native.c import FOLDER
 from opwright_codegen.targets.native.loops import LoopKernel, loop_kernels
 from opwright_codegen.views.c_text import c_block
+from opwright_codegen.views.headers import header_text
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.operators import tuple_text
 
@@ -38,7 +39,7 @@ def cuda_loops(bindings: Sequence[Binding]) -> list[LoopKernel]:
 def files(kernels: Sequence[LoopKernel]) -> Iterator[tuple[str, str, dict[str, object] | None]]:
     """Yield the files of CUDA kernels: name, template, and what that shows."""
     if kernels:
-        yield f"{FOLDER}/{_ELEMENTS}", "cuda_elements.cu.j2", {}
+        yield f"{FOLDER}/{_ELEMENTS}", "cuda_elements.cu.j2", {"elements": header_text("elements.h")}
     for kernel in kernels:
         loops = [_shown(kernel, dtype) for dtype in kernel.dtypes]
         shown: dict[str, object] = {"comment": c_block(kernel.declaration), "loops": loops}

@@ -21,7 +21,7 @@ from opwright_codegen.targets.native.loops import LoopKernel, code_of, is_light,
 
 __all__ = ["GradientLoops", "Part", "gradient_loops", "is_plain"]
 
-_MOST: Final = 16  # arrays of a call, and numbers: what `native/strided.h` has room for
+_MOST: Final = 16  # arrays of a call, and numbers: what `opwright/strided.h` has room for
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Note [Loops]
 A loop is one C function for a dtype, over elements that lie one behind the other. `native/strided.h` brings all other
 arrays into that form, block by block, so that no operand is copied as a whole; half and bfloat16 run in the loop of
-float32. `native/elements.h`, `native/complex_elements.h` and `native/mathematics.h` have the functions; they name
+float32. `opwright/elements.h`, `opwright/complex_elements.h` and `opwright/mathematics.h` have the functions; they name
 neither Python nor NumPy.
 """
 
@@ -141,8 +141,6 @@ def files(kernels: Sequence[LoopKernel], namespace: str) -> Iterator[tuple[str, 
         "native_loops.c.j2",
         {"kernels": shown, "loops_header": header} if kernels else None,
     )
-    for name in ("elements", "complex_elements", "mathematics", "strided", "loop_shims"):
-        yield f"{FOLDER}/{name}.h", f"native_{name}.h.j2", {} if kernels else None
 
 
 def _shown(kernel: LoopKernel) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Targets `native/NS_shims.c` and `native/opwright_runtime.h`: between Python and the C functions.
+"""Target `native/NS_shims.c`: between Python and the C functions.
 
 Note [C shims]
 A shim handles calls that need no plan: exact arrays of one listed dtype, behaved, in the form of the convention, and
@@ -20,11 +20,9 @@ from opwright_codegen.targets.native.digest import digest
 from opwright_codegen.targets.native.loops import LoopKernel
 from opwright_codegen.views.c_text import c_block, c_literal
 
-__all__ = ["RUNTIME", "RUNTIME_TEMPLATE", "TEMPLATE", "context", "file", "module"]
+__all__ = ["TEMPLATE", "context", "file", "module"]
 
 TEMPLATE = "native_shims.c.j2"
-RUNTIME = f"{FOLDER}/opwright_runtime.h"
-RUNTIME_TEMPLATE = "native_runtime.h.j2"
 
 
 def file(namespace: str) -> str:

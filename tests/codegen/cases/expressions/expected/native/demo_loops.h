@@ -3,7 +3,7 @@
 #ifndef OPWRIGHT_demo_LOOPS_H
 #define OPWRIGHT_demo_LOOPS_H
 
-#include "strided.h"
+#include <opwright/strided.h>
 
 extern const struct loop loops_of_axpy;
 extern const struct loop loops_of_spread;

@@ -11,8 +11,8 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 #include <float.h>
+#include <opwright/runtime.h>
 #include <string.h>
-#include "opwright_runtime.h"
 #include "demo_loops.h"
 
 #define DIMS 64          /* as many as NumPy has */
@@ -415,7 +415,7 @@ HELPER PyObject *finished(const char *name, int status, PyObject *result)
     return NULL;
 }
 
-#include "loop_shims.h"
+#include <opwright/loop_shims.h>
 
 /* demo::axpy(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
  * self + alpha * other

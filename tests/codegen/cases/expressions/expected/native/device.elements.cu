@@ -65,9 +65,21 @@ struct opwright_sizes {
     ELEMENT T where_##S(int c, T x, T y) { return c ? x : y; }                                                         \
     ELEMENT T invert_##S(T x) { return (T)~x; }                                                                        \
     ELEMENT T left_shift_##S(T x, T y) { return (U)y < BITS ? (T)((W)x << (U)y) : (T)0; }                              \
-    ELEMENT int isnan_##S(T x) { (void)x; return 0; }                                                                  \
-    ELEMENT int isinf_##S(T x) { (void)x; return 0; }                                                                  \
-    ELEMENT int isfinite_##S(T x) { (void)x; return 1; }                                                               \
+    ELEMENT int isnan_##S(T x)                                                                                         \
+    {                                                                                                                  \
+        (void)x;                                                                                                       \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    ELEMENT int isinf_##S(T x)                                                                                         \
+    {                                                                                                                  \
+        (void)x;                                                                                                       \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    ELEMENT int isfinite_##S(T x)                                                                                      \
+    {                                                                                                                  \
+        (void)x;                                                                                                       \
+        return 1;                                                                                                      \
+    }                                                                                                                  \
     /* `bad` is set for a negative exponent, which NumPy refuses. */                                                   \
     ELEMENT T power_##S(T x, T y, int *bad)                                                                            \
     {                                                                                                                  \
@@ -104,7 +116,11 @@ struct opwright_sizes {
     INTEGER(S, T, T, W, BITS)                                                                                          \
     ELEMENT T abs_##S(T x) { return x; }                                                                               \
     ELEMENT T sign_##S(T x) { return x != 0; }                                                                         \
-    ELEMENT int signbit_##S(T x) { (void)x; return 0; }                                                                \
+    ELEMENT int signbit_##S(T x)                                                                                       \
+    {                                                                                                                  \
+        (void)x;                                                                                                       \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
     ELEMENT T right_shift_##S(T x, T y) { return y < BITS ? (T)(x >> y) : (T)0; }                                      \
     ELEMENT T floor_divide_##S(T x, T y) { return y == 0 ? (T)0 : (T)(x / y); }                                        \
     ELEMENT T fmod_##S(T x, T y) { return y == 0 ? (T)0 : (T)(x % y); }                                                \
@@ -128,15 +144,41 @@ ELEMENT uint8_t fmax_b8(uint8_t x, uint8_t y) { return x | y; }
 ELEMENT uint8_t fmin_b8(uint8_t x, uint8_t y) { return x & y; }
 ELEMENT uint8_t abs_b8(uint8_t x) { return x; }
 ELEMENT uint8_t invert_b8(uint8_t x) { return !x; }
-ELEMENT int isnan_b8(uint8_t x) { (void)x; return 0; }
-ELEMENT int isinf_b8(uint8_t x) { (void)x; return 0; }
-ELEMENT int isfinite_b8(uint8_t x) { (void)x; return 1; }
-ELEMENT int signbit_b8(uint8_t x) { (void)x; return 0; }
+ELEMENT int isnan_b8(uint8_t x)
+{
+    (void)x;
+    return 0;
+}
+ELEMENT int isinf_b8(uint8_t x)
+{
+    (void)x;
+    return 0;
+}
+ELEMENT int isfinite_b8(uint8_t x)
+{
+    (void)x;
+    return 1;
+}
+ELEMENT int signbit_b8(uint8_t x)
+{
+    (void)x;
+    return 0;
+}
 
 /* Floats. Of two zeros, maximum and minimum give the second, as NumPy does. F is the end of libm's names: what is called there is computed one element at a time. */
 #define FLOATING(S, T, B, F, LAST)                                                                                     \
-    ELEMENT B bits_##S(T x) { B bits; memcpy(&bits, &x, sizeof bits); return bits; }                                   \
-    ELEMENT T from_bits_##S(B bits) { T x; memcpy(&x, &bits, sizeof x); return x; }                                    \
+    ELEMENT B bits_##S(T x)                                                                                            \
+    {                                                                                                                  \
+        B bits;                                                                                                        \
+        memcpy(&bits, &x, sizeof bits);                                                                                \
+        return bits;                                                                                                   \
+    }                                                                                                                  \
+    ELEMENT T from_bits_##S(B bits)                                                                                    \
+    {                                                                                                                  \
+        T x;                                                                                                           \
+        memcpy(&x, &bits, sizeof x);                                                                                   \
+        return x;                                                                                                      \
+    }                                                                                                                  \
     ELEMENT T abs_##S(T x) { return from_bits_##S(bits_##S(x) & ~((B)1 << LAST)); }                                    \
     ELEMENT T copysign_##S(T x, T y)                                                                                   \
     {                                                                                                                  \

@@ -11,8 +11,8 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 #include <float.h>
+#include <opwright/runtime.h>
 #include <string.h>
-#include "opwright_runtime.h"
 #include "demo_kernels.h"
 
 #define DIMS 64          /* as many as NumPy has */

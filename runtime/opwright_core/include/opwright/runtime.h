@@ -1,4 +1,3 @@
-{{ header }}
 /* What Opwright's core gives to the shims of packages, in a capsule: functions by their place. `size` says up to where
  * there are any, and new ones come behind the others; `version` changes where one of them does. Nothing else of the
  * core is seen by packages, and shims do without what they are not given. */

@@ -1,4 +1,3 @@
-{{ header }}
 /* Elementwise loops over arrays of any strides.
  *
  * A loop is written once, for elements that lie one behind the other. What lies otherwise, is misaligned, or is half or
@@ -10,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "elements.h"
+#include <opwright/elements.h>
 
 #define LOOP_DIMS 64
 #define LOOP_ARRAYS 16 /* operands and the result */
@@ -18,8 +17,10 @@
 #define LOOP_PIECE 4096 /* elements of a row that go to one thread */
 
 enum loop_code {
+    /* clang-format off */
     LOOP_B8, LOOP_I8, LOOP_U8, LOOP_I16, LOOP_U16, LOOP_I32, LOOP_U32, LOOP_I64, LOOP_U64,
     LOOP_F16, LOOP_BF16, LOOP_F32, LOOP_F64, LOOP_C64, LOOP_C128, LOOP_CODES,
+    /* clang-format on */
 };
 
 /* A number as a loop takes it: `real` for floats, `parts` of complex ones, `whole` (its bits) for integers and bools. */

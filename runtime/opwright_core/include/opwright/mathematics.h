@@ -1,4 +1,3 @@
-{{ header }}
 /* Transcendental functions without branches or calls, so that compilers compute several elements at once.
  *
  * Each is within 2 units in the last place of the true value, for every argument; sigmoid, of two roundings more, is
@@ -7,7 +6,7 @@
 #ifndef OPWRIGHT_MATHEMATICS_H
 #define OPWRIGHT_MATHEMATICS_H
 
-#include "elements.h"
+#include <opwright/elements.h>
 
 /* A number that rounds what it is added to, and then holds it in its last bits. */
 #define ROUNDING_F32 0x1.8p23f
@@ -105,7 +104,8 @@ ELEMENT double log_f64(double x)
     const double even = w * (0x1.999999997fa04p-2 + w * (0x1.c71c51d8e78afp-3 + w * 0x1.39a09d078c69fp-3));
     const double odd =
         z * (0x1.5555555555593p-1 + w * (0x1.2492494229359p-2 + w * (0x1.7466496cb03dep-3 + w * 0x1.2f112df3e5244p-3)));
-    const double found = k * 0x1.62e42fee00000p-1 - ((half - (s * (half + even + odd) + k * 0x1.a39ef35793c76p-33)) - f);
+    const double found =
+        k * 0x1.62e42fee00000p-1 - ((half - (s * (half + even + odd) + k * 0x1.a39ef35793c76p-33)) - f);
     const double finite = x > 0.0 ? found : x == 0.0 ? -INFINITY : NAN;
     return x == INFINITY || x != x ? x : finite;
 }
@@ -131,7 +131,8 @@ ELEMENT double tanh_f64(double x)
     const double held = y * 0x1.71547652b82fep+0 + ROUNDING_F64;
     const double twice = exp_part_f64(y, held - ROUNDING_F64) * power_of_two_f64(held);
     const double top = (-9.64399179425052238628e-1 * z + -9.92877231001918586564e1) * z + -1.61468768441708447952e3;
-    const double bottom = ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z + 4.84406305325125486048e3;
+    const double bottom =
+        ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z + 4.84406305325125486048e3;
     const double near = x + x * (z * (top / bottom)), far = 1.0 - 2.0 / (twice + 1.0);
     return size < 0.625 ? near : copysign_f64(far, x);
 }

@@ -1,7 +1,12 @@
+/* Compiler flags for loops, whatever the command line has. Include it first. */
+#ifndef OPWRIGHT_COMPILERS_H
+#define OPWRIGHT_COMPILERS_H
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-math-errno", "no-trapping-math") /* else a square root is a call, and a choice a jump */
 #pragma GCC optimize("fp-contract=off") /* products and sums are rounded each, as NumPy does */
-#define EACH_ALONE _Pragma("GCC ivdep") /* an element of the result may lie where one of an operand does, and no other */
+/* An element of the result may be where an element of an operand is, and nowhere else. */
+#define EACH_ALONE _Pragma("GCC ivdep")
 #elif defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #define EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
@@ -27,4 +32,6 @@
 #endif
 #ifndef CLONES
 #define CLONES
+#endif
+
 #endif

@@ -1,4 +1,3 @@
-{{ header }}
 /* Functions of one complex element, c64 and c128, by NumPy's formulas: real and imaginary parts that are infinite or NaN
  * go where these take them, which is not where C's own products and quotients do. */
 #ifndef OPWRIGHT_COMPLEX_ELEMENTS_H
@@ -6,16 +5,34 @@
 
 #include <complex.h>
 
-#include "elements.h"
+#include <opwright/elements.h>
 
-typedef struct { float re, im; } parts_c64;
-typedef struct { double re, im; } parts_c128;
+typedef struct {
+    float re, im;
+} parts_c64;
+typedef struct {
+    double re, im;
+} parts_c128;
 
 /* R is the dtype of a part, E the end of the names of its functions, F that of libm's. */
 #define COMPLEX(S, R, E, F)                                                                                            \
-    ELEMENT parts_##S make_##S(R re, R im) { const parts_##S made = {re, im}; return made; }                           \
-    ELEMENT R _Complex of_parts_##S(parts_##S x) { R _Complex z; memcpy(&z, &x, sizeof z); return z; }                 \
-    ELEMENT parts_##S parts_of_##S(R _Complex z) { parts_##S x; memcpy(&x, &z, sizeof x); return x; }                  \
+    ELEMENT parts_##S make_##S(R re, R im)                                                                             \
+    {                                                                                                                  \
+        const parts_##S made = {re, im};                                                                               \
+        return made;                                                                                                   \
+    }                                                                                                                  \
+    ELEMENT R _Complex of_parts_##S(parts_##S x)                                                                       \
+    {                                                                                                                  \
+        R _Complex z;                                                                                                  \
+        memcpy(&z, &x, sizeof z);                                                                                      \
+        return z;                                                                                                      \
+    }                                                                                                                  \
+    ELEMENT parts_##S parts_of_##S(R _Complex z)                                                                       \
+    {                                                                                                                  \
+        parts_##S x;                                                                                                   \
+        memcpy(&x, &z, sizeof x);                                                                                      \
+        return x;                                                                                                      \
+    }                                                                                                                  \
     ELEMENT int equal_##S(parts_##S x, parts_##S y) { return x.re == y.re && x.im == y.im; }                           \
     ELEMENT int not_equal_##S(parts_##S x, parts_##S y) { return x.re != y.re || x.im != y.im; }                       \
     ELEMENT parts_##S positive_##S(parts_##S x) { return x; }                                                          \
