@@ -12,8 +12,9 @@
 #define ROUNDING_F32 0x1.8p23f
 #define ROUNDING_F64 0x1.8p52
 
-/* 2 ** k for the k that has been added to the rounding number. */
+/* Returns 2 ** k, of the k that was added to the rounding number. */
 ELEMENT float power_of_two_f32(float held) { return from_bits_f32((bits_f32(held) + 127u) << 23); }
+/* Returns 2 ** k, of the k that was added to the rounding number. */
 ELEMENT double power_of_two_f64(double held) { return from_bits_f64((bits_f64(held) + 1023u) << 52); }
 
 /* exp(y) without its power of two, 2 ** k. */
@@ -137,7 +138,9 @@ ELEMENT double tanh_f64(double x)
     return size < 0.625 ? near : copysign_f64(far, x);
 }
 
+/* Returns 1 / (1 + exp(-x)). */
 ELEMENT float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
+/* Returns 1 / (1 + exp(-x)). */
 ELEMENT double sigmoid_f64(double x) { return 1.0 / (1.0 + exp_f64(-x)); }
 
 /* Near 0 a polynomial; beyond 1 the logarithm of what is left to 1 is one. */

@@ -48,12 +48,14 @@ struct loop_arrays {
     int64_t strides[LOOP_ARRAYS][LOOP_DIMS];
 };
 
+/* Returns the bytes of an element. */
 static inline int64_t loop_bytes(enum loop_code code)
 {
     static const int8_t bytes[LOOP_CODES] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16};
     return bytes[code];
 }
 
+/* Whether float is what a loop of the dtype computes in. */
 static inline int loop_is_half(enum loop_code code) { return code == LOOP_F16 || code == LOOP_BF16; }
 
 /* Copies elements of a width, which may be misaligned, by steps that compilers know where these are common: then they
@@ -142,6 +144,7 @@ static inline void loop_scatter(enum loop_code code, const void *block, char *to
     }
 }
 
+/* Returns the bytes from an element to the next, backwards or not. */
 static inline int64_t loop_size(int64_t stride) { return stride < 0 ? -stride : stride; }
 
 /* Sort dimensions by the result's strides, the largest first, and make one of those that lie in each other. */
