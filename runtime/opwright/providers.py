@@ -96,6 +96,11 @@ class _Tools:
         module, _, constant = home.partition(".")
         return getattr(import_module(f"opwright.other_arrays.{module}"), constant)
 
+    def check_of_out(self, name: str) -> Callable[[Any, Any], None] | None:
+        from opwright.base.out_dtypes import check_of
+
+        return check_of(name)
+
     def pytorch_taker(self) -> Callable[[Any], Any]:
         from opwright.other_arrays.frameworks import pytorch_taker
 

@@ -47,7 +47,13 @@ def rrelu_with_noise_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out("rrelu_with_noise", out, ops.rrelu_with_noise(self, noise, lower, upper, training, generator))
+    return write_out(
+        "aten::rrelu_with_noise.out",
+        out,
+        ops.rrelu_with_noise(self, noise, lower, upper, training, generator),
+        self,
+        noise,
+    )
 
 
 # rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -75,7 +81,7 @@ def log_sigmoid_default(self: Tensor) -> Tensor:
 
 # log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("log_sigmoid", out, ops.log_sigmoid(self))
+    return write_out("aten::log_sigmoid.out", out, ops.log_sigmoid(self), self)
 
 
 # relu6(Tensor self) -> Tensor

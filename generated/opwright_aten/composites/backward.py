@@ -23,15 +23,24 @@ def rrelu_with_noise_backward_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "rrelu_with_noise_backward",
+        "aten::rrelu_with_noise_backward.out",
         out,
         ops.rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result),
+        grad_output,
+        self,
+        noise,
     )
 
 
 # glu_backward.grad_input(Tensor grad_output, Tensor self, int dim, *, Tensor(a!) grad_input) -> Tensor(a!)
 def glu_backward_grad_input(grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
-    return write_out("glu_backward", grad_input, ops.glu_backward(grad_output, self, dim))
+    return write_out(
+        "aten::glu_backward.grad_input",
+        grad_input,
+        ops.glu_backward(grad_output, self, dim),
+        grad_output,
+        self,
+    )
 
 
 # glu_backward_jvp.out(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim, *,
@@ -45,7 +54,16 @@ def glu_backward_jvp_out(
     dim: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out("glu_backward_jvp", out, ops.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim))
+    return write_out(
+        "aten::glu_backward_jvp.out",
+        out,
+        ops.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim),
+        grad_x,
+        grad_glu,
+        x,
+        dgrad_glu,
+        dx,
+    )
 
 
 # mse_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, *, Tensor(a!)
@@ -57,7 +75,14 @@ def mse_loss_backward_grad_input(
     reduction: int,
     grad_input: Tensor,
 ) -> Tensor:
-    return write_out("mse_loss_backward", grad_input, ops.mse_loss_backward(grad_output, self, target, reduction))
+    return write_out(
+        "aten::mse_loss_backward.grad_input",
+        grad_input,
+        ops.mse_loss_backward(grad_output, self, target, reduction),
+        grad_output,
+        self,
+        target,
+    )
 
 
 # huber_loss_backward.out(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta, *, Tensor(a!)
@@ -71,9 +96,12 @@ def huber_loss_backward_out(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "huber_loss_backward",
+        "aten::huber_loss_backward.out",
         grad_input,
         ops.huber_loss_backward(grad_output, self, target, reduction, delta),
+        grad_output,
+        self,
+        target,
     )
 
 
@@ -88,9 +116,12 @@ def smooth_l1_loss_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "smooth_l1_loss_backward",
+        "aten::smooth_l1_loss_backward.grad_input",
         grad_input,
         ops.smooth_l1_loss_backward(grad_output, self, target, reduction, beta),
+        grad_output,
+        self,
+        target,
     )
 
 
@@ -104,9 +135,12 @@ def soft_margin_loss_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "soft_margin_loss_backward",
+        "aten::soft_margin_loss_backward.grad_input",
         grad_input,
         ops.soft_margin_loss_backward(grad_output, self, target, reduction),
+        grad_output,
+        self,
+        target,
     )
 
 
@@ -121,9 +155,13 @@ def binary_cross_entropy_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "binary_cross_entropy_backward",
+        "aten::binary_cross_entropy_backward.grad_input",
         grad_input,
         ops.binary_cross_entropy_backward(grad_output, self, target, weight, reduction),
+        grad_output,
+        self,
+        target,
+        weight,
     )
 
 
@@ -140,9 +178,14 @@ def nll_loss_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "nll_loss_backward",
+        "aten::nll_loss_backward.grad_input",
         grad_input,
         ops.nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight),
+        grad_output,
+        self,
+        target,
+        weight,
+        total_weight,
     )
 
 
@@ -159,9 +202,14 @@ def nll_loss2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "nll_loss2d_backward",
+        "aten::nll_loss2d_backward.grad_input",
         grad_input,
         ops.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight),
+        grad_output,
+        self,
+        target,
+        weight,
+        total_weight,
     )
 
 
@@ -178,9 +226,13 @@ def multi_margin_loss_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "multi_margin_loss_backward",
+        "aten::multi_margin_loss_backward.grad_input",
         grad_input,
         ops.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction),
+        grad_output,
+        self,
+        target,
+        weight,
     )
 
 
@@ -195,9 +247,13 @@ def multilabel_margin_loss_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "multilabel_margin_loss_backward",
+        "aten::multilabel_margin_loss_backward.grad_input",
         grad_input,
         ops.multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target),
+        grad_output,
+        self,
+        target,
+        is_target,
     )
 
 
@@ -228,9 +284,9 @@ def native_layer_norm_backward_out(
         output_mask,
     )
     return (
-        write_out("native_layer_norm_backward", out0, result0),
-        write_out("native_layer_norm_backward", out1, result1),
-        write_out("native_layer_norm_backward", out2, result2),
+        write_out("aten::native_layer_norm_backward.out", out0, result0, grad_out, input, mean, rstd, weight, bias),
+        write_out("aten::native_layer_norm_backward.out", out1, result1, grad_out, input, mean, rstd, weight, bias),
+        write_out("aten::native_layer_norm_backward.out", out2, result2, grad_out, input, mean, rstd, weight, bias),
     )
 
 
@@ -265,9 +321,9 @@ def native_group_norm_backward_out(
         output_mask,
     )
     return (
-        write_out("native_group_norm_backward", out0, result0),
-        write_out("native_group_norm_backward", out1, result1),
-        write_out("native_group_norm_backward", out2, result2),
+        write_out("aten::native_group_norm_backward.out", out0, result0, grad_out, input, mean, rstd, weight),
+        write_out("aten::native_group_norm_backward.out", out1, result1, grad_out, input, mean, rstd, weight),
+        write_out("aten::native_group_norm_backward.out", out2, result2, grad_out, input, mean, rstd, weight),
     )
 
 
@@ -302,9 +358,42 @@ def native_batch_norm_backward_out(
         output_mask,
     )
     return (
-        write_out("native_batch_norm_backward", out0, result0),
-        write_out("native_batch_norm_backward", out1, result1),
-        write_out("native_batch_norm_backward", out2, result2),
+        write_out(
+            "aten::native_batch_norm_backward.out",
+            out0,
+            result0,
+            grad_out,
+            input,
+            weight,
+            running_mean,
+            running_var,
+            save_mean,
+            save_invstd,
+        ),
+        write_out(
+            "aten::native_batch_norm_backward.out",
+            out1,
+            result1,
+            grad_out,
+            input,
+            weight,
+            running_mean,
+            running_var,
+            save_mean,
+            save_invstd,
+        ),
+        write_out(
+            "aten::native_batch_norm_backward.out",
+            out2,
+            result2,
+            grad_out,
+            input,
+            weight,
+            running_mean,
+            running_var,
+            save_mean,
+            save_invstd,
+        ),
     )
 
 
@@ -319,9 +408,11 @@ def embedding_dense_backward_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "embedding_dense_backward",
+        "aten::embedding_dense_backward.out",
         out,
         ops.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq),
+        grad_output,
+        indices,
     )
 
 
@@ -342,7 +433,7 @@ def _embedding_bag_dense_backward_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "_embedding_bag_dense_backward",
+        "aten::_embedding_bag_dense_backward.out",
         out,
         ops._embedding_bag_dense_backward(
             grad,
@@ -356,6 +447,12 @@ def _embedding_bag_dense_backward_out(
             per_sample_weights,
             padding_idx,
         ),
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        per_sample_weights,
     )
 
 
@@ -372,9 +469,14 @@ def _embedding_bag_per_sample_weights_backward_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "_embedding_bag_per_sample_weights_backward",
+        "aten::_embedding_bag_per_sample_weights_backward.out",
         out,
         ops._embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx),
+        grad,
+        weight,
+        indices,
+        offsets,
+        offset2bag,
     )
 
 
@@ -390,7 +492,12 @@ def select_backward_default(grad_output: Tensor, input_sizes: list[int], dim: in
 
 # select_backward.out(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_backward_out(grad_output: Tensor, input_sizes: list[int], dim: int, index: int, out: Tensor) -> Tensor:
-    return write_out("select_backward", out, ops.select_backward(grad_output, input_sizes, dim, index))
+    return write_out(
+        "aten::select_backward.out",
+        out,
+        ops.select_backward(grad_output, input_sizes, dim, index),
+        grad_output,
+    )
 
 
 # slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor
@@ -421,7 +528,12 @@ def slice_backward_out(
     step: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out("slice_backward", out, ops.slice_backward(grad_output, input_sizes, dim, start, end, step))
+    return write_out(
+        "aten::slice_backward.out",
+        out,
+        ops.slice_backward(grad_output, input_sizes, dim, start, end, step),
+        grad_output,
+    )
 
 
 # diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor
@@ -444,13 +556,23 @@ def diagonal_backward_out(
     dim2: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out("diagonal_backward", out, ops.diagonal_backward(grad_output, input_sizes, offset, dim1, dim2))
+    return write_out(
+        "aten::diagonal_backward.out",
+        out,
+        ops.diagonal_backward(grad_output, input_sizes, offset, dim1, dim2),
+        grad_output,
+    )
 
 
 # unfold_backward.out(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step, *, Tensor(a!) out) ->
 #     Tensor(a!)
 def unfold_backward_out(grad_in: Tensor, input_sizes: list[int], dim: int, size: int, step: int, out: Tensor) -> Tensor:
-    return write_out("unfold_backward", out, ops.unfold_backward(grad_in, input_sizes, dim, size, step))
+    return write_out(
+        "aten::unfold_backward.out",
+        out,
+        ops.unfold_backward(grad_in, input_sizes, dim, size, step),
+        grad_in,
+    )
 
 
 # gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor
@@ -491,7 +613,13 @@ def reflection_pad1d_backward_grad_input(
     padding: list[int],
     grad_input: Tensor,
 ) -> Tensor:
-    return write_out("reflection_pad1d_backward", grad_input, ops.reflection_pad1d_backward(grad_output, self, padding))
+    return write_out(
+        "aten::reflection_pad1d_backward.grad_input",
+        grad_input,
+        ops.reflection_pad1d_backward(grad_output, self, padding),
+        grad_output,
+        self,
+    )
 
 
 # reflection_pad2d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[4] padding, *, Tensor(a!)
@@ -502,7 +630,13 @@ def reflection_pad2d_backward_grad_input(
     padding: list[int],
     grad_input: Tensor,
 ) -> Tensor:
-    return write_out("reflection_pad2d_backward", grad_input, ops.reflection_pad2d_backward(grad_output, self, padding))
+    return write_out(
+        "aten::reflection_pad2d_backward.grad_input",
+        grad_input,
+        ops.reflection_pad2d_backward(grad_output, self, padding),
+        grad_output,
+        self,
+    )
 
 
 # reflection_pad3d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[6] padding, *, Tensor(a!)
@@ -513,7 +647,13 @@ def reflection_pad3d_backward_grad_input(
     padding: list[int],
     grad_input: Tensor,
 ) -> Tensor:
-    return write_out("reflection_pad3d_backward", grad_input, ops.reflection_pad3d_backward(grad_output, self, padding))
+    return write_out(
+        "aten::reflection_pad3d_backward.grad_input",
+        grad_input,
+        ops.reflection_pad3d_backward(grad_output, self, padding),
+        grad_output,
+        self,
+    )
 
 
 # replication_pad1d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[2] padding, *, Tensor(a!)
@@ -525,9 +665,11 @@ def replication_pad1d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "replication_pad1d_backward",
+        "aten::replication_pad1d_backward.grad_input",
         grad_input,
         ops.replication_pad1d_backward(grad_output, self, padding),
+        grad_output,
+        self,
     )
 
 
@@ -540,9 +682,11 @@ def replication_pad2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "replication_pad2d_backward",
+        "aten::replication_pad2d_backward.grad_input",
         grad_input,
         ops.replication_pad2d_backward(grad_output, self, padding),
+        grad_output,
+        self,
     )
 
 
@@ -555,20 +699,22 @@ def replication_pad3d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "replication_pad3d_backward",
+        "aten::replication_pad3d_backward.grad_input",
         grad_input,
         ops.replication_pad3d_backward(grad_output, self, padding),
+        grad_output,
+        self,
     )
 
 
 # _cdist_backward.out(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist, *, Tensor(a!) out) -> Tensor(a!)
 def _cdist_backward_out(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor, out: Tensor) -> Tensor:
-    return write_out("_cdist_backward", out, ops._cdist_backward(grad, x1, x2, p, cdist))
+    return write_out("aten::_cdist_backward.out", out, ops._cdist_backward(grad, x1, x2, p, cdist), grad, x1, x2, cdist)
 
 
 # _pdist_backward.out(Tensor grad, Tensor self, float p, Tensor pdist, *, Tensor(a!) out) -> Tensor(a!)
 def _pdist_backward_out(grad: Tensor, self: Tensor, p: float, pdist: Tensor, out: Tensor) -> Tensor:
-    return write_out("_pdist_backward", out, ops._pdist_backward(grad, self, p, pdist))
+    return write_out("aten::_pdist_backward.out", out, ops._pdist_backward(grad, self, p, pdist), grad, self, pdist)
 
 
 # convolution_backward.out(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride,
@@ -604,9 +750,9 @@ def convolution_backward_out(
         output_mask,
     )
     return (
-        write_out("convolution_backward", out0, result0),
-        write_out("convolution_backward", out1, result1),
-        write_out("convolution_backward", out2, result2),
+        write_out("aten::convolution_backward.out", out0, result0, grad_output, input, weight),
+        write_out("aten::convolution_backward.out", out1, result1, grad_output, input, weight),
+        write_out("aten::convolution_backward.out", out2, result2, grad_output, input, weight),
     )
 
 
@@ -624,7 +770,7 @@ def avg_pool2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "avg_pool2d_backward",
+        "aten::avg_pool2d_backward.grad_input",
         grad_input,
         ops.avg_pool2d_backward(
             grad_output,
@@ -636,6 +782,8 @@ def avg_pool2d_backward_grad_input(
             count_include_pad,
             divisor_override,
         ),
+        grad_output,
+        self,
     )
 
 
@@ -653,7 +801,7 @@ def avg_pool3d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "avg_pool3d_backward",
+        "aten::avg_pool3d_backward.grad_input",
         grad_input,
         ops.avg_pool3d_backward(
             grad_output,
@@ -665,17 +813,31 @@ def avg_pool3d_backward_grad_input(
             count_include_pad,
             divisor_override,
         ),
+        grad_output,
+        self,
     )
 
 
 # _adaptive_avg_pool2d_backward.out(Tensor grad_output, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool2d_backward_out(grad_output: Tensor, self: Tensor, out: Tensor) -> Tensor:
-    return write_out("_adaptive_avg_pool2d_backward", out, ops._adaptive_avg_pool2d_backward(grad_output, self))
+    return write_out(
+        "aten::_adaptive_avg_pool2d_backward.out",
+        out,
+        ops._adaptive_avg_pool2d_backward(grad_output, self),
+        grad_output,
+        self,
+    )
 
 
 # _adaptive_avg_pool3d_backward.out(Tensor grad_output, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool3d_backward_out(grad_output: Tensor, self: Tensor, out: Tensor) -> Tensor:
-    return write_out("_adaptive_avg_pool3d_backward", out, ops._adaptive_avg_pool3d_backward(grad_output, self))
+    return write_out(
+        "aten::_adaptive_avg_pool3d_backward.out",
+        out,
+        ops._adaptive_avg_pool3d_backward(grad_output, self),
+        grad_output,
+        self,
+    )
 
 
 # max_pool3d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride,
@@ -692,7 +854,7 @@ def max_pool3d_with_indices_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "max_pool3d_with_indices_backward",
+        "aten::max_pool3d_with_indices_backward.grad_input",
         grad_input,
         ops.max_pool3d_with_indices_backward(
             grad_output,
@@ -704,6 +866,9 @@ def max_pool3d_with_indices_backward_grad_input(
             ceil_mode,
             indices,
         ),
+        grad_output,
+        self,
+        indices,
     )
 
 
@@ -716,9 +881,12 @@ def adaptive_max_pool2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "adaptive_max_pool2d_backward",
+        "aten::adaptive_max_pool2d_backward.grad_input",
         grad_input,
         ops.adaptive_max_pool2d_backward(grad_output, self, indices),
+        grad_output,
+        self,
+        indices,
     )
 
 
@@ -731,9 +899,12 @@ def adaptive_max_pool3d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "adaptive_max_pool3d_backward",
+        "aten::adaptive_max_pool3d_backward.grad_input",
         grad_input,
         ops.adaptive_max_pool3d_backward(grad_output, self, indices),
+        grad_output,
+        self,
+        indices,
     )
 
 
@@ -748,9 +919,12 @@ def fractional_max_pool2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "fractional_max_pool2d_backward",
+        "aten::fractional_max_pool2d_backward.grad_input",
         grad_input,
         ops.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices),
+        grad_output,
+        self,
+        indices,
     )
 
 
@@ -765,9 +939,12 @@ def fractional_max_pool3d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "fractional_max_pool3d_backward",
+        "aten::fractional_max_pool3d_backward.grad_input",
         grad_input,
         ops.fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices),
+        grad_output,
+        self,
+        indices,
     )
 
 
@@ -781,9 +958,10 @@ def upsample_nearest1d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_nearest1d_backward",
+        "aten::upsample_nearest1d_backward.grad_input",
         grad_input,
         ops.upsample_nearest1d_backward(grad_output, output_size, input_size, scales),
+        grad_output,
     )
 
 
@@ -798,9 +976,10 @@ def upsample_nearest2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_nearest2d_backward",
+        "aten::upsample_nearest2d_backward.grad_input",
         grad_input,
         ops.upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -816,9 +995,10 @@ def upsample_nearest3d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_nearest3d_backward",
+        "aten::upsample_nearest3d_backward.grad_input",
         grad_input,
         ops.upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -833,9 +1013,10 @@ def upsample_linear1d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_linear1d_backward",
+        "aten::upsample_linear1d_backward.grad_input",
         grad_input,
         ops.upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales),
+        grad_output,
     )
 
 
@@ -851,9 +1032,10 @@ def upsample_bilinear2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_bilinear2d_backward",
+        "aten::upsample_bilinear2d_backward.grad_input",
         grad_input,
         ops.upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -871,7 +1053,7 @@ def upsample_trilinear3d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_trilinear3d_backward",
+        "aten::upsample_trilinear3d_backward.grad_input",
         grad_input,
         ops.upsample_trilinear3d_backward(
             grad_output,
@@ -882,6 +1064,7 @@ def upsample_trilinear3d_backward_grad_input(
             scales_h,
             scales_w,
         ),
+        grad_output,
     )
 
 
@@ -897,9 +1080,10 @@ def upsample_bicubic2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_bicubic2d_backward",
+        "aten::upsample_bicubic2d_backward.grad_input",
         grad_input,
         ops.upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -913,9 +1097,10 @@ def _upsample_nearest_exact1d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "_upsample_nearest_exact1d_backward",
+        "aten::_upsample_nearest_exact1d_backward.grad_input",
         grad_input,
         ops._upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales),
+        grad_output,
     )
 
 
@@ -930,9 +1115,10 @@ def _upsample_nearest_exact2d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "_upsample_nearest_exact2d_backward",
+        "aten::_upsample_nearest_exact2d_backward.grad_input",
         grad_input,
         ops._upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -948,9 +1134,10 @@ def _upsample_nearest_exact3d_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "_upsample_nearest_exact3d_backward",
+        "aten::_upsample_nearest_exact3d_backward.grad_input",
         grad_input,
         ops._upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -966,9 +1153,10 @@ def _upsample_bilinear2d_aa_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "_upsample_bilinear2d_aa_backward",
+        "aten::_upsample_bilinear2d_aa_backward.grad_input",
         grad_input,
         ops._upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -984,9 +1172,10 @@ def _upsample_bicubic2d_aa_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "_upsample_bicubic2d_aa_backward",
+        "aten::_upsample_bicubic2d_aa_backward.grad_input",
         grad_input,
         ops._upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w),
+        grad_output,
     )
 
 
@@ -1013,7 +1202,10 @@ def grid_sampler_2d_backward_out(
         align_corners,
         output_mask,
     )
-    return write_out("grid_sampler_2d_backward", out0, result0), write_out("grid_sampler_2d_backward", out1, result1)
+    return (
+        write_out("aten::grid_sampler_2d_backward.out", out0, result0, grad_output, input, grid),
+        write_out("aten::grid_sampler_2d_backward.out", out1, result1, grad_output, input, grid),
+    )
 
 
 # grid_sampler_3d_backward.out(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int
@@ -1039,4 +1231,7 @@ def grid_sampler_3d_backward_out(
         align_corners,
         output_mask,
     )
-    return write_out("grid_sampler_3d_backward", out0, result0), write_out("grid_sampler_3d_backward", out1, result1)
+    return (
+        write_out("aten::grid_sampler_3d_backward.out", out0, result0, grad_output, input, grid),
+        write_out("aten::grid_sampler_3d_backward.out", out1, result1, grad_output, input, grid),
+    )

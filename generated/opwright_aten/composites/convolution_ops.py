@@ -64,7 +64,7 @@ def _convolution_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "_convolution",
+        "aten::_convolution.out",
         out,
         ops._convolution(
             input,
@@ -81,4 +81,7 @@ def _convolution_out(
             cudnn_enabled,
             allow_tf32,
         ),
+        input,
+        weight,
+        bias,
     )

@@ -12,7 +12,11 @@ from .. import ops
 
 # empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def empty_strided_out(size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out("empty_strided", out, ops.empty_strided(size, stride, dtype=out.dtype, device=out.device))
+    return write_out(
+        "aten::empty_strided.out",
+        out,
+        ops.empty_strided(size, stride, dtype=out.dtype, device=out.device),
+    )
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -68,7 +72,7 @@ def scalar_tensor_default(
 
 # scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
 def scalar_tensor_out(s: Any, out: Tensor) -> Tensor:
-    return write_out("scalar_tensor", out, ops.scalar_tensor(s, dtype=out.dtype, device=out.device))
+    return write_out("aten::scalar_tensor.out", out, ops.scalar_tensor(s, dtype=out.dtype, device=out.device))
 
 
 # arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
@@ -125,61 +129,69 @@ def eye_default(
 # linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
 def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
     return write_out(
-        "linspace",
+        "aten::linspace.Tensor_Tensor_out",
         out,
         ops.creation.linspace_Tensor_Tensor(start, end, steps, dtype=out.dtype, device=out.device),
+        start,
+        end,
     )
 
 
 # linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
 def linspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, out: Tensor) -> Tensor:
     return write_out(
-        "linspace",
+        "aten::linspace.Tensor_Scalar_out",
         out,
         ops.creation.linspace_Tensor_Scalar(start, end, steps, dtype=out.dtype, device=out.device),
+        start,
     )
 
 
 # linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
 def linspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, out: Tensor) -> Tensor:
     return write_out(
-        "linspace",
+        "aten::linspace.Scalar_Tensor_out",
         out,
         ops.creation.linspace_Scalar_Tensor(start, end, steps, dtype=out.dtype, device=out.device),
+        end,
     )
 
 
 # logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
     return write_out(
-        "logspace",
+        "aten::logspace.Tensor_Tensor_out",
         out,
         ops.creation.logspace_Tensor_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
+        start,
+        end,
     )
 
 
 # logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 def logspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, base: float, out: Tensor) -> Tensor:
     return write_out(
-        "logspace",
+        "aten::logspace.Tensor_Scalar_out",
         out,
         ops.creation.logspace_Tensor_Scalar(start, end, steps, base, dtype=out.dtype, device=out.device),
+        start,
     )
 
 
 # logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 def logspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
     return write_out(
-        "logspace",
+        "aten::logspace.Scalar_Tensor_out",
         out,
         ops.creation.logspace_Scalar_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
+        end,
     )
 
 
 # empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
 def empty_permuted_out(size: list[int], physical_layout: list[int], out: Tensor) -> Tensor:
     return write_out(
-        "empty_permuted",
+        "aten::empty_permuted.out",
         out,
         ops.empty_permuted(size, physical_layout, dtype=out.dtype, device=out.device),
     )
@@ -188,9 +200,10 @@ def empty_permuted_out(size: list[int], physical_layout: list[int], out: Tensor)
 # full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
-        "full_like",
+        "aten::full_like.out",
         out,
         ops.full_like(self, fill_value, dtype=out.dtype, device=out.device, memory_format=memory_format),
+        self,
     )
 
 
@@ -217,9 +230,10 @@ def rand_like_default(
 # rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def rand_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
-        "rand_like",
+        "aten::rand_like.out",
         out,
         ops.creation.rand_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
+        self,
     )
 
 
@@ -246,9 +260,10 @@ def randn_like_default(
 # randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randn_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
-        "randn_like",
+        "aten::randn_like.out",
         out,
         ops.creation.randn_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
+        self,
     )
 
 
@@ -283,7 +298,7 @@ def rand_like_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "rand_like",
+        "aten::rand_like.generator_out",
         out,
         ops.creation.rand_like_generator(
             self,
@@ -292,6 +307,7 @@ def rand_like_generator_out(
             device=out.device,
             memory_format=memory_format,
         ),
+        self,
     )
 
 
@@ -326,7 +342,7 @@ def randn_like_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "randn_like",
+        "aten::randn_like.generator_out",
         out,
         ops.creation.randn_like_generator(
             self,
@@ -335,6 +351,7 @@ def randn_like_generator_out(
             device=out.device,
             memory_format=memory_format,
         ),
+        self,
     )
 
 
@@ -364,18 +381,21 @@ def randint_like_default(
 # randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randint_like_out(self: Tensor, high: int, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
-        "randint_like",
+        "aten::randint_like.out",
         out,
         ops.creation.randint_like_default(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
+        self,
     )
 
 
 # randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randint_like_Tensor_out(self: Tensor, high: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
-        "randint_like",
+        "aten::randint_like.Tensor_out",
         out,
         ops.creation.randint_like_Tensor(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
+        self,
+        high,
     )
 
 
@@ -413,7 +433,7 @@ def randint_like_low_dtype_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "randint_like",
+        "aten::randint_like.low_dtype_out",
         out,
         ops.creation.randint_like_low_dtype(
             self,
@@ -423,6 +443,7 @@ def randint_like_low_dtype_out(
             device=out.device,
             memory_format=memory_format,
         ),
+        self,
     )
 
 
@@ -461,7 +482,7 @@ def randint_like_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "randint_like",
+        "aten::randint_like.generator_out",
         out,
         ops.creation.randint_like_generator(
             self,
@@ -471,6 +492,7 @@ def randint_like_generator_out(
             device=out.device,
             memory_format=memory_format,
         ),
+        self,
     )
 
 
@@ -484,7 +506,7 @@ def randint_like_Tensor_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "randint_like",
+        "aten::randint_like.Tensor_generator_out",
         out,
         ops.creation.randint_like_Tensor_generator(
             self,
@@ -494,6 +516,8 @@ def randint_like_Tensor_generator_out(
             device=out.device,
             memory_format=memory_format,
         ),
+        self,
+        high,
     )
 
 
@@ -535,7 +559,7 @@ def randint_like_low_generator_dtype_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "randint_like",
+        "aten::randint_like.low_generator_dtype_out",
         out,
         ops.creation.randint_like_low_generator_dtype(
             self,
@@ -546,6 +570,7 @@ def randint_like_low_generator_dtype_out(
             device=out.device,
             memory_format=memory_format,
         ),
+        self,
     )
 
 
@@ -573,7 +598,7 @@ def new_empty_default(
 
 # new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_empty_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_empty", out, ops.new_empty(self, size, dtype=out.dtype, device=out.device))
+    return write_out("aten::new_empty.out", out, ops.new_empty(self, size, dtype=out.dtype, device=out.device), self)
 
 
 # new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None,
@@ -603,9 +628,10 @@ def new_empty_strided_default(
 # new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def new_empty_strided_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
     return write_out(
-        "new_empty_strided",
+        "aten::new_empty_strided.out",
         out,
         ops.new_empty_strided(self, size, stride, dtype=out.dtype, device=out.device),
+        self,
     )
 
 
@@ -633,7 +659,7 @@ def new_zeros_default(
 
 # new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_zeros_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_zeros", out, ops.new_zeros(self, size, dtype=out.dtype, device=out.device))
+    return write_out("aten::new_zeros.out", out, ops.new_zeros(self, size, dtype=out.dtype, device=out.device), self)
 
 
 # new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -660,7 +686,7 @@ def new_ones_default(
 
 # new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_ones_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("new_ones", out, ops.new_ones(self, size, dtype=out.dtype, device=out.device))
+    return write_out("aten::new_ones.out", out, ops.new_ones(self, size, dtype=out.dtype, device=out.device), self)
 
 
 # new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -689,7 +715,12 @@ def new_full_default(
 
 # new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
 def new_full_out(self: Tensor, size: list[int], fill_value: Any, out: Tensor) -> Tensor:
-    return write_out("new_full", out, ops.new_full(self, size, fill_value, dtype=out.dtype, device=out.device))
+    return write_out(
+        "aten::new_full.out",
+        out,
+        ops.new_full(self, size, fill_value, dtype=out.dtype, device=out.device),
+        self,
+    )
 
 
 # hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -712,7 +743,7 @@ def hann_window_default(
 # hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def hann_window_out(window_length: int, out: Tensor) -> Tensor:
     return write_out(
-        "hann_window",
+        "aten::hann_window.out",
         out,
         ops.creation.hann_window_default(window_length, dtype=out.dtype, device=out.device),
     )
@@ -739,7 +770,7 @@ def hann_window_periodic(
 # hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def hann_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
     return write_out(
-        "hann_window",
+        "aten::hann_window.periodic_out",
         out,
         ops.creation.hann_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
     )
@@ -765,7 +796,7 @@ def hamming_window_default(
 # hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_out(window_length: int, out: Tensor) -> Tensor:
     return write_out(
-        "hamming_window",
+        "aten::hamming_window.out",
         out,
         ops.creation.hamming_window_default(window_length, dtype=out.dtype, device=out.device),
     )
@@ -792,7 +823,7 @@ def hamming_window_periodic(
 # hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
     return write_out(
-        "hamming_window",
+        "aten::hamming_window.periodic_out",
         out,
         ops.creation.hamming_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
     )
@@ -820,7 +851,7 @@ def hamming_window_periodic_alpha(
 # hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, out: Tensor) -> Tensor:
     return write_out(
-        "hamming_window",
+        "aten::hamming_window.periodic_alpha_out",
         out,
         ops.creation.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype=out.dtype, device=out.device),
     )
@@ -836,7 +867,7 @@ def hamming_window_periodic_alpha_beta_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "hamming_window",
+        "aten::hamming_window.periodic_alpha_beta_out",
         out,
         ops.creation.hamming_window_periodic_alpha_beta(
             window_length,
@@ -869,7 +900,7 @@ def bartlett_window_default(
 # bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def bartlett_window_out(window_length: int, out: Tensor) -> Tensor:
     return write_out(
-        "bartlett_window",
+        "aten::bartlett_window.out",
         out,
         ops.creation.bartlett_window_default(window_length, dtype=out.dtype, device=out.device),
     )
@@ -878,7 +909,7 @@ def bartlett_window_out(window_length: int, out: Tensor) -> Tensor:
 # bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def bartlett_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
     return write_out(
-        "bartlett_window",
+        "aten::bartlett_window.periodic_out",
         out,
         ops.creation.bartlett_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
     )
@@ -904,7 +935,7 @@ def blackman_window_default(
 # blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def blackman_window_out(window_length: int, out: Tensor) -> Tensor:
     return write_out(
-        "blackman_window",
+        "aten::blackman_window.out",
         out,
         ops.creation.blackman_window_default(window_length, dtype=out.dtype, device=out.device),
     )
@@ -913,7 +944,7 @@ def blackman_window_out(window_length: int, out: Tensor) -> Tensor:
 # blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def blackman_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
     return write_out(
-        "blackman_window",
+        "aten::blackman_window.periodic_out",
         out,
         ops.creation.blackman_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
     )
@@ -939,7 +970,7 @@ def kaiser_window_default(
 # kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_out(window_length: int, out: Tensor) -> Tensor:
     return write_out(
-        "kaiser_window",
+        "aten::kaiser_window.out",
         out,
         ops.creation.kaiser_window_default(window_length, dtype=out.dtype, device=out.device),
     )
@@ -966,7 +997,7 @@ def kaiser_window_periodic(
 # kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
     return write_out(
-        "kaiser_window",
+        "aten::kaiser_window.periodic_out",
         out,
         ops.creation.kaiser_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
     )
@@ -975,7 +1006,7 @@ def kaiser_window_periodic_out(window_length: int, periodic: bool, out: Tensor) 
 # kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, out: Tensor) -> Tensor:
     return write_out(
-        "kaiser_window",
+        "aten::kaiser_window.beta_out",
         out,
         ops.creation.kaiser_window_beta(window_length, periodic, beta, dtype=out.dtype, device=out.device),
     )
@@ -1043,7 +1074,7 @@ def eye_out(n: int, out: Tensor) -> Tensor:
 
 # eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)
 def eye_m_out(n: int, m: int, out: Tensor) -> Tensor:
-    return write_out("eye", out, ops.creation.eye_m(n, m, dtype=out.dtype, device=out.device))
+    return write_out("aten::eye.m_out", out, ops.creation.eye_m(n, m, dtype=out.dtype, device=out.device))
 
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
@@ -1089,9 +1120,10 @@ def lift_fresh(self: Tensor) -> Tensor:
 # _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def _to_copy_out(self: Tensor, non_blocking: bool, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
-        "_to_copy",
+        "aten::_to_copy.out",
         out,
         ops._to_copy(self, dtype=out.dtype, device=out.device, non_blocking=non_blocking, memory_format=memory_format),
+        self,
     )
 
 

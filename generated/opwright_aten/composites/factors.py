@@ -20,14 +20,17 @@ def orgqr_default(self: Tensor, input2: Tensor) -> Tensor:
 
 # orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)
 def orgqr_out(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
-    return write_out("orgqr", out, ops.orgqr(self, input2))
+    return write_out("aten::orgqr.out", out, ops.orgqr(self, input2), self, input2)
 
 
 # linalg_ldl_factor.out(Tensor self, *, bool hermitian=False, Tensor(a!) LD, Tensor(b!) pivots) -> (Tensor(a!) LD,
 #     Tensor(b!) pivots)
 def linalg_ldl_factor_out(self: Tensor, hermitian: bool, LD: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linalg_ldl_factor(self, hermitian=hermitian)
-    return write_out("linalg_ldl_factor", LD, result0), write_out("linalg_ldl_factor", pivots, result1)
+    return (
+        write_out("aten::linalg_ldl_factor.out", LD, result0, self),
+        write_out("aten::linalg_ldl_factor.out", pivots, result1, self),
+    )
 
 
 # lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor
@@ -42,7 +45,7 @@ def lu_solve_default(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor
 
 # lu_solve.out(Tensor self, Tensor LU_data, Tensor LU_pivots, *, Tensor(a!) out) -> Tensor(a!)
 def lu_solve_out(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor) -> Tensor:
-    return write_out("lu_solve", out, ops.lu_solve(self, LU_data, LU_pivots))
+    return write_out("aten::lu_solve.out", out, ops.lu_solve(self, LU_data, LU_pivots), self, LU_data, LU_pivots)
 
 
 # _lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)
@@ -70,10 +73,10 @@ def linalg_lstsq_out(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     result0, result1, result2, result3 = ops.linalg_lstsq(self, b, rcond, driver=driver)
     return (
-        write_out("linalg_lstsq", solution, result0),
-        write_out("linalg_lstsq", residuals, result1),
-        write_out("linalg_lstsq", rank, result2),
-        write_out("linalg_lstsq", singular_values, result3),
+        write_out("aten::linalg_lstsq.out", solution, result0, self, b),
+        write_out("aten::linalg_lstsq.out", residuals, result1, self, b),
+        write_out("aten::linalg_lstsq.out", rank, result2, self, b),
+        write_out("aten::linalg_lstsq.out", singular_values, result3, self, b),
     )
 
 

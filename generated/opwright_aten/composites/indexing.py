@@ -10,12 +10,12 @@ from .. import ops
 
 # masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
 def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    return write_out("masked_select", out, ops.masked_select(self, mask))
+    return write_out("aten::masked_select.out", out, ops.masked_select(self, mask), self, mask)
 
 
 # nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("nonzero", out, ops.nonzero(self))
+    return write_out("aten::nonzero.out", out, ops.nonzero(self), self)
 
 
 # argwhere(Tensor self) -> Tensor

@@ -12,7 +12,7 @@ from .. import ops
 
 # matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("matmul", out, ops.matmul(self, other))
+    return write_out("aten::matmul.out", out, ops.matmul(self, other), self, other)
 
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
@@ -27,17 +27,17 @@ def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
 
 # linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_matmul", out, ops.linalg_matmul(self, other))
+    return write_out("aten::linalg_matmul.out", out, ops.linalg_matmul(self, other), self, other)
 
 
 # linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
 def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out("linalg_vecdot", out, ops.linalg_vecdot(x, y, dim=dim))
+    return write_out("aten::linalg_vecdot.out", out, ops.linalg_vecdot(x, y, dim=dim), x, y)
 
 
 # outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return write_out("outer", out, ops.outer(self, vec2))
+    return write_out("aten::outer.out", out, ops.outer(self, vec2), self, vec2)
 
 
 # ger(Tensor self, Tensor vec2) -> Tensor
@@ -52,37 +52,37 @@ def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
 
 # ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def ger_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return write_out("ger", out, ops.ger(self, vec2))
+    return write_out("aten::ger.out", out, ops.ger(self, vec2), self, vec2)
 
 
 # inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def inner_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("inner", out, ops.inner(self, other))
+    return write_out("aten::inner.out", out, ops.inner(self, other), self, other)
 
 
 # tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)
 def tensordot_out(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int], out: Tensor) -> Tensor:
-    return write_out("tensordot", out, ops.tensordot(self, other, dims_self, dims_other))
+    return write_out("aten::tensordot.out", out, ops.tensordot(self, other, dims_self, dims_other), self, other)
 
 
 # kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def kron_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out("kron", out, ops.kron(self, other))
+    return write_out("aten::kron.out", out, ops.kron(self, other), self, other)
 
 
 # chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
 def chain_matmul_out(matrices: list[Tensor], out: Tensor) -> Tensor:
-    return write_out("chain_matmul", out, ops.chain_matmul(matrices))
+    return write_out("aten::chain_matmul.out", out, ops.chain_matmul(matrices), matrices)
 
 
 # linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_multi_dot_out(tensors: list[Tensor], out: Tensor) -> Tensor:
-    return write_out("linalg_multi_dot", out, ops.linalg_multi_dot(tensors))
+    return write_out("aten::linalg_multi_dot.out", out, ops.linalg_multi_dot(tensors), tensors)
 
 
 # linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("linalg_matrix_power", out, ops.linalg_matrix_power(self, n))
+    return write_out("aten::linalg_matrix_power.out", out, ops.linalg_matrix_power(self, n), self)
 
 
 # matrix_power(Tensor self, int n) -> Tensor
@@ -97,12 +97,12 @@ def matrix_power_default(self: Tensor, n: int) -> Tensor:
 
 # matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("matrix_power", out, ops.matrix_power(self, n))
+    return write_out("aten::matrix_power.out", out, ops.matrix_power(self, n), self)
 
 
 # cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def cross_out(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    return write_out("cross", out, ops.cross(self, other, dim))
+    return write_out("aten::cross.out", out, ops.cross(self, other, dim), self, other)
 
 
 # linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
@@ -117,7 +117,7 @@ def linalg_diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
 
 # linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_inv_out(A: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_inv", out, ops.linear_algebra.linalg_inv_default(A))
+    return write_out("aten::linalg_inv.out", out, ops.linear_algebra.linalg_inv_default(A), A)
 
 
 # inverse(Tensor self) -> Tensor
@@ -132,7 +132,7 @@ def inverse_default(self: Tensor) -> Tensor:
 
 # inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def inverse_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("inverse", out, ops.inverse(self))
+    return write_out("aten::inverse.out", out, ops.inverse(self), self)
 
 
 # linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!)
@@ -146,22 +146,25 @@ def linalg_solve_ex_out(
     info: Tensor,
 ) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linear_algebra.linalg_solve_ex_default(A, B, left=left, check_errors=check_errors)
-    return write_out("linalg_solve_ex", result_, result0), write_out("linalg_solve_ex", info, result1)
+    return (
+        write_out("aten::linalg_solve_ex.out", result_, result0, A, B),
+        write_out("aten::linalg_solve_ex.out", info, result1, A, B),
+    )
 
 
 # linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)
 def linalg_solve_out(A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_solve", out, ops.linear_algebra.linalg_solve_default(A, B, left=left))
+    return write_out("aten::linalg_solve.out", out, ops.linear_algebra.linalg_solve_default(A, B, left=left), A, B)
 
 
 # linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_tensorinv_out(self: Tensor, ind: int, out: Tensor) -> Tensor:
-    return write_out("linalg_tensorinv", out, ops.linalg_tensorinv(self, ind))
+    return write_out("aten::linalg_tensorinv.out", out, ops.linalg_tensorinv(self, ind), self)
 
 
 # linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: list[int] | None, out: Tensor) -> Tensor:
-    return write_out("linalg_tensorsolve", out, ops.linalg_tensorsolve(self, other, dims))
+    return write_out("aten::linalg_tensorsolve.out", out, ops.linalg_tensorsolve(self, other, dims), self, other)
 
 
 # linalg_det(Tensor A) -> Tensor
@@ -176,7 +179,7 @@ def linalg_det_default(A: Tensor) -> Tensor:
 
 # linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_det_out(A: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_det", out, ops.linear_algebra.linalg_det_default(A))
+    return write_out("aten::linalg_det.out", out, ops.linear_algebra.linalg_det_default(A), A)
 
 
 # det(Tensor self) -> Tensor
@@ -192,7 +195,10 @@ def det(self: Tensor) -> Tensor:
 # linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
 def linalg_slogdet_out(A: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linear_algebra.linalg_slogdet_default(A)
-    return write_out("linalg_slogdet", sign, result0), write_out("linalg_slogdet", logabsdet, result1)
+    return (
+        write_out("aten::linalg_slogdet.out", sign, result0, A),
+        write_out("aten::linalg_slogdet.out", logabsdet, result1, A),
+    )
 
 
 # slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
@@ -208,24 +214,27 @@ def slogdet_default(self: Tensor) -> tuple[Tensor, Tensor]:
 # slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
 def slogdet_out(self: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.slogdet(self)
-    return write_out("slogdet", sign, result0), write_out("slogdet", logabsdet, result1)
+    return write_out("aten::slogdet.out", sign, result0, self), write_out("aten::slogdet.out", logabsdet, result1, self)
 
 
 # linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU,
 #     Tensor(b!) pivots)
 def linalg_lu_factor_out(A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linear_algebra.linalg_lu_factor_default(A, pivot=pivot)
-    return write_out("linalg_lu_factor", LU, result0), write_out("linalg_lu_factor", pivots, result1)
+    return (
+        write_out("aten::linalg_lu_factor.out", LU, result0, A),
+        write_out("aten::linalg_lu_factor.out", pivots, result1, A),
+    )
 
 
 # linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)
 def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_cholesky", out, ops.linalg_cholesky(self, upper=upper))
+    return write_out("aten::linalg_cholesky.out", out, ops.linalg_cholesky(self, upper=upper), self)
 
 
 # cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return write_out("cholesky", out, ops.cholesky(self, upper))
+    return write_out("aten::cholesky.out", out, ops.cholesky(self, upper), self)
 
 
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
@@ -241,7 +250,7 @@ def qr_default(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
 # qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
 def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.qr(self, some)
-    return write_out("qr", Q, result0), write_out("qr", R, result1)
+    return write_out("aten::qr.Q", Q, result0, self), write_out("aten::qr.Q", R, result1, self)
 
 
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
@@ -258,17 +267,20 @@ def linalg_eigh_default(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
 #     eigenvalues, Tensor(b!) eigenvectors)
 def linalg_eigh_eigvals(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linalg_eigh(self, UPLO)
-    return write_out("linalg_eigh", eigvals, result0), write_out("linalg_eigh", eigvecs, result1)
+    return (
+        write_out("aten::linalg_eigh.eigvals", eigvals, result0, self),
+        write_out("aten::linalg_eigh.eigvals", eigvecs, result1, self),
+    )
 
 
 # linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
 def linalg_eigvalsh_out(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
-    return write_out("linalg_eigvalsh", out, ops.linalg_eigvalsh(self, UPLO))
+    return write_out("aten::linalg_eigvalsh.out", out, ops.linalg_eigvalsh(self, UPLO), self)
 
 
 # linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("linalg_eigvals", out, ops.linalg_eigvals(self))
+    return write_out("aten::linalg_eigvals.out", out, ops.linalg_eigvals(self), self)
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
@@ -293,22 +305,26 @@ def linalg_svd_U(
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.linear_algebra.linalg_svd_default(A, full_matrices, driver=driver)
     return (
-        write_out("linalg_svd", U, result0),
-        write_out("linalg_svd", S, result1),
-        write_out("linalg_svd", Vh, result2),
+        write_out("aten::linalg_svd.U", U, result0, A),
+        write_out("aten::linalg_svd.U", S, result1, A),
+        write_out("aten::linalg_svd.U", Vh, result2, A),
     )
 
 
 # linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
 def linalg_svdvals_out(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
-    return write_out("linalg_svdvals", out, ops.linear_algebra.linalg_svdvals_default(A, driver=driver))
+    return write_out("aten::linalg_svdvals.out", out, ops.linear_algebra.linalg_svdvals_default(A, driver=driver), A)
 
 
 # svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
 #     (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)
 def svd_U(self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.svd(self, some, compute_uv)
-    return write_out("svd", U, result0), write_out("svd", S, result1), write_out("svd", V, result2)
+    return (
+        write_out("aten::svd.U", U, result0, self),
+        write_out("aten::svd.U", S, result1, self),
+        write_out("aten::svd.U", V, result2, self),
+    )
 
 
 # linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
@@ -321,9 +337,12 @@ def linalg_pinv_atol_rtol_tensor_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "linalg_pinv",
+        "aten::linalg_pinv.atol_rtol_tensor_out",
         out,
         ops.linear_algebra.linalg_pinv_atol_rtol_tensor(self, atol=atol, rtol=rtol, hermitian=hermitian),
+        self,
+        atol,
+        rtol,
     )
 
 
@@ -337,9 +356,10 @@ def linalg_pinv_atol_rtol_float_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "linalg_pinv",
+        "aten::linalg_pinv.atol_rtol_float_out",
         out,
         ops.linear_algebra.linalg_pinv_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian),
+        self,
     )
 
 
@@ -355,7 +375,7 @@ def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool) -> Tensor:
 
 # linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_pinv", out, ops.linear_algebra.linalg_pinv_default(self, rcond, hermitian))
+    return write_out("aten::linalg_pinv.out", out, ops.linear_algebra.linalg_pinv_default(self, rcond, hermitian), self)
 
 
 # linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
@@ -370,7 +390,13 @@ def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool) -> Te
 
 # linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_pinv", out, ops.linear_algebra.linalg_pinv_rcond_tensor(self, rcond, hermitian))
+    return write_out(
+        "aten::linalg_pinv.out_rcond_tensor",
+        out,
+        ops.linear_algebra.linalg_pinv_rcond_tensor(self, rcond, hermitian),
+        self,
+        rcond,
+    )
 
 
 # pinverse(Tensor self, float rcond=1e-15) -> Tensor
@@ -393,9 +419,12 @@ def linalg_matrix_rank_atol_rtol_tensor_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "linalg_matrix_rank",
+        "aten::linalg_matrix_rank.atol_rtol_tensor_out",
         out,
         ops.linear_algebra.linalg_matrix_rank_atol_rtol_tensor(input, atol=atol, rtol=rtol, hermitian=hermitian),
+        input,
+        atol,
+        rtol,
     )
 
 
@@ -409,9 +438,10 @@ def linalg_matrix_rank_atol_rtol_float_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "linalg_matrix_rank",
+        "aten::linalg_matrix_rank.atol_rtol_float_out",
         out,
         ops.linear_algebra.linalg_matrix_rank_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian),
+        self,
     )
 
 
@@ -427,7 +457,12 @@ def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool) -> Ten
 
 # linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_matrix_rank", out, ops.linear_algebra.linalg_matrix_rank_default(self, tol, hermitian))
+    return write_out(
+        "aten::linalg_matrix_rank.out",
+        out,
+        ops.linear_algebra.linalg_matrix_rank_default(self, tol, hermitian),
+        self,
+    )
 
 
 # linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
@@ -442,7 +477,13 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -
 
 # linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out("linalg_matrix_rank", out, ops.linear_algebra.linalg_matrix_rank_tol_tensor(input, tol, hermitian))
+    return write_out(
+        "aten::linalg_matrix_rank.out_tol_tensor",
+        out,
+        ops.linear_algebra.linalg_matrix_rank_tol_tensor(input, tol, hermitian),
+        input,
+        tol,
+    )
 
 
 # linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
@@ -456,9 +497,10 @@ def linalg_matrix_norm_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "linalg_matrix_norm",
+        "aten::linalg_matrix_norm.out",
         out,
         ops.linear_algebra.linalg_matrix_norm_default(self, ord, dim, keepdim, dtype=dtype),
+        self,
     )
 
 
@@ -473,9 +515,10 @@ def linalg_matrix_norm_str_ord_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "linalg_matrix_norm",
+        "aten::linalg_matrix_norm.str_ord_out",
         out,
         ops.linear_algebra.linalg_matrix_norm_str_ord(self, ord, dim, keepdim, dtype=dtype),
+        self,
     )
 
 
@@ -489,7 +532,12 @@ def linalg_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out("linalg_norm", out, ops.linear_algebra.linalg_norm_default(self, ord, dim, keepdim, dtype=dtype))
+    return write_out(
+        "aten::linalg_norm.out",
+        out,
+        ops.linear_algebra.linalg_norm_default(self, ord, dim, keepdim, dtype=dtype),
+        self,
+    )
 
 
 # linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
@@ -502,7 +550,12 @@ def linalg_norm_ord_str_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out("linalg_norm", out, ops.linear_algebra.linalg_norm_ord_str(self, ord, dim, keepdim, dtype=dtype))
+    return write_out(
+        "aten::linalg_norm.ord_str_out",
+        out,
+        ops.linear_algebra.linalg_norm_ord_str(self, ord, dim, keepdim, dtype=dtype),
+        self,
+    )
 
 
 # nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
@@ -517,24 +570,24 @@ def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
 
 # nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
-    return write_out("nuclear_norm", out, ops.linear_algebra.nuclear_norm_default(self, keepdim))
+    return write_out("aten::nuclear_norm.out", out, ops.linear_algebra.nuclear_norm_default(self, keepdim), self)
 
 
 # nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def nuclear_norm_dim_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    return write_out("nuclear_norm", out, ops.linear_algebra.nuclear_norm_dim(self, dim, keepdim))
+    return write_out("aten::nuclear_norm.dim_out", out, ops.linear_algebra.nuclear_norm_dim(self, dim, keepdim), self)
 
 
 # linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_cond_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    return write_out("linalg_cond", out, ops.linear_algebra.linalg_cond_default(self, p))
+    return write_out("aten::linalg_cond.out", out, ops.linear_algebra.linalg_cond_default(self, p), self)
 
 
 # linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
-    return write_out("linalg_cond", out, ops.linear_algebra.linalg_cond_p_str(self, p))
+    return write_out("aten::linalg_cond.p_str_out", out, ops.linear_algebra.linalg_cond_p_str(self, p), self)
 
 
 # _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
 def _euclidean_dist_out(x1: Tensor, x2: Tensor, out: Tensor) -> Tensor:
-    return write_out("_euclidean_dist", out, ops._euclidean_dist(x1, x2))
+    return write_out("aten::_euclidean_dist.out", out, ops._euclidean_dist(x1, x2), x1, x2)

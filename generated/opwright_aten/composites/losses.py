@@ -19,15 +19,19 @@ def binary_cross_entropy_with_logits_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "binary_cross_entropy_with_logits",
+        "aten::binary_cross_entropy_with_logits.out",
         out,
         ops.binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction),
+        self,
+        target,
+        weight,
+        pos_weight,
     )
 
 
 # soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out("soft_margin_loss", out, ops.soft_margin_loss(self, target, reduction))
+    return write_out("aten::soft_margin_loss.out", out, ops.soft_margin_loss(self, target, reduction), self, target)
 
 
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
@@ -50,7 +54,14 @@ def nll_loss_out(
     ignore_index: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out("nll_loss", out, ops.nll_loss(self, target, weight, reduction, ignore_index))
+    return write_out(
+        "aten::nll_loss.out",
+        out,
+        ops.nll_loss(self, target, weight, reduction, ignore_index),
+        self,
+        target,
+        weight,
+    )
 
 
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
@@ -79,7 +90,14 @@ def nll_loss2d_out(
     ignore_index: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out("nll_loss2d", out, ops.nll_loss2d(self, target, weight, reduction, ignore_index))
+    return write_out(
+        "aten::nll_loss2d.out",
+        out,
+        ops.nll_loss2d(self, target, weight, reduction, ignore_index),
+        self,
+        target,
+        weight,
+    )
 
 
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
@@ -94,7 +112,13 @@ def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int)
 
 # multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out("multilabel_margin_loss", out, ops.multilabel_margin_loss(self, target, reduction))
+    return write_out(
+        "aten::multilabel_margin_loss.out",
+        out,
+        ops.multilabel_margin_loss(self, target, reduction),
+        self,
+        target,
+    )
 
 
 # _ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,
@@ -117,4 +141,7 @@ def _ctc_loss_Tensor_out(
         blank,
         zero_infinity,
     )
-    return write_out("_ctc_loss", out0, result0), write_out("_ctc_loss", out1, result1)
+    return (
+        write_out("aten::_ctc_loss.Tensor_out", out0, result0, log_probs, targets, input_lengths, target_lengths),
+        write_out("aten::_ctc_loss.Tensor_out", out1, result1, log_probs, targets, input_lengths, target_lengths),
+    )

@@ -20,7 +20,7 @@ def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("softmax", out, ops.softmax(self, dim, dtype))
+    return write_out("aten::softmax.int_out", out, ops.softmax(self, dim, dtype), self)
 
 
 # log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
@@ -35,7 +35,7 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("log_softmax", out, ops.log_softmax(self, dim, dtype))
+    return write_out("aten::log_softmax.int_out", out, ops.log_softmax(self, dim, dtype), self)
 
 
 # _softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!)
@@ -48,9 +48,11 @@ def _softmax_backward_data_out(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "_softmax_backward_data",
+        "aten::_softmax_backward_data.out",
         grad_input,
         ops._softmax_backward_data(grad_output, output, dim, input_dtype),
+        grad_output,
+        output,
     )
 
 
@@ -64,15 +66,17 @@ def _log_softmax_backward_data_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "_log_softmax_backward_data",
+        "aten::_log_softmax_backward_data.out",
         out,
         ops._log_softmax_backward_data(grad_output, output, dim, input_dtype),
+        grad_output,
+        output,
     )
 
 
 # linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
 def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
-    return write_out("linear", out, ops.linear(input, weight, bias))
+    return write_out("aten::linear.out", out, ops.linear(input, weight, bias), input, weight, bias)
 
 
 # native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
@@ -87,7 +91,13 @@ def native_dropout_backward_default(grad_output: Tensor, mask: Tensor, scale: fl
 
 # native_dropout_backward.out(Tensor grad_output, Tensor mask, float scale, *, Tensor(a!) out) -> Tensor(a!)
 def native_dropout_backward_out(grad_output: Tensor, mask: Tensor, scale: float, out: Tensor) -> Tensor:
-    return write_out("native_dropout_backward", out, ops.native_dropout_backward(grad_output, mask, scale))
+    return write_out(
+        "aten::native_dropout_backward.out",
+        out,
+        ops.native_dropout_backward(grad_output, mask, scale),
+        grad_output,
+        mask,
+    )
 
 
 # _embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int
@@ -153,8 +163,8 @@ def _embedding_bag_forward_only_out(
         padding_idx,
     )
     return (
-        write_out("_embedding_bag_forward_only", out0, result0),
-        write_out("_embedding_bag_forward_only", out1, result1),
-        write_out("_embedding_bag_forward_only", out2, result2),
-        write_out("_embedding_bag_forward_only", out3, result3),
+        write_out("aten::_embedding_bag_forward_only.out", out0, result0, weight, indices, offsets, per_sample_weights),
+        write_out("aten::_embedding_bag_forward_only.out", out1, result1, weight, indices, offsets, per_sample_weights),
+        write_out("aten::_embedding_bag_forward_only.out", out2, result2, weight, indices, offsets, per_sample_weights),
+        write_out("aten::_embedding_bag_forward_only.out", out3, result3, weight, indices, offsets, per_sample_weights),
     )

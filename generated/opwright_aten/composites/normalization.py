@@ -55,9 +55,13 @@ def _native_batch_norm_legit_out(
         eps,
     )
     return (
-        write_out("_native_batch_norm_legit", out, result0),
-        write_out("_native_batch_norm_legit", save_mean, result1),
-        write_out("_native_batch_norm_legit", save_invstd, result2),
+        write_out("aten::_native_batch_norm_legit.out", out, result0, input, weight, bias, running_mean, running_var),
+        write_out(
+            "aten::_native_batch_norm_legit.out", save_mean, result1, input, weight, bias, running_mean, running_var
+        ),
+        write_out(
+            "aten::_native_batch_norm_legit.out", save_invstd, result2, input, weight, bias, running_mean, running_var
+        ),
     )
 
 
@@ -86,9 +90,36 @@ def _native_batch_norm_legit_no_training_out(
         eps,
     )
     return (
-        write_out("_native_batch_norm_legit_no_training", out0, result0),
-        write_out("_native_batch_norm_legit_no_training", out1, result1),
-        write_out("_native_batch_norm_legit_no_training", out2, result2),
+        write_out(
+            "aten::_native_batch_norm_legit_no_training.out",
+            out0,
+            result0,
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+        ),
+        write_out(
+            "aten::_native_batch_norm_legit_no_training.out",
+            out1,
+            result1,
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+        ),
+        write_out(
+            "aten::_native_batch_norm_legit_no_training.out",
+            out2,
+            result2,
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+        ),
     )
 
 
@@ -119,15 +150,15 @@ def native_batch_norm_out(
         eps,
     )
     return (
-        write_out("native_batch_norm", out, result0),
-        write_out("native_batch_norm", save_mean, result1),
-        write_out("native_batch_norm", save_invstd, result2),
+        write_out("aten::native_batch_norm.out", out, result0, input, weight, bias, running_mean, running_var),
+        write_out("aten::native_batch_norm.out", save_mean, result1, input, weight, bias, running_mean, running_var),
+        write_out("aten::native_batch_norm.out", save_invstd, result2, input, weight, bias, running_mean, running_var),
     )
 
 
 # renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)
 def renorm_out(self: Tensor, p: Any, dim: int, maxnorm: Any, out: Tensor) -> Tensor:
-    return write_out("renorm", out, ops.renorm(self, p, dim, maxnorm))
+    return write_out("aten::renorm.out", out, ops.renorm(self, p, dim, maxnorm), self)
 
 
 # renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)

@@ -56,15 +56,16 @@ def avg_pool1d_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "avg_pool1d",
+        "aten::avg_pool1d.out",
         out,
         ops.avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad),
+        self,
     )
 
 
 # adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool1d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool1d", out, ops.adaptive_avg_pool1d(self, output_size))
+    return write_out("aten::adaptive_avg_pool1d.out", out, ops.adaptive_avg_pool1d(self, output_size), self)
 
 
 # adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
@@ -79,7 +80,7 @@ def adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
 
 # adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool2d", out, ops.adaptive_avg_pool2d(self, output_size))
+    return write_out("aten::adaptive_avg_pool2d.out", out, ops.adaptive_avg_pool2d(self, output_size), self)
 
 
 # adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
@@ -94,7 +95,7 @@ def adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
 
 # adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out("adaptive_avg_pool3d", out, ops.adaptive_avg_pool3d(self, output_size))
+    return write_out("aten::adaptive_avg_pool3d.out", out, ops.adaptive_avg_pool3d(self, output_size), self)
 
 
 # max_pool2d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride,
@@ -111,7 +112,7 @@ def max_pool2d_with_indices_backward_grad_input(
     grad_input: Tensor,
 ) -> Tensor:
     return write_out(
-        "max_pool2d_with_indices_backward",
+        "aten::max_pool2d_with_indices_backward.grad_input",
         grad_input,
         ops.max_pool2d_with_indices_backward(
             grad_output,
@@ -123,4 +124,7 @@ def max_pool2d_with_indices_backward_grad_input(
             ceil_mode,
             indices,
         ),
+        grad_output,
+        self,
+        indices,
     )

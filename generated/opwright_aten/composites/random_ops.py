@@ -275,7 +275,7 @@ def randperm_out(n: int, out: Tensor) -> Tensor:
 # randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def randperm_generator_out(n: int, generator: Generator | None, out: Tensor) -> Tensor:
     return write_out(
-        "randperm",
+        "aten::randperm.generator_out",
         out,
         ops.random_ops.randperm_generator(n, generator=generator, dtype=out.dtype, device=out.device),
     )

@@ -113,7 +113,7 @@ def std_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, 
 # nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
 #     Tensor(a!)
 def nanmean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out("nanmean", out, ops.nanmean(self, dim, keepdim, dtype=dtype))
+    return write_out("aten::nanmean.out", out, ops.nanmean(self, dim, keepdim, dtype=dtype), self)
 
 
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
@@ -138,7 +138,7 @@ def special_logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tens
 
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def frobenius_norm_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    return write_out("frobenius_norm", out, ops.frobenius_norm(self, dim, keepdim))
+    return write_out("aten::frobenius_norm.out", out, ops.frobenius_norm(self, dim, keepdim), self)
 
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
@@ -153,12 +153,7 @@ def dist_default(self: Tensor, other: Tensor, p: Any) -> Tensor:
 
 # dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
 def dist_out(self: Tensor, other: Tensor, p: Any, out: Tensor) -> Tensor:
-    try:
-        result: Tensor = ops.norm(ops.sub(self, other), p, out=out)
-        return result
-    except Exception as error:
-        name_kernel(error, "aten::dist.out", "CompositeExplicitAutograd")
-        raise
+    return write_out("aten::dist.out", out, ops.dist(self, other, p), self, other)
 
 
 # var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
@@ -203,7 +198,7 @@ def std_mean_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: b
 
 # diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)
 def diff_out(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor) -> Tensor:
-    return write_out("diff", out, ops.diff(self, n, dim, prepend, append))
+    return write_out("aten::diff.out", out, ops.diff(self, n, dim, prepend, append), self, prepend, append)
 
 
 # gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]

@@ -10,7 +10,12 @@ from .. import ops
 
 # repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
 def repeat_interleave_Tensor_out(repeats: Tensor, output_size: int | None, out: Tensor) -> Tensor:
-    return write_out("repeat_interleave", out, ops.shapes.repeat_interleave_Tensor(repeats, output_size=output_size))
+    return write_out(
+        "aten::repeat_interleave.Tensor_out",
+        out,
+        ops.shapes.repeat_interleave_Tensor(repeats, output_size=output_size),
+        repeats,
+    )
 
 
 # concat(Tensor[] tensors, int dim=0) -> Tensor
@@ -75,17 +80,25 @@ def row_stack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
 
 # diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def diag_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    return write_out("diag", out, ops.shapes.diag_default(self, diagonal))
+    return write_out("aten::diag.out", out, ops.shapes.diag_default(self, diagonal), self)
 
 
 # tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
-    return write_out("tril_indices", out, ops.tril_indices(row, col, offset, dtype=out.dtype, device=out.device))
+    return write_out(
+        "aten::tril_indices.out",
+        out,
+        ops.tril_indices(row, col, offset, dtype=out.dtype, device=out.device),
+    )
 
 
 # triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
-    return write_out("triu_indices", out, ops.triu_indices(row, col, offset, dtype=out.dtype, device=out.device))
+    return write_out(
+        "aten::triu_indices.out",
+        out,
+        ops.triu_indices(row, col, offset, dtype=out.dtype, device=out.device),
+    )
 
 
 # as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,
@@ -98,4 +111,10 @@ def as_strided_scatter_out(
     storage_offset: int | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out("as_strided_scatter", out, ops.as_strided_scatter(self, src, size, stride, storage_offset))
+    return write_out(
+        "aten::as_strided_scatter.out",
+        out,
+        ops.as_strided_scatter(self, src, size, stride, storage_offset),
+        self,
+        src,
+    )

@@ -57,13 +57,19 @@ def msort_default(self: Tensor) -> Tensor:
 
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def msort_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("msort", out, ops.msort(self))
+    return write_out("aten::msort.out", out, ops.msort(self), self)
 
 
 # quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!)
 #     out) -> Tensor(a!)
 def quantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
-    return write_out("quantile", out, ops.sorting.quantile_default(self, q, dim, keepdim, interpolation=interpolation))
+    return write_out(
+        "aten::quantile.out",
+        out,
+        ops.sorting.quantile_default(self, q, dim, keepdim, interpolation=interpolation),
+        self,
+        q,
+    )
 
 
 # quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
@@ -76,16 +82,23 @@ def quantile_scalar_out(
     interpolation: str,
     out: Tensor,
 ) -> Tensor:
-    return write_out("quantile", out, ops.sorting.quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
+    return write_out(
+        "aten::quantile.scalar_out",
+        out,
+        ops.sorting.quantile_scalar(self, q, dim, keepdim, interpolation=interpolation),
+        self,
+    )
 
 
 # nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
 #     Tensor(a!) out) -> Tensor(a!)
 def nanquantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
     return write_out(
-        "nanquantile",
+        "aten::nanquantile.out",
         out,
         ops.sorting.nanquantile_default(self, q, dim, keepdim, interpolation=interpolation),
+        self,
+        q,
     )
 
 
@@ -100,9 +113,10 @@ def nanquantile_scalar_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "nanquantile",
+        "aten::nanquantile.scalar_out",
         out,
         ops.sorting.nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation),
+        self,
     )
 
 
@@ -110,7 +124,7 @@ def nanquantile_scalar_out(
 #     (Tensor(a!), Tensor(b!))
 def _unique_out(self: Tensor, sorted: bool, return_inverse: bool, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops._unique(self, sorted, return_inverse)
-    return write_out("_unique", out0, result0), write_out("_unique", out1, result1)
+    return write_out("aten::_unique.out", out0, result0, self), write_out("aten::_unique.out", out1, result1, self)
 
 
 # _unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!)
@@ -126,9 +140,9 @@ def _unique2_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops._unique2(self, sorted, return_inverse, return_counts)
     return (
-        write_out("_unique2", out0, result0),
-        write_out("_unique2", out1, result1),
-        write_out("_unique2", out2, result2),
+        write_out("aten::_unique2.out", out0, result0, self),
+        write_out("aten::_unique2.out", out1, result1, self),
+        write_out("aten::_unique2.out", out2, result2, self),
     )
 
 
@@ -146,9 +160,9 @@ def unique_dim_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.unique_dim(self, dim, sorted, return_inverse, return_counts)
     return (
-        write_out("unique_dim", out0, result0),
-        write_out("unique_dim", out1, result1),
-        write_out("unique_dim", out2, result2),
+        write_out("aten::unique_dim.out", out0, result0, self),
+        write_out("aten::unique_dim.out", out1, result1, self),
+        write_out("aten::unique_dim.out", out2, result2, self),
     )
 
 
@@ -165,9 +179,9 @@ def unique_consecutive_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.unique_consecutive(self, return_inverse, return_counts, dim)
     return (
-        write_out("unique_consecutive", out0, result0),
-        write_out("unique_consecutive", out1, result1),
-        write_out("unique_consecutive", out2, result2),
+        write_out("aten::unique_consecutive.out", out0, result0, self),
+        write_out("aten::unique_consecutive.out", out1, result1, self),
+        write_out("aten::unique_consecutive.out", out2, result2, self),
     )
 
 
@@ -184,15 +198,15 @@ def unique_dim_consecutive_out(
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.unique_dim_consecutive(self, dim, return_inverse, return_counts)
     return (
-        write_out("unique_dim_consecutive", out0, result0),
-        write_out("unique_dim_consecutive", out1, result1),
-        write_out("unique_dim_consecutive", out2, result2),
+        write_out("aten::unique_dim_consecutive.out", out0, result0, self),
+        write_out("aten::unique_dim_consecutive.out", out1, result1, self),
+        write_out("aten::unique_dim_consecutive.out", out2, result2, self),
     )
 
 
 # bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
 def bincount_out(self: Tensor, weights: Tensor | None, minlength: int, out: Tensor) -> Tensor:
-    return write_out("bincount", out, ops.bincount(self, weights, minlength))
+    return write_out("aten::bincount.out", out, ops.bincount(self, weights, minlength), self, weights)
 
 
 # histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) ->
@@ -223,7 +237,7 @@ def _histogramdd_bin_edges_out(
     out: list[Tensor],
 ) -> None:
     write_outs(
-        "_histogramdd_bin_edges",
+        "aten::_histogramdd_bin_edges.out",
         out,
         ops.sorting._histogramdd_bin_edges_default(self, bins, range=range, weight=weight, density=density),
     )

@@ -47,7 +47,7 @@ def mvlgamma_(self: Tensor, p: int) -> Tensor:
 
 # mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)
 def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
-    return write_out("mvlgamma", out, ops.mvlgamma(self, p))
+    return write_out("aten::mvlgamma.out", out, ops.mvlgamma(self, p), self)
 
 
 # special_erf(Tensor self) -> Tensor

@@ -10,32 +10,32 @@ from .. import ops
 
 # fft_fft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_fft_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_fft", out, ops.fft_fft(self, n, dim, norm))
+    return write_out("aten::fft_fft.out", out, ops.fft_fft(self, n, dim, norm), self)
 
 
 # fft_ifft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_ifft_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ifft", out, ops.fft_ifft(self, n, dim, norm))
+    return write_out("aten::fft_ifft.out", out, ops.fft_ifft(self, n, dim, norm), self)
 
 
 # fft_rfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_rfft_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_rfft", out, ops.fft_rfft(self, n, dim, norm))
+    return write_out("aten::fft_rfft.out", out, ops.fft_rfft(self, n, dim, norm), self)
 
 
 # fft_irfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_irfft_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_irfft", out, ops.fft_irfft(self, n, dim, norm))
+    return write_out("aten::fft_irfft.out", out, ops.fft_irfft(self, n, dim, norm), self)
 
 
 # fft_hfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_hfft_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_hfft", out, ops.fft_hfft(self, n, dim, norm))
+    return write_out("aten::fft_hfft.out", out, ops.fft_hfft(self, n, dim, norm), self)
 
 
 # fft_ihfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_ihfft_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ihfft", out, ops.fft_ihfft(self, n, dim, norm))
+    return write_out("aten::fft_ihfft.out", out, ops.fft_ihfft(self, n, dim, norm), self)
 
 
 # fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -50,7 +50,7 @@ def fft_fft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: st
 
 # fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_fft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_fft2", out, ops.fft_fft2(self, s, dim, norm))
+    return write_out("aten::fft_fft2.out", out, ops.fft_fft2(self, s, dim, norm), self)
 
 
 # fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -65,7 +65,7 @@ def fft_ifft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: s
 
 # fft_ifft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_ifft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ifft2", out, ops.fft_ifft2(self, s, dim, norm))
+    return write_out("aten::fft_ifft2.out", out, ops.fft_ifft2(self, s, dim, norm), self)
 
 
 # fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -80,7 +80,7 @@ def fft_rfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: s
 
 # fft_rfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_rfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_rfft2", out, ops.fft_rfft2(self, s, dim, norm))
+    return write_out("aten::fft_rfft2.out", out, ops.fft_rfft2(self, s, dim, norm), self)
 
 
 # fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -95,7 +95,7 @@ def fft_irfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: 
 
 # fft_irfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_irfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_irfft2", out, ops.fft_irfft2(self, s, dim, norm))
+    return write_out("aten::fft_irfft2.out", out, ops.fft_irfft2(self, s, dim, norm), self)
 
 
 # fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -110,7 +110,7 @@ def fft_hfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: s
 
 # fft_hfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_hfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_hfft2", out, ops.fft_hfft2(self, s, dim, norm))
+    return write_out("aten::fft_hfft2.out", out, ops.fft_hfft2(self, s, dim, norm), self)
 
 
 # fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor
@@ -125,47 +125,47 @@ def fft_ihfft2_default(self: Tensor, s: list[int] | None, dim: list[int], norm: 
 
 # fft_ihfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_ihfft2_out(self: Tensor, s: list[int] | None, dim: list[int], norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ihfft2", out, ops.fft_ihfft2(self, s, dim, norm))
+    return write_out("aten::fft_ihfft2.out", out, ops.fft_ihfft2(self, s, dim, norm), self)
 
 
 # fft_fftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_fftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_fftn", out, ops.fft_fftn(self, s, dim, norm))
+    return write_out("aten::fft_fftn.out", out, ops.fft_fftn(self, s, dim, norm), self)
 
 
 # fft_ifftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_ifftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ifftn", out, ops.fft_ifftn(self, s, dim, norm))
+    return write_out("aten::fft_ifftn.out", out, ops.fft_ifftn(self, s, dim, norm), self)
 
 
 # fft_rfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_rfftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_rfftn", out, ops.fft_rfftn(self, s, dim, norm))
+    return write_out("aten::fft_rfftn.out", out, ops.fft_rfftn(self, s, dim, norm), self)
 
 
 # fft_irfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_irfftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_irfftn", out, ops.fft_irfftn(self, s, dim, norm))
+    return write_out("aten::fft_irfftn.out", out, ops.fft_irfftn(self, s, dim, norm), self)
 
 
 # fft_hfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_hfftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_hfftn", out, ops.fft_hfftn(self, s, dim, norm))
+    return write_out("aten::fft_hfftn.out", out, ops.fft_hfftn(self, s, dim, norm), self)
 
 
 # fft_ihfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)
 def fft_ihfftn_out(self: Tensor, s: list[int] | None, dim: list[int] | None, norm: str | None, out: Tensor) -> Tensor:
-    return write_out("fft_ihfftn", out, ops.fft_ihfftn(self, s, dim, norm))
+    return write_out("aten::fft_ihfftn.out", out, ops.fft_ihfftn(self, s, dim, norm), self)
 
 
 # fft_fftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def fft_fftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
-    return write_out("fft_fftfreq", out, ops.fft_fftfreq(n, d, dtype=out.dtype, device=out.device))
+    return write_out("aten::fft_fftfreq.out", out, ops.fft_fftfreq(n, d, dtype=out.dtype, device=out.device))
 
 
 # fft_rfftfreq.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def fft_rfftfreq_out(n: int, d: float, out: Tensor) -> Tensor:
-    return write_out("fft_rfftfreq", out, ops.fft_rfftfreq(n, d, dtype=out.dtype, device=out.device))
+    return write_out("aten::fft_rfftfreq.out", out, ops.fft_rfftfreq(n, d, dtype=out.dtype, device=out.device))
 
 
 # stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool

@@ -17,9 +17,10 @@ def upsample_nearest2d_vec_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_nearest2d",
+        "aten::upsample_nearest2d.vec_out",
         out,
         ops.upsampling.upsample_nearest2d_vec(input, output_size, scale_factors),
+        input,
     )
 
 
@@ -33,9 +34,10 @@ def upsample_bilinear2d_vec_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "upsample_bilinear2d",
+        "aten::upsample_bilinear2d.vec_out",
         out,
         ops.upsampling.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors),
+        input,
     )
 
 
@@ -50,9 +52,11 @@ def grid_sampler_2d_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "grid_sampler_2d",
+        "aten::grid_sampler_2d.out",
         out,
         ops.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners),
+        input,
+        grid,
     )
 
 
@@ -67,12 +71,19 @@ def grid_sampler_3d_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
-        "grid_sampler_3d",
+        "aten::grid_sampler_3d.out",
         out,
         ops.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners),
+        input,
+        grid,
     )
 
 
 # affine_grid_generator.out(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)
 def affine_grid_generator_out(theta: Tensor, size: list[int], align_corners: bool, out: Tensor) -> Tensor:
-    return write_out("affine_grid_generator", out, ops.affine_grid_generator(theta, size, align_corners))
+    return write_out(
+        "aten::affine_grid_generator.out",
+        out,
+        ops.affine_grid_generator(theta, size, align_corners),
+        theta,
+    )

@@ -10,7 +10,7 @@ from .. import ops
 
 # alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def alias_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("alias_copy", out, ops.alias_copy(self))
+    return write_out("aten::alias_copy.out", out, ops.alias_copy(self), self)
 
 
 # as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
@@ -22,100 +22,100 @@ def as_strided_copy_out(
     storage_offset: int | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out("as_strided_copy", out, ops.as_strided_copy(self, size, stride, storage_offset))
+    return write_out("aten::as_strided_copy.out", out, ops.as_strided_copy(self, size, stride, storage_offset), self)
 
 
 # detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def detach_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("detach_copy", out, ops.detach_copy(self))
+    return write_out("aten::detach_copy.out", out, ops.detach_copy(self), self)
 
 
 # lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def lift_fresh_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("lift_fresh_copy", out, ops.lift_fresh_copy(self))
+    return write_out("aten::lift_fresh_copy.out", out, ops.lift_fresh_copy(self), self)
 
 
 # diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_copy_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    return write_out("diagonal_copy", out, ops.diagonal_copy(self, offset, dim1, dim2))
+    return write_out("aten::diagonal_copy.out", out, ops.diagonal_copy(self, offset, dim1, dim2), self)
 
 
 # expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
 def expand_copy_out(self: Tensor, size: list[int], implicit: bool, out: Tensor) -> Tensor:
-    return write_out("expand_copy", out, ops.expand_copy(self, size, implicit=implicit))
+    return write_out("aten::expand_copy.out", out, ops.expand_copy(self, size, implicit=implicit), self)
 
 
 # permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def permute_copy_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    return write_out("permute_copy", out, ops.permute_copy(self, dims))
+    return write_out("aten::permute_copy.out", out, ops.permute_copy(self, dims), self)
 
 
 # _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def _reshape_alias_copy_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out("_reshape_alias_copy", out, ops._reshape_alias_copy(self, size, stride))
+    return write_out("aten::_reshape_alias_copy.out", out, ops._reshape_alias_copy(self, size, stride), self)
 
 
 # select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_copy_int_out(self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    return write_out("select_copy", out, ops.select_copy(self, dim, index))
+    return write_out("aten::select_copy.int_out", out, ops.select_copy(self, dim, index), self)
 
 
 # slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
 #     out) -> Tensor(a!)
 def slice_copy_Tensor_out(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Tensor:
-    return write_out("slice_copy", out, ops.slice_copy(self, dim, start, end, step))
+    return write_out("aten::slice_copy.Tensor_out", out, ops.slice_copy(self, dim, start, end, step), self)
 
 
 # squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("squeeze_copy", out, ops.view_copies.squeeze_copy_default(self))
+    return write_out("aten::squeeze_copy.out", out, ops.view_copies.squeeze_copy_default(self), self)
 
 
 # squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_dim_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out("squeeze_copy", out, ops.view_copies.squeeze_copy_dim(self, dim))
+    return write_out("aten::squeeze_copy.dim_out", out, ops.view_copies.squeeze_copy_dim(self, dim), self)
 
 
 # squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_dims_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    return write_out("squeeze_copy", out, ops.view_copies.squeeze_copy_dims(self, dim))
+    return write_out("aten::squeeze_copy.dims_out", out, ops.view_copies.squeeze_copy_dims(self, dim), self)
 
 
 # t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def t_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("t_copy", out, ops.t_copy(self))
+    return write_out("aten::t_copy.out", out, ops.t_copy(self), self)
 
 
 # transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
 def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
-    return write_out("transpose_copy", out, ops.transpose_copy(self, dim0, dim1))
+    return write_out("aten::transpose_copy.int_out", out, ops.transpose_copy(self, dim0, dim1), self)
 
 
 # unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
 def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
-    return write_out("unfold_copy", out, ops.unfold_copy(self, dimension, size, step))
+    return write_out("aten::unfold_copy.out", out, ops.unfold_copy(self, dimension, size, step), self)
 
 
 # unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def unsqueeze_copy_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out("unsqueeze_copy", out, ops.unsqueeze_copy(self, dim))
+    return write_out("aten::unsqueeze_copy.out", out, ops.unsqueeze_copy(self, dim), self)
 
 
 # view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_complex_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("view_as_complex_copy", out, ops.view_as_complex_copy(self))
+    return write_out("aten::view_as_complex_copy.out", out, ops.view_as_complex_copy(self), self)
 
 
 # view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_real_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("view_as_real_copy", out, ops.view_as_real_copy(self))
+    return write_out("aten::view_as_real_copy.out", out, ops.view_as_real_copy(self), self)
 
 
 # view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out("view_copy", out, ops.view_copies.view_copy_default(self, size))
+    return write_out("aten::view_copy.out", out, ops.view_copies.view_copy_default(self, size), self)
 
 
 # view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_dtype_out(self: Tensor, dtype: DType, out: Tensor) -> Tensor:
-    return write_out("view_copy", out, ops.view_copies.view_copy_dtype(self, dtype))
+    return write_out("aten::view_copy.dtype_out", out, ops.view_copies.view_copy_dtype(self, dtype), self)

@@ -120,12 +120,16 @@ def broadcast_to(self: Tensor, size: list[int]) -> Tensor:
 
 # unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
 def unsafe_split_Tensor_out(self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
-    write_outs("unsafe_split", out, ops.views.unsafe_split_Tensor(self, split_size, dim))
+    write_outs("aten::unsafe_split.Tensor_out", out, ops.views.unsafe_split_Tensor(self, split_size, dim))
 
 
 # unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
 def unsafe_split_with_sizes_out(self: Tensor, split_sizes: list[int], dim: int, out: list[Tensor]) -> None:
-    write_outs("unsafe_split_with_sizes", out, ops.views.unsafe_split_with_sizes_default(self, split_sizes, dim))
+    write_outs(
+        "aten::unsafe_split_with_sizes.out",
+        out,
+        ops.views.unsafe_split_with_sizes_default(self, split_sizes, dim),
+    )
 
 
 # swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)

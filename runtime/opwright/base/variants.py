@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+from opwright.base.out_dtypes import check_of
 from opwright.ground.questions import hooks
 from opwright.namespaces import aten
 from opwright_core.arrays.layouts import Shape, contiguous_strides
@@ -29,20 +30,25 @@ def copy_written(value: _Tensors) -> _Tensors:
     return copies  # type: ignore[no-any-return]  # as many as were given
 
 
-def write_out(name: str, out: Tensor, result: Tensor | None) -> Tensor:
+def write_out(
+    name: str, out: Tensor, result: Tensor | None, *operands: Tensor | Sequence[Tensor | None] | None
+) -> Tensor:
     """Write the elements of `result` to `out`, resized to its shape if need be (with a warning if it had elements).
     Without a result, which a mask may leave out, nothing is written.
 
-    Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, it overlaps itself, or one of
-    them requires grad; the error says that of the operator `name`.
+    Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, it overlaps itself, it would be
+    resized and shares memory with one of the `operands`, or one of them requires grad; the error says that of the
+    operator `name`, `aten::square.out` (in packages of before: `square`).
     """
     if result is None:
         return out
+    if out.dtype is not result.dtype and (check := check_of(name)) is not None:
+        check(result.dtype, out.dtype)
     if out.edge is not None or result.edge is not None:
-        hooks.gradients().check_out(name, out, result)
+        hooks.gradients().check_out(name.partition("::")[2].partition(".")[0] or name, out, result)
     if with_modes(out.keys) & WATCHED and not _surely_equal(out.shape, result.shape):
         aten["resize_.default"](out, list(result.shape))  # seen by who looks at every call
-    _plan(result).target(out)
+    _plan(result, *_arrays(operands) if out.shape != result.shape else ()).target(out)
     copied: Tensor = aten["copy_.default"](out, result)
     return copied
 
@@ -66,6 +72,14 @@ def write_self(self: Tensor, result: Tensor) -> Tensor:
     return copied
 
 
-def _plan(result: Tensor) -> Plan:
+def _arrays(operands: Iterable[Any]) -> list[Any]:
+    """Return the arrays of tensors, those in lists, too."""
+    found: list[Any] = []
+    for each in operands:
+        found += _arrays(each) if isinstance(each, list | tuple) else [] if each is None else [each.array]
+    return found
+
+
+def _plan(result: Tensor, *operands: Any) -> Plan:
     shape = result.shape  # as torchgen's variants, an `out` that is resized becomes row-major
-    return Plan(TensorSpec(shape, contiguous_strides(shape), result.dtype), (result.array,))
+    return Plan(TensorSpec(shape, contiguous_strides(shape), result.dtype), (result.array, *operands))

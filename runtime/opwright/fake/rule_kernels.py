@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from opwright.base.out_dtypes import check_of
 from opwright.fake.results import fake, fake_like, place_of
 from opwright_core.arrays.dtypes import bool_
 from opwright_core.dispatch.call.signature import TensorArgument
@@ -177,7 +178,8 @@ def _writing(operator: Operator, meta: Function, positions: tuple[int, ...]) -> 
     is_inplace = operator.base.endswith("_") and not any(place >= signature.positional for place in written)
     tensors = [each for each in signature.tensors if is_inplace or each.position not in written]
 
-    at = -1 if is_inplace or len(written) > 1 else dtype_position(meta, positions)
+    check = None if is_inplace else check_of(operator.name)
+    at = -1 if is_inplace or len(written) > 1 or check is not None else dtype_position(meta, positions)
 
     def kernel(*args: Any) -> Any:
         _, given = _placed(args, tensors)
@@ -188,6 +190,8 @@ def _writing(operator: Operator, meta: Function, positions: tuple[int, ...]) -> 
         plans = found if len(written) > 1 else (found,)
         targets = [args[place] for place in written]
         for plan, target in zip(plans, targets, strict=True):
+            if check is not None and target.dtype is not plan.dtype:
+                check(plan.dtype, target.dtype)
             (plan.inplace if is_inplace else plan.target)(target)
         return targets[0] if len(targets) == 1 else tuple(targets)
 

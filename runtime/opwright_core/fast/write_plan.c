@@ -88,6 +88,12 @@ static PyObject *get_operands(PyObject *object, void *closure) {
     return PyObject_CallFunctionObjArgs(writing.cast, self->spec, self->given, NULL);
 }
 
+/* Return the result's dtype: a new reference. */
+static PyObject *get_dtype(PyObject *object, void *closure) {
+    (void)closure;
+    return Py_NewRef(slot_at(((WritingPlan *)object)->spec, writing.dtype));
+}
+
 /* Return the array of a tensor that the operator writes to, as the method of Plan with this name does. */
 static PyObject *target_of(PyObject *object, PyObject *tensor, const char *name) {
     WritingPlan *self = (WritingPlan *)object;
@@ -170,6 +176,7 @@ static PyMethodDef writing_methods[] = {
 
 static PyGetSetDef writing_getset[] = {
     {"operands", get_operands, NULL, "The operands for the kernel.", NULL},
+    {"dtype", get_dtype, NULL, "The result's dtype.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

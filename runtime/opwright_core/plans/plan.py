@@ -41,9 +41,7 @@ class Plan:
     __slots__ = ("_device", "_given", "_shared", "spec")
 
     def __init__(self, spec: TensorSpec, given: Sequence[Any] = (), device: Device | None = None) -> None:
-        self.spec = spec
-        self._given = given
-        self._device = device
+        self.spec, self._given, self._device = spec, given, device
         self._shared = False
 
     def __repr__(self) -> str:
@@ -178,7 +176,7 @@ class Plan:
         """
         spec = self.spec
         array = out.array
-        if not castable(spec.dtype, as_dtype(array.dtype)):
+        if not castable(spec.dtype, as_dtype(array.dtype)) and array.dtype is not spec.produces:
             raise RuntimeError(cannot_cast(spec.dtype, array))
         is_in_numpy = self._device is None and type(array) is type(self._like()) is np.ndarray
         asks_device = not is_in_numpy and (self._given or self._device is not None)
@@ -209,14 +207,13 @@ class Plan:
         return array
 
     def _check_unread(self, target: Array) -> None:
-        """Raise RuntimeError if an elementwise operator reads an `out=` that would have to be resized."""
-        if not self.spec.pointwise:
-            return
-        self._check_own_overlap(target)
+        """Raise RuntimeError if an operator reads an `out=` that would have to be resized."""
+        if self.spec.pointwise:
+            self._check_own_overlap(target)
         for given in self._given:
-            if given is target:
+            if given is target and self.spec.pointwise:
                 raise wrong_target(target, self.spec.shape)
-            if may_share(target, given):
+            if given is target or may_share(target, given):
                 raise RuntimeError(_PARTIAL_OVERLAP)
 
     def _check_own_overlap(self, target: Array) -> None:
@@ -296,16 +293,22 @@ def _cast(spec: TensorSpec, operand: Any) -> Any:
 
 class PlanApart(Plan):
     """A Plan of an operator that reads in another order than it writes: the output may share no memory with `apart`,
-    dense arrays that need be no operands. `beside`: those it may share all memory with, but not a part."""
+    dense arrays that need be no operands. `beside`: those it may share all memory with, but not a part. None of these,
+    of the operands and of what it `reads` beside them is resized."""
 
-    __slots__ = ("_apart", "_beside")
+    __slots__ = ("_apart", "_beside", "_reads")
 
     def __init__(
-        self, spec: TensorSpec, given: Sequence[Any], *, apart: Sequence[Any] = (), beside: Sequence[Any] = ()
+        self,
+        spec: TensorSpec,
+        given: Sequence[Any],
+        *,
+        apart: Sequence[Any] = (),
+        beside: Sequence[Any] = (),
+        reads: Sequence[Any] = (),
     ) -> None:
         super().__init__(spec, given)
-        self._apart = apart
-        self._beside = beside
+        self._apart, self._beside, self._reads = apart, beside, reads
 
     def may_write_straight(self, *, in_place: bool) -> bool:
         """Whether a kernel may write into a target as `Plan` says."""
@@ -314,6 +317,8 @@ class PlanApart(Plan):
 
     def _check_unread(self, target: Array) -> None:
         self._check_overlap(target)
+        if any(may_share(target, each) for each in (*self._beside, *self._given, *self._reads)):
+            raise RuntimeError(_PARTIAL_OVERLAP)
 
     def _check_overlap(self, target: Array) -> None:
         self._check_own_overlap(target)

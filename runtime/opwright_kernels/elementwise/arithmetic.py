@@ -139,7 +139,8 @@ def _fill_cube(xp: ModuleType, x: Array, out: Array) -> None:
 def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out: Array | None = None) -> Array:
     """Return each element held within [min, max]; NaN stays, and where min > max the result is max."""
     if min is not None and max is not None:
-        return xp.minimum(xp.maximum(self, min, out=out), max, out=out)
+        held = xp.maximum(self, min, out=None if out is max else out)
+        return xp.minimum(held, max, out=out)
     if min is not None:
         return xp.maximum(self, min, out=out)
     return xp.minimum(self, max, out=out)

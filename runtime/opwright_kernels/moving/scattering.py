@@ -226,6 +226,8 @@ def masked_scatter(xp: ModuleType, self: Array, mask: Array, source: Array, out:
             f"{needed}, but it has {source.size}"
         )
     values = source.reshape(-1)[:needed]
+    if out is not None and may_share(out, mask):
+        chosen = chosen.copy()
     if out is not None and may_share(out, values):
         if out is self and isinstance(out, np.ndarray):
             return _scatter_in_order(out, chosen, values)

@@ -108,7 +108,7 @@ def put_at(self: Any, *, indices: Sequence[Any], values: Any, accumulate: bool =
     given = [each for each in indices if each is not None]
     # One number for masks is read before anything is written.
     is_fill = guard_or_false(layouts.count(values.shape) == 1) and all(each.dtype in (bool_, uint8) for each in given)
-    return PlanApart(spec, (self,), apart=tuple(given) if is_fill else (*given, values), beside=(self,))
+    return PlanApart(spec, (self,), apart=given if is_fill else (*given, values), beside=(self,), reads=(values,))
 
 
 def _written_spec(self: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> TensorSpec:

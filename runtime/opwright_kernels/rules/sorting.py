@@ -12,7 +12,7 @@ from opwright_core.arrays.dtypes import REDUCED, DType, as_dtype, int32, int64, 
 from opwright_core.arrays.promotion import result_type
 from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
-from opwright_core.plans.plan import Plan
+from opwright_core.plans.plan import Plan, PlanApart
 from opwright_core.plans.specs import SpecCache, TensorSpec
 from opwright_core.rules.reductions import reduce
 from opwright_kernels.reducing.bins import check_grid
@@ -165,4 +165,5 @@ def grid_counts(self: Any, bins: Sequence[Any], weight: Any | None, range: Seque
     """Plan counts in the cells of a grid: `bins` are their numbers along each dimension, or their edges. Raises
     RuntimeError where shapes or dtypes do not fit together, and for a `range` that is none."""
     shape = check_grid(self, bins, weight, range)
-    return Plan(TensorSpec(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, bins, weight))
+    spec = TensorSpec(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype))
+    return PlanApart(spec, (self, bins, weight), beside=(self, weight), reads=bins)

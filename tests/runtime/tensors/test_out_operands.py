@@ -27,6 +27,21 @@ RESIZED: dict[str, tuple[tuple[int, ...], Any]] = {
 }
 
 
+# PyTorch refuses these, too: with errors of many kinds, since the operand is resized before it is read.
+GROWN: dict[str, tuple[tuple[int, ...], Any]] = {
+    "stack": ((2, 3), lambda o, x: o.stack([x, x], out=x)),
+    "outer": ((3,), lambda o, x: o.outer(x, o.ones(2), out=x)),
+    "outer, second": ((3,), lambda o, x: o.outer(o.ones(2), x, out=x)),
+    "ger": ((3,), lambda o, x: o.ger(x, o.ones(2), out=x)),
+    "kron": ((2, 3), lambda o, x: o.kron(x, o.ones(2, 2), out=x)),
+    "addr": ((3,), lambda o, x: o.addr(o.ones(3, 2), x, o.ones(2), out=x)),
+    "chain_matmul": ((2, 3), lambda o, x: o.chain_matmul(x, o.ones(3, 4), o.ones(4, 2), out=x)),
+    "masked_select": ((2, 3), lambda o, x: o.masked_select(x, o.ones(2, 3) > 0, out=x)),
+    "linalg.det": ((3, 3), lambda o, x: o.linalg.det(x, out=x)),
+    "linalg.svdvals": ((3, 3), lambda o, x: o.linalg.svdvals(x, out=x)),
+}
+
+
 def outcome(library: Any, shape: tuple[int, ...], call: Any) -> tuple[str, tuple[int, ...]]:
     x = library.ones(shape)
     try:
@@ -48,6 +63,28 @@ def test_an_operand_is_not_resized_as_out(name: str) -> None:
 def test_operands_as_out_beside_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
     assert outcome(opwright, *RESIZED[name])[0] == outcome(torch, *RESIZED[name])[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", GROWN)
+def test_an_operand_does_not_grow_as_out(name: str) -> None:
+    message, shape = outcome(opwright, *GROWN[name])
+    assert "single memory" in message and shape == GROWN[name][0]
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", GROWN)
+def test_operands_that_would_grow_beside_pytorch(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+    assert outcome(torch, *GROWN[name])[0]
+
+
+def test_a_bound_is_read_before_it_is_written() -> None:
+    for kind in ("uint8", "float32"):
+        low, high = opwright.tensor([3, 3, 3], dtype=kind), opwright.tensor([4, 4, 4], dtype=kind)
+        opwright.clamp(opwright.tensor([0, 5, 9], dtype=kind), low, high, out=high)
+        assert high.tolist() == [3, 4, 4]
 
 
 def test_an_operand_of_the_results_shape_is_written() -> None:

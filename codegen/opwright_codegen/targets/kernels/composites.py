@@ -23,7 +23,7 @@ from opwright_codegen.schema.model import Argument, SchemaKind
 from opwright_codegen.targets.kernels.spelled import spelled
 from opwright_codegen.views.annotations import Side, annotation, return_annotation
 from opwright_codegen.views.imports import import_lines, words_in
-from opwright_codegen.views.layout import fill_comment, formula_lines, guarded, quoted, returned
+from opwright_codegen.views.layout import fill_comment, formula_lines, guarded, hugged, quoted, returned
 from opwright_codegen.views.names import BuiltinNames, Namer
 from opwright_codegen.views.operators import NamespaceView, OperatorView, signature
 
@@ -108,12 +108,14 @@ def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]
     if len(written) == 1 and len(source.schema.returns) == 1:
         before = "return " if schema.returns else ""
         given = [Verbatim(text) for text in (*_named(variant), own[written[0].name])]
-        write = Call(Verbatim(_writer(schema.kind, written[0])), (*given, call))
+        writer = _writer(schema.kind, written[0])
+        write = Call(Verbatim(writer), (*given, call, *map(Verbatim, _read(variant, own, writer))))
         return [formula_lines(write, plain, 4, before)]
     results = _results(source.schema.returns)
     stored = [
-        f"{_writer(schema.kind, argument)}({', '.join((*_named(variant), own[argument.name], result))})"
+        hugged(f"{writer}(", [*_named(variant), own[argument.name], result, *_read(variant, own, writer)], ")", 8, 1)
         for argument, result in zip(written, results, strict=False)
+        for writer in [_writer(schema.kind, argument)]
     ]
     return [
         formula_lines(call, plain, 4, f"{', '.join(results)} = "),
@@ -169,9 +171,17 @@ def _writer(kind: SchemaKind, target: Argument) -> str:
     return "write_out" if kind is SchemaKind.OUT else "write_self"
 
 
+def _read(variant: OperatorView, own: Mapping[str, str], writer: str) -> list[str]:
+    """Return the tensors that a variant with `out=` reads, which may not be resized as that."""
+    if writer != "write_out":
+        return []
+    outs = variant.schema.out_arguments
+    return [own[a.name] for a in variant.schema.arguments if a.type.is_tensor_like and a not in outs]
+
+
 def _named(variant: OperatorView) -> list[str]:
-    """Return the operator's name, for the errors of variants with `out=`."""
-    return [quoted(variant.schema.name.base)] if variant.schema.kind is SchemaKind.OUT else []
+    """Return the operator's name, for the errors of variants with `out=` and the dtypes that they take."""
+    return [quoted(variant.name)] if variant.schema.kind is SchemaKind.OUT else []
 
 
 def _results(returns: Sequence[object]) -> list[str]:

@@ -40,7 +40,7 @@ class Row:
     instead, instead of the first tensor where it `is_inplace`."""
 
     __slots__ = (
-        "cache", "fast", "function", "is_inplace", "is_native", "key", "kinds", "meta", "operands", "positions",
+        "cache", "fast", "function", "is_inplace", "is_native", "key", "kinds", "meta", "name", "operands", "positions",
         "results", "takes_out", "ufunc", "writes", "xp",
     )  # fmt: skip
 
@@ -72,6 +72,7 @@ class Row:
         self.ufunc = ufunc
         self.fast: Function | None = None
         self.is_native = False
+        self.name = ""  # of the operator, once its kernel is loaded
         self.takes_out = _takes_out(function, len(positions))
         self.cache = self._cache()
 

@@ -12,6 +12,7 @@ from types import MethodType
 from typing import Any, Final
 
 from opwright_core.dispatch.package.kernel_rows import Row, dtype_position
+from opwright_core.hooks import has_library, hooks
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_cache import PlanCache
@@ -238,13 +239,21 @@ def _planned(row: Row) -> Function:
     return shim
 
 
+def _check_of(row: Row) -> Callable[[Any, Any], None] | None:
+    """Return what refuses dtypes of `out=`, None where results are cast to them."""
+    if row.is_inplace or not row.name.startswith("aten::") or not has_library():
+        return None
+    return hooks.tools().check_of_out(row.name)
+
+
 def _writes_one(row: Row) -> Function:
     """Return the shim of a kernel whose result is written to a tensor."""
     cache, takes_out, is_inplace, (written,) = row.cache, row.takes_out, row.is_inplace, row.writes
     call = RowCall(row)
     kernel, pick, values_of = call.kernel, call.pick, call.values
     plan_of = _planner_of(call, cache, bool({*row.operand_positions()} & {*row.passed_positions()}))
-    at = -1 if is_inplace else dtype_position(row.meta, row.planned_positions())
+    check = _check_of(row)
+    at = -1 if is_inplace or check is not None else dtype_position(row.meta, row.planned_positions())
 
     def shim(*args: Any) -> Any:
         try:
@@ -253,6 +262,8 @@ def _writes_one(row: Row) -> Function:
             tensor = args[written]
             if at >= 0 and args[at] is None and plan.dtype != tensor.dtype:  # computed in that of `out`
                 plan = plan_of(values := values_of((*args[:at], tensor.dtype, *args[at + 1 :])))
+            if check is not None and tensor.dtype is not plan.dtype:
+                check(plan.dtype, tensor.dtype)
             target = plan.inplace(tensor) if is_inplace else plan.target(tensor)
             into = {"out": plan.out(target)} if takes_out else {}
             plan.store(kernel(*pick(values), **into), target)
@@ -298,6 +309,7 @@ def _writes_several(row: Row) -> Function:
     call, count, writes = RowCall(row), row.results, row.writes
     kernel, pick, is_inplace = call.kernel, call.pick, row.is_inplace
     is_cast = {*row.operand_positions()} & {*row.passed_positions()}
+    check = _check_of(row)
 
     def shim(*args: Any) -> Any:
         try:
@@ -306,6 +318,9 @@ def _writes_several(row: Row) -> Function:
             if is_cast:
                 call.cast(values, plans[0].operands)
             written = tuple([args[position] for position in writes])
+            if check is not None:
+                for plan, tensor in zip(plans, written, strict=True):
+                    check(plan.dtype, tensor.dtype)
             targets = [
                 plan.inplace(tensor) if is_inplace else plan.target(tensor)
                 for plan, tensor in zip(plans, written, strict=True)

@@ -125,10 +125,17 @@ class Lazy:
     Its package `is_trusted` where it says that results are as declared, and that errors of functions say what is wrong.
     """
 
-    __slots__ = ("arrays", "dense", "general", "is_composite", "is_trusted", "loaded", "module")
+    __slots__ = ("arrays", "dense", "general", "is_composite", "is_trusted", "loaded", "module", "name")
 
     def __init__(
-        self, module: str, general: str, dense: str, arrays: str, is_composite: bool, is_trusted: bool = False
+        self,
+        module: str,
+        general: str,
+        dense: str,
+        arrays: str,
+        is_composite: bool,
+        is_trusted: bool = False,
+        name: str = "",
     ) -> None:
         self.module = module
         self.general = general
@@ -136,6 +143,7 @@ class Lazy:
         self.arrays = arrays
         self.is_composite = is_composite
         self.is_trusted = is_trusted
+        self.name = name
         self.loaded: Shim | Composite | None = None
 
     def load(self) -> None:
@@ -146,6 +154,7 @@ class Lazy:
         if self.is_composite:
             self.loaded = Composite(general, self.is_trusted)
         elif isinstance(general, Row):
+            general.name = self.name
             shims = with_ufunc(self.module, self.general, shims_of_row(general, is_trusted=self.is_trusted), general)
             self.loaded = Shim(*shims, general)
         else:

@@ -84,7 +84,9 @@ def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[s
         registry.generated_namespaces.setdefault(operator.namespace, operator._where)
         key = as_key(key_name)
         is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
-        kind: Kernel = Lazy(module, general, dense, arrays, is_composite, is_trusted) if module else Unbound(general)
+        kind: Kernel = Unbound(general)
+        if module:
+            kind = Lazy(module, general, dense, arrays, is_composite, is_trusted, operator.name)
         known = operator.registrations.setdefault(key, [])
         if not _is_registered(kind, known):
             known.append(Registration(key, kind, operator._where))

@@ -50,7 +50,7 @@ def halves_default(self: Tensor, n: int) -> Tensor:
 
 # halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
 def halves_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out("halves", out, ops.halves(self, n=n))
+    return write_out("demo::halves.out", out, ops.halves(self, n=n), self)
 
 
 # halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
@@ -72,7 +72,10 @@ def pair_default(self: Tensor, other: Tensor | None) -> tuple[Tensor, Tensor]:
 #     Tensor(b!) second)
 def pair_first(self: Tensor, other: Tensor | None, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.pair(self, other)
-    return write_out("pair", first, result0), write_out("pair", second, result1)
+    return (
+        write_out("demo::pair.first", first, result0, self, other),
+        write_out("demo::pair.first", second, result1, self, other),
+    )
 
 
 # pieces(Tensor self) -> Tensor[]
@@ -87,7 +90,7 @@ def pieces_default(self: Tensor) -> list[Tensor]:
 
 # pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()
 def pieces_out(self: Tensor, out: list[Tensor]) -> None:
-    write_outs("pieces", out, ops.ops.pieces_default(self))
+    write_outs("demo::pieces.out", out, ops.ops.pieces_default(self))
 
 
 # each(Tensor[] self) -> Tensor[]
@@ -108,9 +111,9 @@ def each_(self: list[Tensor]) -> None:
 
 # ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)
 def ramp_out(n: int, out: Tensor) -> Tensor:
-    return write_out("ramp", out, ops.ramp(n, dtype=out.dtype, device=out.device))
+    return write_out("demo::ramp.out", out, ops.ramp(n, dtype=out.dtype, device=out.device))
 
 
 # tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tenfold_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out("tenfold", out, ops.tenfold(self))
+    return write_out("demo::tenfold.out", out, ops.tenfold(self), self)

@@ -12,7 +12,7 @@ from .. import ops
 
 # scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, by: Any, out: Tensor) -> Tensor:
-    return write_out("scale", out, ops.scale(self, by))
+    return write_out("demo::scale.out", out, ops.scale(self, by), self)
 
 
 # scale(Tensor self, Scalar by) -> Tensor

@@ -12,7 +12,7 @@ from .. import ops
 
 # scale.out(Tensor self, Scalar by, *, Tensor? mask=None, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, by: Any, mask: Tensor | None, out: Tensor) -> Tensor:
-    return write_out("scale", out, ops.scale(self, by, mask=mask))
+    return write_out("demo::scale.out", out, ops.scale(self, by, mask=mask), self, mask)
 
 
 # scale(Tensor self, Scalar by, *, Tensor? mask=None) -> Tensor

@@ -12,7 +12,7 @@ from .. import ops
 
 # scale.out(Tensor self, Scalar by, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, by: Any, out: Tensor) -> Tensor:
-    return write_out("scale", out, ops.scale(self, by))
+    return write_out("demo::scale.out", out, ops.scale(self, by), self)
 
 
 # scale(Tensor self, Scalar by) -> Tensor
@@ -23,7 +23,7 @@ def scale_default(self: Tensor, by: Any) -> Tensor:
 
 # normalize.out(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1, Tensor(c!) out) -> Tensor(c!)
 def normalize_out(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float, out: Tensor) -> Tensor:
-    return write_out("normalize", out, ops.normalize(x, mean, scale, momentum=momentum))
+    return write_out("demo::normalize.out", out, ops.normalize(x, mean, scale, momentum=momentum), x, mean, scale)
 
 
 # normalize_functional(Tensor x, Tensor mean, Tensor? scale=None, *, float momentum=0.1) -> (Tensor, Tensor
@@ -49,7 +49,7 @@ def push_functional(stack: Tensor, x: Tensor) -> Tensor:
 
 # add_each.out(Tensor[] self, Tensor[] others, *, Tensor(a!)[] out) -> ()
 def add_each_out(self: list[Tensor], others: list[Tensor], out: list[Tensor]) -> None:
-    write_outs("add_each", out, ops.ops.add_each_default(self, others))
+    write_outs("demo::add_each.out", out, ops.ops.add_each_default(self, others))
 
 
 # add_each(Tensor[] self, Tensor[] others) -> Tensor[] self_out
