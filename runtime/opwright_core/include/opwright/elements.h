@@ -134,7 +134,16 @@ ELEMENT int signbit_b8(uint8_t x)
     return 0;
 }
 
-/* Floats. Of two zeros, maximum and minimum give the second, as NumPy does. F is the end of libm's names: what is called there is computed one element at a time. */
+/* Which of two equal floats maximum and minimum give, as NumPy does: of zeros the second; on ARM the larger, the smaller. */
+#ifdef __aarch64__
+#define LARGER_EQUAL(S, X, Y) from_bits_##S(bits_##S(X) & bits_##S(Y))
+#define SMALLER_EQUAL(S, X, Y) from_bits_##S(bits_##S(X) | bits_##S(Y))
+#else
+#define LARGER_EQUAL(S, X, Y) (Y)
+#define SMALLER_EQUAL(S, X, Y) (Y)
+#endif
+
+/* Floats. F is the end of libm's names: what is called there is computed one element at a time. */
 #define FLOATING(S, T, B, F, LAST)                                                                                     \
     ELEMENT B bits_##S(T x)                                                                                            \
     {                                                                                                                  \
@@ -161,8 +170,8 @@ ELEMENT int signbit_b8(uint8_t x)
     ELEMENT T positive_##S(T x) { return x; }                                                                          \
     ELEMENT T square_##S(T x) { return x * x; }                                                                        \
     ELEMENT T reciprocal_##S(T x) { return 1 / x; }                                                                    \
-    ELEMENT T maximum_##S(T x, T y) { return x > y || x != x ? x : y; }                                                \
-    ELEMENT T minimum_##S(T x, T y) { return x < y || x != x ? x : y; }                                                \
+    ELEMENT T maximum_##S(T x, T y) { return x > y || x != x ? x : x == y ? LARGER_EQUAL(S, x, y) : y; }               \
+    ELEMENT T minimum_##S(T x, T y) { return x < y || x != x ? x : x == y ? SMALLER_EQUAL(S, x, y) : y; }              \
     ELEMENT T fmax_##S(T x, T y) { return x >= y || y != y ? x : y; }                                                  \
     ELEMENT T fmin_##S(T x, T y) { return x <= y || y != y ? x : y; }                                                  \
     ELEMENT T clamp_##S(T x, T y, T z) { return minimum_##S(maximum_##S(x, y), z); }                                   \
