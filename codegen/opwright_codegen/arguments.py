@@ -17,7 +17,9 @@ __all__ = ["make_parser"]
 _SCHEMAS: Final = "schema files (YAML), or patterns of them; else those of [tool.opwright]"
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")  # as `findings.writing` has them
 # As `about.schema` has them.
-_FILES: Final = ("operators", "keys", "derivatives", "settings", "findings", "breaking", "list", "doctor", "report")
+_FILES: Final = (
+    "operators", "keys", "derivatives", "settings", "declared", "findings", "breaking", "list", "doctor", "report",
+)  # fmt: skip
 _OF_A_JOB: Final = ("only", "tags", "namespace", "kernels", "strict_kernels")
 _SHELLS: Final = ("bash", "zsh", "fish")  # as `about.completion` has them
 
@@ -79,6 +81,9 @@ def _add_commands_that_generate(commands: _Commands[_Parser], inputs: _Parser) -
     command.add_argument("--check", action="store_true", help="write nothing; exit 1 if the output is out of date")
     command.add_argument("--diff", action="store_true", help="write nothing; print what would change")
     command.add_argument("--dry-run", action="store_true", help="write nothing; list files that would change")
+    command.add_argument("--declared", metavar="FILE", help="write the declared set as JSON instead; -: to stdout")
+    command.add_argument("--target", action="append", default=[], metavar="NAME", help="add an installed target")
+    command.add_argument("--plugin", action="append", default=[], metavar="COMMAND", help="add a program as a target")
     command.add_argument("--depfile", metavar="FILE", help="write the dependencies as a rule for make and ninja")
     command.add_argument("--force", action="store_true", help="generate even if nothing changed; replace foreign files")
     command.add_argument("--watch", action="store_true", help="generate again whenever a file is saved (watchfiles)")
@@ -115,6 +120,7 @@ def _add_commands_that_look(commands: _Commands[_Parser], inputs: _Parser) -> No
     command = commands.add_parser("list", parents=[inputs], help="list operators, and what serves them")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA", help=_SCHEMAS)
     command.add_argument("-k", dest="pattern", metavar="PATTERN", help="those whose names match alone: 'add*'")
+    command.add_argument("--targets", action="store_true", help="list the targets that there are, and whose they are")
     _add_format(command, ("text", "json"))
 
     command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")

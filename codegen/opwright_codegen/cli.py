@@ -224,9 +224,7 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
 
             return show(job_of(config, arguments), arguments.operator, out)
         case "list":
-            from opwright_codegen.commands.list_operators import list_operators
-
-            return list_operators(job_of(config, arguments), arguments, out)
+            return _list(config, arguments, out)
         case "fmt":
             from opwright_codegen.commands.fmt import format_files
 
@@ -245,8 +243,22 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
             from opwright_codegen.commands.watch import watch
 
             return watch(lambda: job_of(_config(arguments), arguments), arguments, out)
+        case "generate" if arguments.declared:
+            from opwright_codegen.commands.declaring import write_declared
+
+            return write_declared(job_of(config, arguments), arguments.declared, out)
         case _:
             return generate(job_of(config, arguments), arguments, out, outcome)
+
+
+def _list(config: Config, arguments: Namespace, out: TextIO) -> int:
+    if arguments.targets:
+        from opwright_codegen.about.list_targets import list_targets
+
+        return list_targets(config.targets, arguments.format, out)
+    from opwright_codegen.commands.list_operators import list_operators
+
+    return list_operators(job_of(config, arguments), arguments, out)
 
 
 def _show_rules(config: Config, arguments: Namespace, out: TextIO) -> int:

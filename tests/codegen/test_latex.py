@@ -15,7 +15,7 @@ import seeds
 
 import opwright
 from opwright_codegen.commands.config import find_config
-from opwright_codegen.commands.generate import read_job_derivatives, read_operators
+from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import job_of
 from opwright_codegen.derivatives.model import Derivative
 from opwright_codegen.formula.ast import Kind, Reference

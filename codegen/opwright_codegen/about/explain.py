@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TextIO
 
 from opwright_codegen.commands.config import Config, read_config
-from opwright_codegen.commands.generate import check, read_operators
+from opwright_codegen.commands.declaring import read_operators
+from opwright_codegen.commands.generate import check
 from opwright_codegen.commands.job import job_of
 from opwright_codegen.commands.lint import lints_of
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest

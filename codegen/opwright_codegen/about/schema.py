@@ -15,6 +15,7 @@ SCHEMAS: Final = {
     "keys": ("", "", "the keys of schema files, as a table in Markdown"),
     "derivatives": (_FOLDER, "derivatives.schema.json", "derivatives.yaml"),
     "settings": (_FOLDER, "settings.schema.json", "[tool.opwright] of pyproject.toml"),
+    "declared": ("opwright_codegen.declared", "declared.schema.json", "what generate --declared writes"),
     "findings": (_PRINTED, "findings.schema.json", "what commands print with --format json"),
     "breaking": (_PRINTED, "breaking.schema.json", "what breaking prints so"),
     "list": (_PRINTED, "list.schema.json", "what list prints so"),

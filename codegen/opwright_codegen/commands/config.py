@@ -38,8 +38,9 @@ class Config:
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
     formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own. `native`
     are C files and folders of them, by namespace; with `native_required` no wheel is built without them. `bindings` are
-    the frameworks that operators are given to. Kernels are `trusted` if results are as declared, and errors of their
-    functions say what is wrong: neither is looked at. `breaking` is about the command of that name.
+    the frameworks that operators are given to, `targets` are targets of other distributions. Kernels are `trusted` if
+    results are as declared, and errors of their functions say what is wrong: neither is looked at. `breaking` is about
+    the command of that name.
     """
 
     root: Path
@@ -56,6 +57,7 @@ class Config:
     native_required: bool = False
     uses: tuple[str, ...] = ("opwright_aten",)
     bindings: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     namespace: str | None = None
     trusted: bool = False
     breaking: BreakingSettings = BreakingSettings()
@@ -150,6 +152,7 @@ class _Reader:
             "native": lambda key, value: self._native(key, value, root),
             "native_required": self._boolean,
             "bindings": self._frameworks,
+            "targets": self._texts,
             "trusted": self._boolean,
             "breaking": self._breaking,
         }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from opwright_codegen.commands.generate import read_job_derivatives, read_operators
+from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job, modules_of
 from opwright_codegen.commands.report_options import cache_folder, known_findings
 from opwright_codegen.errors import UsageError

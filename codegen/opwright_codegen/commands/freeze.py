@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from opwright_codegen.commands.generate import read_operators
+from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.job import Job
 from opwright_codegen.output.write import replace_file
 from opwright_codegen.promises.lock import LOCK, lock_text

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job
 from opwright_codegen.declared.framework_files import FRAMEWORKS, module_file
 from opwright_codegen.errors import SchemaError, UsageError, nearest
@@ -26,19 +26,15 @@ from opwright_codegen.output.write import (
     manifest_names,
     replace_file,
 )
-from opwright_codegen.records import replace
 
 _SHOWN = 20  # operators that a framework cannot take, by name, for one reason
-_PROVIDED = ("opwright_aten",)  # used unless something else is said: it need not be there yet
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet
-    from opwright_codegen.derivatives.model import DerivativeSet
-    from opwright_codegen.kernels.modules import KernelModules
     from opwright_codegen.read.model import OperatorSet
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
-__all__ = ["check", "declare_namespace", "generate", "read_job_derivatives", "read_operators", "render_namespace"]
+__all__ = ["check", "generate", "render_namespace"]
 
 
 def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None = None) -> int:
@@ -48,7 +44,8 @@ def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | Non
     outcome.files += map(_shown, job.data)
     job.recall()
     inputs = job.inputs()
-    folders = None if job.only or arguments.force else fresh_folders(job.base, job.options(), inputs)
+    always = bool(job.only or job.runs_others)
+    folders = None if always or arguments.force else fresh_folders(job.base, job.options(), inputs)
     if folders is not None:
         _write_depfile(arguments.depfile, folders, inputs)
         for folder in folders:
@@ -77,7 +74,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | Non
     is_stale = any(found) or bool(stale)
     inputs = job.inputs()
     if not looks_only or not is_stale:
-        if not job.only:
+        if not always:
             keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found], job.named, job.files)
         _write_depfile(arguments.depfile, [changes.folder for changes in found], inputs)
     if arguments.diff:
@@ -137,88 +134,23 @@ def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) 
         print(f"{pieces} of advice: opwright check --advice shows what ATen's operators are held to", file=out)
 
 
-def read_operators(job: Job) -> OperatorSet:
-    """Return all operators of the job. Raises SchemaErrors."""
-    from opwright_codegen.read.files import read
-
-    return read(job.schemas, job.tags, job.namespace)
-
-
-def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | None:
-    """Return the derivatives of the job, None where it has none. Raises SchemaErrors."""
-    if job.derivatives is None and not any(operator.expression for operator in operators.operators.values()):
-        return None
-    from opwright_codegen.derivatives.files import derivatives_of_expressions, read_derivatives
-
-    if job.derivatives is None:
-        return derivatives_of_expressions(operators, gradient_modules(job), job.used_packages())
-    found = read_derivatives(
-        job.derivatives, operators, gradient_modules(job), job.used_packages(), is_lax=not job.strict
-    )
-    job.derivatives_left_out.extend(found.left_out)
-    return found
-
-
-def gradient_modules(job: Job) -> KernelModules:
-    """Return the modules of backward functions."""
-    from opwright_codegen.kernels.modules import KernelModules
-
-    return KernelModules(job.gradients, job.roots, of="backward function", named=job.named, allowed=job.packages)
-
-
-def declare_namespace(
-    job: Job,
-    operators: OperatorSet,
-    namespace: str,
-    folder: Path | None = None,
-    derivatives: DerivativeSet | None = None,
-) -> DeclaredSet:
-    """Return the declared set of one namespace, whose package goes to a folder. Raises SchemaErrors."""
-    from opwright_codegen.declared.declare import declare
-    from opwright_codegen.kernels.modules import KernelModules
-    from opwright_codegen.views.names import is_word
-
-    package = Path(os.path.realpath(folder)).name if folder else f"opwright_{namespace}"
-    if not is_word(package):
-        word = re.sub(r"\W", "_", package, flags=re.ASCII)
-        better = word if is_word(word) else f"{word}_ops"
-        hint = f"its name is that of a Python package: write {better}"
-        raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
-    for used in job.used_packages():
-        if used.name not in _PROVIDED:
-            used.check()
-    return declare(
-        operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace),
-        package,
-        kernels=KernelModules(job.kernels, job.roots, named=job.named, allowed=job.packages, files=job.files),
-        rules=KernelModules(job.rules, job.roots, of="rule", named=job.named, allowed=job.packages),
-        strict=job.strict,
-        derivatives=derivatives,
-        gradients=gradient_modules(job),
-        used=job.used_packages(),
-        project=job.project,
-        trusted=job.trusted,
-    )
-
-
 def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -> dict[str, str]:
     """Return the files of one namespace, name to text; of a dry run empty texts. Raises SchemaErrors."""
     from opwright_codegen.output.render import is_wanted, render
-    from opwright_codegen.targets.registry import own_targets
+    from opwright_codegen.targets.registry import other_targets, own_targets
 
-    texts = render(declared, own_targets(job.bindings), only=job.only or None, known=job.targets, is_dry=is_dry)
+    targets = own_targets(job.bindings) | other_targets(job.extra_targets)
+    if job.programs:
+        from opwright_codegen.targets.program import program
+
+        targets |= {f"--plugin {command}": program(command) for command in job.programs}
+    texts = render(declared, targets, only=job.only or None, known=job.targets, is_dry=is_dry)
     for framework in job.bindings:
         if framework in FRAMEWORKS and is_wanted(module_file(declared.package, framework)[3:], job.only):
             from opwright_codegen.targets.frameworks import left_out
 
             job.left_out.extend(left_out(declared, framework))
     return texts
-
-
-def _only_namespace(operators: OperatorSet, namespace: str) -> OperatorSet:
-    members = {name: found for name, found in operators.operators.items() if found.namespace == namespace}
-    groups = tuple(group for group in operators.groups if group.members[0].namespace == namespace)
-    return replace(operators, operators=members, groups=groups)
 
 
 def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from opwright_codegen.commands.config import Config
-from opwright_codegen.commands.generate import declare_namespace, render_namespace
+from opwright_codegen.commands.declaring import declare_namespace
+from opwright_codegen.commands.generate import render_namespace
 from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
 from opwright_codegen.errors import SchemaError, UsageError, nearest

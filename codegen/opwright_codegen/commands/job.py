@@ -25,7 +25,8 @@ __all__ = ["Job", "job_of", "module_of", "modules_of", "root_of"]
 @dataclass(frozen=True, slots=True)
 class Job:
     """The data of one run of the generator. `project` is the folder of the configuration that names its schemas,
-    `namespace` that of operators which are declared without one; `beside` are more folders of modules; `named` are the
+    `namespace` that of operators which are declared without one; `beside` are more folders of modules; `extra_targets`
+    are targets of other distributions, `programs` the command lines of targets that are programs; `named` are the
     modules that schemas name by path, `files` the CUDA sources, as far as they were read; `left_out` the operators that
     a framework of `bindings` cannot take, `derivatives_left_out` why entries of a file of PyTorch are, and `targets`
     all files, as far as they were rendered."""
@@ -46,11 +47,18 @@ class Job:
     bindings: tuple[str, ...] = ()
     trusted: bool = False
     beside: tuple[Path, ...] = ()
+    extra_targets: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     named: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
     derivatives_left_out: list[SchemaError] = field(default_factory=list)
     targets: set[str] = field(default_factory=set)
+
+    @property
+    def runs_others(self) -> bool:
+        """Return whether the output depends on code that is not ours, so that every run has to make it."""
+        return bool(self.extra_targets or self.programs)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -113,9 +121,8 @@ class Job:
     def options(self) -> str:
         """Return all else that the output follows from."""
         modules = (self.kernels, self.rules, self.gradients, self.uses)
-        return repr(
-            (str(self.output), *modules, self.strict, self.bindings, self.project is None, self.namespace, self.trusted)
-        )
+        others = (self.extra_targets, self.programs, self.namespace, self.trusted)
+        return repr((str(self.output), *modules, self.strict, self.bindings, self.project is None, *others))
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
@@ -148,7 +155,14 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         config.root if is_configured else None,
         config.bindings if chosen == own else (),
         config.trusted and is_configured,
+        extra_targets=_others(config.targets if is_configured else (), getattr(arguments, "target", ())),
+        programs=tuple(getattr(arguments, "plugin", ())),
     )
+
+
+def _others(*names: Sequence[str]) -> tuple[str, ...]:
+    """Return the targets of other distributions, each once."""
+    return tuple(dict.fromkeys(name for each in names for name in each))
 
 
 def _named(texts: Sequence[str], derivatives: Path | None) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, TextIO
 
 from opwright_codegen.building.progress import shown
-from opwright_codegen.commands.generate import read_job_derivatives, read_operators
+from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.findings.finding import Outcome

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from opwright_codegen.commands.generate import read_job_derivatives, read_operators
+from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.show import name_matches
 from opwright_codegen.errors import UsageError, nearest

@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from opwright_codegen.commands.config import find_config, read_config
-from opwright_codegen.commands.generate import generate, read_operators
+from opwright_codegen.commands.declaring import read_operators
+from opwright_codegen.commands.generate import generate
 from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.report_options import add_report_options, wishes_of
 from opwright_codegen.errors import UsageError

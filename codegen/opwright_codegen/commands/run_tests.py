@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from opwright_codegen.commands.generate import read_operators
+from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.job import Job, modules_of
 from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.commands.runtime_process import project_modules

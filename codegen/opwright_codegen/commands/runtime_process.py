@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from opwright_codegen.commands.config import find_config
-from opwright_codegen.commands.generate import read_operators
+from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.job import job_of, modules_of
 from opwright_codegen.errors import SchemaError, UsageError
 

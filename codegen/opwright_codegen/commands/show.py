@@ -7,14 +7,15 @@ from fnmatch import fnmatchcase
 from glob import has_magic
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.commands.generate import declare_namespace, read_job_derivatives, read_operators, render_namespace
+from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
+from opwright_codegen.commands.generate import render_namespace
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, project_modules, run_in_runtime
-from opwright_codegen.commands.shown_rules import cost_shown, rule_shown
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.kernels.declared import text_about
 
 if TYPE_CHECKING:
+    from opwright_codegen.declared.model import DeclaredSet
     from opwright_codegen.kernels.used_packages import UsedPackage
     from opwright_codegen.read.model import Operator, OperatorSet
 
@@ -41,14 +42,15 @@ def show(job: Job, name: str, out: TextIO) -> int:
         except SchemaError:
             raise error from None
     derivatives = read_job_derivatives(job, operators)
-    texts = {}
+    declared, texts = {}, {}
     for namespace in {operator.namespace for operator in found}:
         folder = job.folder(namespace, operators.namespaces) if job.output else None
-        texts[namespace] = render_namespace(job, declare_namespace(job, operators, namespace, folder, derivatives))
+        declared[namespace] = declare_namespace(job, operators, namespace, folder, derivatives)
+        texts[namespace] = render_namespace(job, declared[namespace])
     for index, operator in enumerate(found):
         if index:
             print(file=out)
-        _print_facts(operators, operator, texts[operator.namespace], out)
+        _print_facts(declared[operator.namespace], operator, out)
         schema = str(operator.schema).removeprefix(f"{operator.namespace}::")
         _print_blocks(texts[operator.namespace], schema, out)
     return 0
@@ -125,8 +127,10 @@ def _base_names(operator: Operator) -> tuple[str, str]:
     return qualified, qualified.partition("::")[2]
 
 
-def _print_facts(operators: OperatorSet, operator: Operator, texts: Mapping[str, str], out: TextIO) -> None:
-    group = next((group for group in operators.groups if operator in group.members), None)
+def _print_facts(declared: DeclaredSet, operator: Operator, out: TextIO) -> None:
+    from opwright_codegen.declared.shown_rules import cost_shown, rule_shown
+
+    group = next((group for group in declared.operators.groups if operator in group.members), None)
     others = [member.name for member in group.members if member is not operator] if group else []
     made = "made from" if operator.generated else "declared"
     facts = [
@@ -142,8 +146,8 @@ def _print_facts(operators: OperatorSet, operator: Operator, texts: Mapping[str,
         ("blocks", str(operator.blocks or "")),
         ("sharding", str(operator.sharding or "")),
         ("linear", str(operator.linear or "")),
-        ("rule", rule_shown(texts, operator)),
-        ("cost", cost_shown(texts, operator)),
+        ("rule", rule_shown(declared, operator)),
+        ("cost", cost_shown(declared, operator)),
         ("served by", operator.base_name or ""),
         ("autocast", ", ".join(f"{device} {policy}".strip() for device, policy in operator.autocast)),
         *(("kernels" if not index else "", line) for index, line in enumerate(_kernels(operator))),

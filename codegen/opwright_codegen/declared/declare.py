@@ -15,7 +15,7 @@ from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.model import OperatorSet
-from opwright_codegen.views.operators import namespace_view
+from opwright_codegen.views.operators import namespace_view, source_path
 
 __all__ = ["declare"]
 
@@ -44,6 +44,7 @@ def declare(
     view = namespace_view(operators, namespace, package, project, used, trusted)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     cuts = cuts_of(view, operators, bindings, families(operators, bindings, kernels, rules), kernels)
+    files = derivatives.sources if derivatives is not None else ()
     return DeclaredSet(
         operators,
         view,
@@ -53,4 +54,5 @@ def declare(
         references(operators, namespace, kernels, used),
         derivatives,
         gradients or KernelModules(()),
+        {**view.sources, **{each.path: source_path(each.path, project) for each in files}},
     )

@@ -10,6 +10,7 @@ from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.records import dataclass
+from opwright_codegen.source import Source
 from opwright_codegen.views.operators import NamespaceView
 
 __all__ = ["DeclaredSet", "Files", "Target", "Template"]
@@ -21,7 +22,8 @@ class DeclaredSet:
 
     `package` is the name of the package that the output is. `bindings` holds the kernel of each operator and key, in
     schema order. `cuts` holds the dimension rules. `costs` and `references` are by names without the namespace.
-    `gradients` are the modules of backward functions, which formulas of `derivatives` name. Comparison is by identity.
+    `gradients` are the modules of backward functions, which formulas of `derivatives` name. `sources` holds the files
+    that declare something: how generated files show each path. Comparison is by identity.
     """
 
     operators: OperatorSet
@@ -32,10 +34,16 @@ class DeclaredSet:
     references: Mapping[str, str]
     derivatives: DerivativeSet | None
     gradients: KernelModules
+    sources: Mapping[str, str]
 
     @property
     def namespace(self) -> str:
         return self.view.namespace
+
+    @property
+    def files(self) -> tuple[Source, ...]:
+        """Return the files that declare something, with their texts."""
+        return (*self.operators.sources, *(self.derivatives.sources if self.derivatives is not None else ()))
 
     @property
     def package(self) -> str:

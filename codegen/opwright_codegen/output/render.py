@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from opwright_codegen.declared.model import DeclaredSet, Target, Template
+from opwright_codegen.errors import SchemaError
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.native import c as native_c
 from opwright_codegen.targets.native import index as native_index
@@ -38,7 +40,7 @@ def render(
     """
     found: dict[str, str] = {}
     made: set[str] = set()  # by templates: their folders are packages of Python
-    for target in (own_targets() if targets is None else targets).values():
+    for target_name, target in (own_targets() if targets is None else targets).items():
         for name, content in target(declared).items():
             shown = name.removeprefix("../")  # as a module beside the package is called
             if known is not None:
@@ -46,13 +48,30 @@ def render(
             if not is_wanted(shown, only):
                 continue
             if isinstance(content, str):
+                _check_free(name, target_name, found)
                 found[name] = content
             elif (values := content.context()) is not None:
                 made.add(name)
                 found[name] = "" if is_dry else _filled(content, name, declared.namespace, values)
     if not is_dry:
-        found |= _folders(found, made, _header(declared.view), declared.namespace)
+        found = _folders(found, made, _header(declared.view), declared.namespace) | found
+    _check_folders(found)
     return dict(sorted(found.items()))
+
+
+def _check_free(name: str, target: str, found: Collection[str]) -> None:
+    """Raise SchemaError for a file that another target has made already."""
+    if name in found:
+        hint = "give its files other names: a folder of its own, such as docs/"
+        raise SchemaError("target-file", f"the target {target!r} gave {name!r}, which another target makes", hint=hint)
+
+
+def _check_folders(found: Collection[str]) -> None:
+    """Raise SchemaError for a name that is a file of one target and a folder of another."""
+    for name in found:
+        folder = next((str(each) for each in PurePosixPath(name).parents if str(each) in found), None)
+        if folder is not None:
+            raise SchemaError("target-file", f"{folder!r} is a file of one target and the folder of {name!r}")
 
 
 def _filled(content: Template, name: str, namespace: str, values: Mapping[str, object]) -> str:

@@ -23,7 +23,7 @@ from opwright_codegen.views.schema_modules import modules_of_files
 
 __all__ = [
     "NamespaceView", "OperatorView", "Parameter", "Parameters", "is_public", "namespace_view", "parameter_list",
-    "plain_parameters", "signature", "tuple_text",
+    "plain_parameters", "signature", "source_path", "tuple_text",
 ]  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def namespace_view(
             found.is_merged,
         )
         packets.setdefault(schema.name.base, []).append(view)
-    sources = {source.path: _source_path(source.path, project) for source in operators.sources}
+    sources = {source.path: source_path(source.path, project) for source in operators.sources}
     grouped = {base: tuple(sorted(group, key=attrgetter("operator.generated"))) for base, group in packets.items()}
     schema_modules, homes = modules_of_files(grouped, sources, names.of_module)
     aliases = _aliases(used, views, names)
@@ -226,7 +226,7 @@ def _hidden(own: Mapping[str, Operator], names: NamespaceNames) -> dict[str, fro
     return {base: names.of_packet(base, group) for base, group in groups.items()}
 
 
-def _source_path(path: str, project: Path | None) -> str:
+def source_path(path: str, project: Path | None) -> str:
     """Return a schema file's path as generated code may show it, the same on every machine: from the project's folder,
     with slashes; its name alone where it is in no project."""
     if project is not None:
