@@ -131,6 +131,7 @@ def with_operators(folder: Path) -> Path:
 SHELL = {
     "README.md": (beside_an_environment("quickstart"), ["[ 5. 13.]", "[0.6 0.8]"]),
     "docs/command-line.md": (with_operators, ["0"]),
+    "docs/targets.md": (with_operators, ["opwright_codegen.targets.library:ops"]),
     "docs/gate-reports.md": (with_operators, [" operator"]),
     "docs/opcheck.md": (with_operators, ["passed"]),
     "examples/derivatives/README.md": (example("derivatives"), ["loss"]),
@@ -143,6 +144,7 @@ RUN_ELSEWHERE = {
     "opwright build\n": "tests/frameworks/test_jax_native.py, where JAX is",
     "opwright generate\npython use_arrays.py": "tests/documentation/test_everywhere.py, where frameworks are",
     "pip install numba": "tests/runtime/elsewhere, where Numba and tvm-ffi are",
+    "pip install ./markdown_table": "tests/codegen/test_target_examples.py",
     "make generate": ".ci/run, which takes its commands from the README",
     "opwright generate        #": "tests/test_published_package.py",
     ".venv/bin/opwright new": ".ci/run, and tests/test_new_project.py",
