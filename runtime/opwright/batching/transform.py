@@ -112,20 +112,20 @@ class _Call:
         return [self._checked(in_dims, *pair) for pair in zip(self.leaves, flat, strict=True)]
 
     def _checked(self, in_dims: Dims, value: Any, dim: Any) -> int | None:
-        about = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for some input"
+        about = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for"
         if dim is None:
             return None
         if type(dim) is not int:
-            raise ValueError(f"{about}, but in_dim must be either an integer dimension or None.")
+            raise ValueError(f"{about} an input but in_dim must be either an integer dimension or None.")
         if not isinstance(value, Tensor):
             raise ValueError(
-                f"{about}, but that input is of type {type(value)}. We cannot vmap over non-Tensor arguments, please "
-                "use None as the respective in_dim"
+                f"{about} an input but the input is of type {type(value)}. We cannot vmap over non-Tensor arguments, "
+                "please use None as the respective in_dim"
             )
         if not -value.ndim <= dim < value.ndim:
             raise ValueError(
-                f"{about}, but that input is a Tensor of dimensionality {value.ndim} so expected in_dim to satisfy "
-                f"-{value.ndim} <= in_dim < {value.ndim}."
+                f"{about} some input, but that input is a Tensor of dimensionality {value.ndim} so expected in_dim to "
+                f"satisfy -{value.ndim} <= in_dim < {value.ndim}."
             )
         return dim % value.ndim
 

@@ -11,6 +11,7 @@ from opwright.fake.modes import FakeTensorMode, active_mode, mode_of
 from opwright.fx.above_autograd import CallRecording
 from opwright.fx.graph_module import GraphModule
 from opwright.fx.guards import Condition, Guards, InputGuard, expression_of
+from opwright.fx.isolation import unrecorded
 from opwright.fx.node import Node
 from opwright.fx.recording import ProxyTorchDispatchMode, Recorder
 from opwright.fx.sizes import SYMBOLIC
@@ -64,6 +65,7 @@ def make_fx(
         )
         inputs = _Inputs(recorder, args, _names(f, len(args)))
         with contextlib.ExitStack() as modes:
+            modes.enter_context(unrecorded())
             if recorder.fakes is not None:
                 modes.enter_context(recorder.fakes)
             modes.enter_context((CallRecording if pre_dispatch else ProxyTorchDispatchMode)(recorder, table))

@@ -13,7 +13,19 @@ import pytest
 
 import opwright
 from opwright.autograd import Function, forward_ad
-from opwright.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from opwright.func import (
+    debug_unwrap,
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+    vmap,
+)
 from opwright_core.state import active_modes
 
 X = opwright.tensor([0.3, -1.2, 2.0], dtype=opwright.float64)
@@ -364,3 +376,16 @@ def test_what_comes_beside_the_output_may_be_no_tensor(aux: Any) -> None:
         found = transform(function, has_aux=True)(X)[1]
         assert found[0] == aux and close(found[1], X + 1)
     assert vjp(function, X, has_aux=True)[2][0] == jvp(function, (X,), (X,), has_aux=True)[2][0] == aux
+
+
+def test_debug_unwrap_gives_what_is_behind_a_tensor() -> None:
+    seen: list[Any] = []
+
+    def function(x: Any) -> Any:
+        seen.extend([debug_unwrap(x), debug_unwrap(x, recurse=False), debug_unwrap(ONES)])
+        return x.sin().sum()
+
+    x = opwright.ones(2, 3, dtype=opwright.float64)
+    vmap(grad(function))(x)
+    assert seen[0] is x and seen[2] is ONES
+    assert debug_unwrap(seen[1]) is x and seen[1] is not x
