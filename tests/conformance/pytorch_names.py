@@ -22,9 +22,9 @@ This page is made by comparing the names of PyTorch {version} with ours; a test 
 there does what PyTorch's does, but for what [differences.yaml](differences.yaml) lists: the conformance tests compare
 values, dtypes, strides, gradients and errors. Names that begin with an underscore, and modules, are left out.
 
-Where newer versions of PyTorch give other results, Opwright follows them: 2.14.1 was run beside it, 2.15.0 was read.
+Where newer versions of PyTorch give other results, Opwright follows them: 2.14.1 and 2.15.0 were run beside it.
 `tests/known_versions.py` lists the differences: gradients at bounds and ties, `fmax` and `fmin` of NaN, eight Bessel
-functions that have derivatives.
+functions that have derivatives, bounds of integers, classes of errors.
 
 To write the page anew, in the environment that has PyTorch (`make test ORACLE=1` makes it):
 `pytest tests/conformance/test_pytorch_names.py --update-golden`.
