@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job
 from opwright_codegen.declared.framework_files import FRAMEWORKS, module_file
 from opwright_codegen.errors import SchemaError, UsageError, nearest
@@ -91,6 +90,8 @@ def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | Non
 
 def check(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None = None) -> int:
     """Read the schemas and render what they give, for the errors alone, and the advice that is asked for."""
+    from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
+
     start = time.perf_counter()
     outcome = outcome or Outcome("check")
     outcome.files += map(_shown, job.data)
@@ -155,6 +156,8 @@ def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -
 
 def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
     """Return what a run changes in each folder, and the seconds that its stages took."""
+    from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
+
     start = time.perf_counter()
     operators = read_operators(job)
     _hold_to_lock(job, operators)
