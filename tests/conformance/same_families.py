@@ -6,13 +6,12 @@ from declared import ROOT
 
 from opwright.batching.formulas import FAMILIES
 from opwright_codegen.bindings.batches import families
-from opwright_codegen.bindings.bind import bind
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.commands.config import find_config
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.files import read
 from opwright_codegen.targets.kernels.meta_formula import bind_meta
-from opwright_codegen.views.operators import namespace_view
 
 
 def differing() -> tuple[int, list[str]]:
@@ -22,8 +21,7 @@ def differing() -> tuple[int, list[str]]:
     operators = read(list(config.schemas), tags=config.tags)
     kernels = KernelModules(config.kernels)
     modules = KernelModules(("opwright.rules",), of="rule")
-    view = namespace_view(operators, "aten", "opwright_aten", None, ())
-    bindings = bind(view, operators, kernels, modules, strict=True)
+    bindings = declare(operators, "opwright_aten", kernels=kernels, rules=modules, strict=True).bindings
     generated = families(operators, bindings, kernels, modules)
     groups = {member.name: group for group in operators.groups for member in group.members}
     count, wrong = 0, []

@@ -30,9 +30,9 @@ __all__ = [
 _PROVIDED: Final = ("opwright_aten",)  # used unless something else is said: it need not be there yet
 
 
-def declared_sets(job: Job) -> dict[str, DeclaredSet]:
-    """Return the declared set of each namespace. Raises SchemaErrors."""
-    operators = read_operators(job)
+def declared_sets(job: Job, operators: OperatorSet | None = None) -> dict[str, DeclaredSet]:
+    """Return the declared set of each namespace, of operators that are read already if given. Raises SchemaErrors."""
+    operators = operators or read_operators(job)
     derivatives = read_job_derivatives(job, operators)
     namespaces = operators.namespaces
     return {

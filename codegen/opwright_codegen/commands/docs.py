@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
+from opwright_codegen.commands.declaring import declared_sets, read_operators
 from opwright_codegen.commands.job import Job, modules_of
 from opwright_codegen.commands.report_options import cache_folder, known_findings
 from opwright_codegen.errors import UsageError
@@ -39,7 +39,7 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
     wishes = Wishes(arguments.math, arguments.source, not arguments.no_gate, differences)
     declared = {}
     if job is not None and operators is not None and any(name in operators.operators for name in facts):
-        declared = declared_by_schemas(operators, read_job_derivatives(job, operators), wishes.notation)
+        declared = declared_by_schemas(declared_sets(job, operators).values(), wishes.notation)
     pages = list(pages_of(facts, declared, known_findings(None, root), wishes))
     folder = Path(arguments.folder)
     texts = _texts(pages, targets, differences)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,10 @@ from opwright_codegen.reference.definitions import expanded
 from opwright_codegen.reference.mathematics import Notation, formula_of, shown_formula
 
 if TYPE_CHECKING:
-    from opwright_codegen.derivatives.model import DerivativeSet, Differentiability
+    from opwright_codegen.declared.model import DeclaredSet
+    from opwright_codegen.derivatives.model import Differentiability
     from opwright_codegen.formula.ast import Formula
-    from opwright_codegen.read.model import Operator, OperatorSet
+    from opwright_codegen.read.model import Operator
 
 __all__ = ["Declared", "declared_by_schemas", "of_package"]
 
@@ -34,17 +35,16 @@ class Declared:
     facts: tuple[tuple[str, str], ...] = ()
 
 
-def declared_by_schemas(
-    operators: OperatorSet, derivatives: DerivativeSet | None, notation: Notation
-) -> dict[str, Declared]:
-    """Return what the schema files of a project say of each operator, by its name."""
-    entries = {} if derivatives is None else derivatives.entries
+def declared_by_schemas(sets: Iterable[DeclaredSet], notation: Notation) -> dict[str, Declared]:
+    """Return what the schema files of a project declare about each operator, by its name."""
     found = {}
-    for name, operator in operators.operators.items():
-        by_key = entries.get(name, {})
-        entry = next(iter(by_key.values()), None)
-        gradients, tangents, without = ((), (), ()) if entry is None else _formulas(entry, notation, _shown_of(name))
-        found[name] = Declared(tuple(_kernels(operator)), gradients, tangents, without, tuple(_facts(operator)))
+    for declared in sets:
+        entries = {} if declared.derivatives is None else declared.derivatives.entries
+        for name, view in declared.view.operators.items():
+            entry = next(iter(entries.get(name, {}).values()), None)
+            formulas = ((), (), ()) if entry is None else _formulas(entry, notation, _shown_of(name))
+            facts = tuple(_facts(view.operator))
+            found[name] = Declared(tuple(_kernels(view.operator)), *formulas, facts)
     return found
 
 
