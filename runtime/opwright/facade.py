@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from opwright.creation.factories import FACTORIES
+from opwright.creation.names import FACTORIES
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
 

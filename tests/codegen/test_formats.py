@@ -234,7 +234,7 @@ def test_no_command_has_a_format_that_is_not_tried_above() -> None:
 
 
 def test_schemas_of_what_is_printed_are_schemas(project: Path) -> None:
-    for name in SCHEMAS:
+    for name in (each for each in SCHEMAS if each != "keys"):  # a table in Markdown
         status, shown = run("schema", name)
         assert status == 0
         jsonschema.validators.validator_for(json.loads(shown)).check_schema(json.loads(shown))

@@ -131,7 +131,7 @@ def with_operators(folder: Path) -> Path:
 SHELL = {
     "README.md": (beside_an_environment("quickstart"), ["[ 5. 13.]", "[0.6 0.8]"]),
     "docs/command-line.md": (with_operators, ["0"]),
-    "docs/targets.md": (with_operators, ["opwright_codegen.targets.library:ops"]),
+    "docs/targets.md": (with_operators, ["opwright"]),
     "docs/gate-reports.md": (with_operators, [" operator"]),
     "docs/opcheck.md": (with_operators, ["passed"]),
     "examples/derivatives/README.md": (example("derivatives"), ["loss"]),

@@ -1,4 +1,4 @@
-"""What several targets of ours make of one declared set, each made once."""
+"""Parts of the declared set that several targets need, each made once."""
 
 from __future__ import annotations
 

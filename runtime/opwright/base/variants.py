@@ -48,7 +48,7 @@ def write_out(
         hooks.gradients().check_out(name.partition("::")[2].partition(".")[0] or name, out, result)
     if with_modes(out.keys) & WATCHED and not _surely_equal(out.shape, result.shape):
         aten["resize_.default"](out, list(result.shape))  # seen by who looks at every call
-    _plan(result, *_arrays(operands) if out.shape != result.shape else ()).target(out)
+    _plan(result, *(() if _surely_equal(out.shape, result.shape) else _arrays(operands))).target(out)
     copied: Tensor = aten["copy_.default"](out, result)
     return copied
 

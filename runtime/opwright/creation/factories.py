@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright.creation.checks import check_differentiable
+from opwright.creation.names import FACTORIES
 from opwright.ground.wrapping import wraps
 from opwright_core.core import fast
 from opwright_core.tensors.tensor import Tensor
@@ -13,12 +14,6 @@ from opwright_core.tensors.tensor import Tensor
 __all__ = ["FACTORIES", "METHODS", "function", "method", "requires_grad_of"]
 
 Function = Callable[..., Any]
-FACTORIES: Final = (
-    "arange", "bartlett_window", "blackman_window", "empty", "empty_like", "empty_permuted", "empty_strided", "eye",
-    "full", "full_like", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace", "normal", "ones",
-    "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
-    "scalar_tensor", "tril_indices", "triu_indices", "zeros", "zeros_like",
-)  # fmt: skip
 METHODS: Final = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros")
 
 

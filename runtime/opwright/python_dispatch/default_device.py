@@ -54,10 +54,18 @@ def _factories() -> frozenset[Any]:
     return frozenset((*named, public.fft.fftfreq, public.fft.rfftfreq))
 
 
+class _OfDevice(DefaultDevice):
+    """The block of `with device as same:`."""
+
+    def _switch_on(self) -> Any:
+        super()._switch_on()
+        return self.device
+
+
 @cache
 def block_of(device: Device) -> DefaultDevice:
     """Return the block of `with device:`, one for equal devices, since each thread keeps what was on before it."""
-    return DefaultDevice(device)
+    return _OfDevice(device)
 
 
 def set_default_device(device: object) -> None:

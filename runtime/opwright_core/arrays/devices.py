@@ -26,6 +26,19 @@ Array = Any
 _DEVICE = re.compile(r"([a-z_][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
 
 
+class _OfItsBlock:
+    """A method of the block that makes a device the default: Python calls that, and no function here, in which a signal
+    could come between the two (Note [Interrupted blocks] of `opwright.guards.blocks`)."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, device: Any, owner: type) -> Any:
+        return self if device is None else getattr(hooks.handlers().block_of_device(device), self._name)
+
+
 class Device:
     """A tensor's place: a backend's name and, where there are several of it, an index. Immutable.
 
@@ -70,15 +83,7 @@ class Device:
     def __reduce__(self) -> tuple[Callable[..., Device], tuple[str, int | None]]:
         return Device, (self.type, self.index)
 
-    def __enter__(self) -> Device:
-        self._block().__enter__()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._block().__exit__(*problem)
-
-    def _block(self) -> Any:
-        return hooks.handlers().block_of_device(self)
+    __enter__, __exit__ = _OfItsBlock("__enter__"), _OfItsBlock("__exit__")
 
 
 def _parse(text: str) -> tuple[str, int | None]:

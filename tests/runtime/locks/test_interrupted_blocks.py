@@ -30,7 +30,9 @@ import opwright.fake_profile
 import opwright.func.levels
 import opwright.functionalize.interpreter
 import opwright.fx.above_autograd
+import opwright.fx.isolation
 import opwright.fx.recording
+import opwright.python_dispatch.default_device
 import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.flop_counter
@@ -276,6 +278,11 @@ BLOCKS: dict[str, Attempt] = {
         lambda: opwright.utils.checkpoint.set_checkpoint_early_stop(False)
     ),
     "utils.torch_alias.as_torch": Attempt(opwright.as_torch, imports),
+    "arrays.devices.Device": Attempt(lambda: opwright.device("meta")),
+    "python_dispatch.default_device.DefaultDevice": Attempt(
+        lambda: opwright.python_dispatch.default_device.DefaultDevice("meta")
+    ),
+    "fx.isolation.unrecorded": Attempt(opwright.fx.isolation.unrecorded),
 }
 # Blocks that switch nothing on, and those of test_interrupts.py.
 OTHERS = {
@@ -294,7 +301,10 @@ OTHERS = {
     "gate.states.unusual": "in a process that judges one operator, and ends",
     "locks.registry_lock.RegistryLock": "a lock, with signals held",
     "names.late_imports.explained": "words an error",
+    "python_dispatch.default_device._Lasting": "a DefaultDevice",
+    "python_dispatch.default_device._OfDevice": "a DefaultDevice",
     "serialization._written_whole": "writes a file",
+    "torch_names.settings.sdpa_kernel": "switches nothing on",
     "guards.blocks.Block": "a base",
     "utils.selective._Keeping": "a TorchDispatchMode",
     "utils.selective._Giving": "a TorchDispatchMode",

@@ -14,7 +14,7 @@ import pytest
 import seeds
 import sweeps
 
-from opwright import interrupts
+from opwright_core.locks import interrupts
 
 HERE = Path(__file__).parent
 OPERATORS = """
