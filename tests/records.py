@@ -26,7 +26,14 @@ ROOT = Path(__file__).parents[1]
 READ = ("codegen", "generated", "runtime", "schemas", "templates", "tests", "examples", "docs", "pyproject.toml")
 # What continuous integration may not run: it has no GPU and not always a browser, and exhaustive sweeps are run before
 # a release.
-LEFT_OUT = ("needs a GPU", "needs a browser", "needs another shell", "needs the history", "slow: ")
+LEFT_OUT = (
+    "needs a GPU",
+    "needs a browser",
+    "needs another shell",
+    "needs the history",
+    "there is no clang-format",
+    "slow: ",
+)
 # Whose versions are in a record: what operators are given to, and what computes them.
 LIBRARIES = (
     *("numpy", "ml_dtypes", "torch", "jax", "dask", "xarray", "pandas", "scipy", "scikit-learn", "cupy-cuda13x"),
