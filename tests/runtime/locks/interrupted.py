@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright import library, plugins
+from opwright import library
 from opwright.library import Library
+from opwright_core import plugins
 from opwright_core.dispatch.call.operator import find_operator
 from opwright_core.dispatch.registry.precedence import Entry
 from opwright_core.dispatch.registry.tables import registry
