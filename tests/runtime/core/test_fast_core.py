@@ -33,6 +33,7 @@ from opwright_core.dispatch.registry.tables import registry
 
 compiled = pytest.mark.skipif(fast is None, reason=opwright.dispatch.core().reason)
 FUZZ = Path(__file__).parents[2] / "fuzz_core.py"
+INTERPRETERS = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
 
 
 def in_process(code: str, **environment: str) -> str:
@@ -160,12 +161,10 @@ def test_the_core_takes_kernels_of_its_version_alone() -> None:
 @compiled
 @pytest.mark.parametrize("name", ["opwright_core._fast", "opwright_kernels._native"])
 def test_subinterpreters_are_refused(name: str) -> None:
-    interpreters = pytest.importorskip("_xxsubinterpreters")
-    del interpreters
     path = import_module(name).__file__
     said = in_process(
         f"""
-        import _xxsubinterpreters as interpreters, importlib.util
+        import {INTERPRETERS} as interpreters
         code = '''
         import importlib.machinery, importlib.util
         loader = importlib.machinery.ExtensionFileLoader({name!r}, {path!r})
