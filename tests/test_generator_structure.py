@@ -15,10 +15,10 @@ pytestmark = pytest.mark.once  # it reads sources
 ROOT = Path(__file__).parents[1] / "codegen" / "opwright_codegen"
 # The order of the pipeline. Each imports itself and those before it, at module level and inside functions alike.
 ORDER = [
-    "records", "source", "errors", "parsing", "schema", "formula", "expressions", "read", "kernels", "derivatives",
-    "views", "bindings", "declared", "targets.native", "targets.cuda", "targets.kernels", "targets.gradients",
-    "targets.ops", "targets.bindings", "targets", "output", "explanations", "findings", "building", "sources",
-    "importing", "mutants", "promises", "reference",
+    "records", "source", "errors", "parsing", "schema", "formula", "expressions", "documents", "read", "kernels",
+    "derivatives", "views", "bindings", "declared", "targets.native", "targets.cuda", "targets.kernels",
+    "targets.gradients", "targets.ops", "targets.bindings", "targets", "output", "explanations", "findings",
+    "building", "sources", "importing", "mutants", "promises", "reference",
     "commands", "about", "hooks", "arguments", "cli", "entry",
 ]  # fmt: skip
 LONGEST_FILE = 400

@@ -16,7 +16,7 @@ import pytest
 from python_copies import run_python
 
 from opwright_codegen.cli import main
-from opwright_codegen.kernels.declared import places_in
+from opwright_codegen.documents.generated import places_in
 
 SCHEMAS = """\
 - func: mine::twice(Tensor self) -> Tensor

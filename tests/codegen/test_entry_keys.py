@@ -10,17 +10,17 @@ import pytest
 
 from opwright_codegen.about.schema import keys_table
 from opwright_codegen.cli import main
+from opwright_codegen.documents.nodes import read_string
+from opwright_codegen.documents.yaml_reader import MappingNode, ScalarNode, SequenceNode
 from opwright_codegen.errors import SchemaError, SchemaErrors
 from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.making import mutants_of
 from opwright_codegen.output.canonical import canonical
 from opwright_codegen.output.editor_schema import editor_schema
-from opwright_codegen.read import values
 from opwright_codegen.read.entry_keys import KEYS
 from opwright_codegen.read.files import read_text
 from opwright_codegen.read.key_formats import Form, Key, Mutants, text
 from opwright_codegen.read.model import Operator
-from opwright_codegen.read.yaml_reader import MappingNode, ScalarNode, SequenceNode
 from opwright_codegen.source import Source
 
 pytestmark = pytest.mark.once  # text in, text out
@@ -37,7 +37,7 @@ ENTRY = """\
 @pytest.fixture
 def colours(monkeypatch: pytest.MonkeyPatch) -> Key:
     """A new key: one record. Its value goes into a field that is there."""
-    key = Key("colours", values.read_string, text(), SAYS, "python_module", Form.WORDS, Mutants.LEAVE_OUT)
+    key = Key("colours", read_string, text(), SAYS, "python_module", Form.WORDS, Mutants.LEAVE_OUT)
     monkeypatch.setitem(KEYS, key.name, key)
     return key
 

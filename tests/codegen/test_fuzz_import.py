@@ -22,8 +22,8 @@ from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.importing.backends import read_backend
 from opwright_codegen.importing.cpp import read_cpp
 from opwright_codegen.importing.found import Findings
-from opwright_codegen.read.keys import DISPATCH_KEYS
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.schema.names import DISPATCH_KEYS
 
 CPP = (
     VLLM

@@ -12,7 +12,7 @@ import yaml
 from opwright_codegen.derivatives.files import read_derivatives
 from opwright_codegen.derivatives.model import DerivativeSet, Differentiability, ForwardKind
 from opwright_codegen.read.files import read
-from opwright_codegen.read.keys import AUTOGRAD_KEYS
+from opwright_codegen.schema.names import AUTOGRAD_KEYS
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

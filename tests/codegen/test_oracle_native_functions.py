@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from opwright_codegen.documents.files import read_source
 from opwright_codegen.errors import Errors
 from opwright_codegen.read.entries import read_tags
-from opwright_codegen.read.files import read, read_source
-from opwright_codegen.read.keys import DISPATCH_KEYS
+from opwright_codegen.read.files import read
 from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.schema.names import DISPATCH_KEYS
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from opwright_codegen.documents.files import MAX_BYTES
+from opwright_codegen.documents.yaml_reader import MappingNode, read_entries
 from opwright_codegen.errors import MAX_ERRORS, Errors, SchemaErrors
 from opwright_codegen.read import values
 from opwright_codegen.read.entry_keys import KEYS
-from opwright_codegen.read.files import MAX_BYTES, read, read_text
+from opwright_codegen.read.files import read, read_text
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet, UfuncLoop
-from opwright_codegen.read.yaml_reader import MappingNode, read_entries
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.source import Source
 

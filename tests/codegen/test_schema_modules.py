@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opwright_codegen.cli import main
-from opwright_codegen.kernels.declared import places_in
+from opwright_codegen.documents.generated import places_in
 from opwright_codegen.output.write import MANIFEST
 
 ENTRY = "- func: parts_{0}::{1}\n  dispatch:\n    CPU: xp.add(self, {2})\n"

@@ -10,7 +10,7 @@ import pytest
 
 from opwright_aten.where import PLACES
 from opwright_codegen.cli import main
-from opwright_codegen.kernels.declared import places_in
+from opwright_codegen.documents.generated import places_in
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """

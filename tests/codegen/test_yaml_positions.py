@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.errors import Errors, SchemaErrors
 from opwright_codegen.read.files import read_text
 from opwright_codegen.read.model import Operator
-from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.source import Source
 
 TEXT = """\

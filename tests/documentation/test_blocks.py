@@ -20,10 +20,10 @@ from typing import NamedTuple
 import pytest
 
 from opwright_codegen.commands.config import read_config
+from opwright_codegen.documents.yaml_reader import read_entries
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.output.canonical import canonical
 from opwright_codegen.read.files import read
-from opwright_codegen.read.yaml_reader import read_entries
 from opwright_codegen.source import Source
 
 ROOT = Path(__file__).parents[2]

@@ -40,10 +40,10 @@ from opwright_codegen.kernels.forms import (
 )
 from opwright_codegen.kernels.functions import KernelFunction
 from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.keys import EXPRESSION_KEYS
 from opwright_codegen.read.model import Kernel, Operator, OperatorSet
 from opwright_codegen.records import dataclass, field, replace
 from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.names import EXPRESSION_KEYS
 from opwright_codegen.views.operators import NamespaceView, OperatorView
 
 __all__ = [

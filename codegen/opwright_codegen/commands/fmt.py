@@ -10,11 +10,11 @@ from typing import TextIO
 
 from opwright_codegen.building.progress import shown
 from opwright_codegen.commands.config import Config, matching_files
+from opwright_codegen.documents.files import read_source
 from opwright_codegen.errors import Errors, SchemaError, UsageError
 from opwright_codegen.findings.finding import Finding, Outcome
 from opwright_codegen.output.canonical import canonical
 from opwright_codegen.output.write import replace_file
-from opwright_codegen.read.files import read_source
 from opwright_codegen.source import Source
 
 __all__ = ["format_files"]

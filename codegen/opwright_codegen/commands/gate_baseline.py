@@ -8,11 +8,11 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
+from opwright_codegen.documents.files import read_source
+from opwright_codegen.documents.nodes import matching, node_span, read_string, text_span, wrong_type
+from opwright_codegen.documents.texts import entry_head, read_texts
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.entries import entry_head, read_texts
-from opwright_codegen.read.files import read_source
-from opwright_codegen.read.values import matching, node_span, read_string, text_span, wrong_type
-from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, read_entries
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Finding", "read_baseline"]

@@ -23,7 +23,7 @@ from opwright_codegen.importing.writing import Imported, derivatives_skeleton, s
 from opwright_codegen.output.templates import environment
 from opwright_codegen.output.write import replace_file
 from opwright_codegen.read.files import read_text
-from opwright_codegen.read.model import PYTORCHS
+from opwright_codegen.schema.names import PYTORCHS
 
 __all__ = ["import_files", "import_torch"]
 

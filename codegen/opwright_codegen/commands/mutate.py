@@ -23,8 +23,8 @@ from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.model import NAMESPACE, Mutant
 from opwright_codegen.mutants.projects import generate_mutants
-from opwright_codegen.read.model import PYTORCHS
 from opwright_codegen.records import as_dict, replace
+from opwright_codegen.schema.names import PYTORCHS
 
 __all__ = ["mutate", "mutate_words"]
 

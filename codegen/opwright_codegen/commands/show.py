@@ -11,8 +11,8 @@ from opwright_codegen.commands.declaring import declare_namespace, read_job_deri
 from opwright_codegen.commands.generate import render_namespace
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, project_modules, run_in_runtime
+from opwright_codegen.documents.generated import text_about
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.kernels.declared import text_about
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet

@@ -5,26 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from opwright_codegen.derivatives.model import DEFAULT_KEY
+from opwright_codegen.documents.nodes import node_span, text_span, wrong_type
+from opwright_codegen.documents.texts import entry_head
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, Pair, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError, nearest
-from opwright_codegen.read.entries import entry_head, read_schema
-from opwright_codegen.read.keys import AUTOGRAD_KEYS
-from opwright_codegen.read.values import (
-    node_span,
-    read_boolean,
-    read_text,
-    text_span,
-    wrong_type,
-)
-from opwright_codegen.read.yaml_reader import (
-    MappingNode,
-    Node,
-    Pair,
-    ScalarNode,
-    SequenceNode,
-    read_entries,
-)
+from opwright_codegen.read.entries import read_schema
+from opwright_codegen.read.values import read_boolean, read_text
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.schema.names import AUTOGRAD_KEYS
 from opwright_codegen.source import Source, Span, Text
 
 __all__ = ["Block", "Entry", "Line", "read_derivative_entries"]

@@ -26,10 +26,10 @@ from opwright_codegen.derivatives.model import (
     Differentiability,
     ForwardDerivative,
 )
+from opwright_codegen.documents.files import read_source
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.kernels.used_packages import UsedPackage
-from opwright_codegen.read.files import read_source
 from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from opwright_codegen.documents.files import read_source
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.importing.cpp_registrations import read_registrations
 from opwright_codegen.importing.found import Findings
 from opwright_codegen.importing.gathered import Gathered
 from opwright_codegen.importing.python_registrations import read_python_registrations
-from opwright_codegen.read.files import read_source
 from opwright_codegen.source import Source
 from opwright_codegen.sources.cpp_signatures import Signatures
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, describe
 from opwright_codegen.errors import shorten
 from opwright_codegen.importing.gathered import Gathered
 from opwright_codegen.importing.places import Places
-from opwright_codegen.read.keys import BACKENDS
-from opwright_codegen.read.model import PYTORCHS
-from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, describe
+from opwright_codegen.schema.names import BACKENDS, PYTORCHS
 from opwright_codegen.source import Source
 
 __all__ = ["Entries", "Item", "dispatch_of", "scalar", "words"]

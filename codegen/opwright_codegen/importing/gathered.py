@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from opwright_codegen.errors import SchemaError, shorten
 from opwright_codegen.importing.found import Findings, FoundOperator, Hole
 from opwright_codegen.importing.known import known_schema
-from opwright_codegen.read.keys import DISPATCH_KEYS
-from opwright_codegen.read.model import PYTORCHS, default_kernel_name
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.schema.names import DISPATCH_KEYS, PYTORCHS, default_kernel_name
 from opwright_codegen.source import Source
 from opwright_codegen.sources.cpp_signatures import Callee, Signatures
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from opwright_codegen.documents.yaml_reader import MappingNode, describe
 from opwright_codegen.importing.entries import Entries, Item, scalar
-from opwright_codegen.read.yaml_reader import MappingNode, describe
 
 __all__ = ["read_gaudi"]
 

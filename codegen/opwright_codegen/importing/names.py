@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, SequenceNode, describe
 from opwright_codegen.importing.entries import Entries, Item, dispatch_of, scalar, words
-from opwright_codegen.read.yaml_reader import MappingNode, Node, SequenceNode, describe
 
 __all__ = ["read_names"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from opwright_codegen.documents.yaml_reader import MappingNode, Node
 from opwright_codegen.errors import shorten
 from opwright_codegen.importing.entries import Entries, Item, dispatch_of, scalar, words
-from opwright_codegen.read.yaml_reader import MappingNode, Node
 
 __all__ = ["read_stubs", "read_versions"]
 

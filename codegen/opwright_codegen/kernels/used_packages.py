@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from opwright_codegen.documents.generated import declared_in, namespace_of, places_in
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernels.declared import declared_in, namespace_of, places_in
 from opwright_codegen.kernels.modules import module_files
 
 __all__ = ["UsedPackage"]

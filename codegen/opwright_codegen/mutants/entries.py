@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from opwright_codegen.documents.files import read_source
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.errors import Errors
-from opwright_codegen.read.files import read_source
-from opwright_codegen.read.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source, Span
 

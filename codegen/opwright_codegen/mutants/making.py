@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from opwright_codegen.documents.yaml_reader import Node
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.mutants.entries import Entry
 from opwright_codegen.mutants.formula_changes import changes_of_formula
@@ -14,10 +15,9 @@ from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
 from opwright_codegen.read.entry_keys import names_where
 from opwright_codegen.read.key_formats import Mutants
-from opwright_codegen.read.model import PYTORCHS, default_kernel_name
-from opwright_codegen.read.yaml_reader import Node
 from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
+from opwright_codegen.schema.names import PYTORCHS, default_kernel_name
 
 __all__ = ["choose", "mutants_of"]
 

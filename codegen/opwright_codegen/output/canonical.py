@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.entries import read_schema
 from opwright_codegen.read.entry_keys import KEYS
 from opwright_codegen.read.key_formats import Form
-from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.source import Source
 
 __all__ = ["canonical"]

@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from opwright_codegen.documents.files import read_source
+from opwright_codegen.documents.generated import declared_in, namespace_of
 from opwright_codegen.errors import UsageError
-from opwright_codegen.kernels.declared import declared_in, namespace_of
 from opwright_codegen.promises.lock import LOCK, read_lock
-from opwright_codegen.read.files import read_source, read_sources
-from opwright_codegen.read.model import PYTORCHS, Operator, OperatorSet
+from opwright_codegen.read.files import read_sources
+from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.schema.names import PYTORCHS
 from opwright_codegen.source import Source, Span
 
 __all__ = ["Promise", "State", "generated_packages", "last_tag", "schema_files", "unpacked"]

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.model import PYTORCHS, Operator
+from opwright_codegen.read.model import Operator
+from opwright_codegen.schema.names import PYTORCHS
 
 __all__ = ["OF_ATEN", "report"]
 

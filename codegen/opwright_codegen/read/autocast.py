@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from opwright_codegen.documents.nodes import node_span, read_scalar, text_span, unknown
+from opwright_codegen.documents.yaml_reader import MappingNode, Node
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.read.model import Operator
 from opwright_codegen.read.rule import Declared, Problem, Rule
-from opwright_codegen.read.values import node_span, read_scalar, text_span, unknown
-from opwright_codegen.read.yaml_reader import MappingNode, Node
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.source import Source
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.docs import in_place_doc
-from opwright_codegen.read.keys import COMPOSITE_KEYS, STRUCTURED_KEYS
-from opwright_codegen.read.model import PYTORCHS, Kernel, Operator, OperatorGroup, default_kernel_name
+from opwright_codegen.read.model import Kernel, Operator, OperatorGroup
 from opwright_codegen.read.variants import (
     inplace_names,
     inplace_problem,
@@ -25,6 +24,7 @@ from opwright_codegen.read.variants import (
 )
 from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.schema.names import COMPOSITE_KEYS, PYTORCHS, STRUCTURED_KEYS, default_kernel_name
 from opwright_codegen.source import Span
 
 __all__ = ["add_variants", "inherit_kernels"]

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.advice import report
 from opwright_codegen.read.autocast import AUTOCAST_RULES
-from opwright_codegen.read.keys import COMPOSITE_KEYS, DISPATCH_KEYS, key_hint
 from opwright_codegen.read.launch import LAUNCH_RULES
-from opwright_codegen.read.model import RESIZING, Operator, default_kernel_name
+from opwright_codegen.read.model import RESIZING, Operator
 from opwright_codegen.read.native import NATIVE_RULES
 from opwright_codegen.read.rule import Declared, Problem, Rule
 from opwright_codegen.read.structured import STRUCTURED_RULES
 from opwright_codegen.read.values import error_at
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
+from opwright_codegen.schema.names import COMPOSITE_KEYS, DISPATCH_KEYS, default_kernel_name, key_hint
 from opwright_codegen.schema.rules import schema_problems
 from opwright_codegen.source import Span
 

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from opwright_codegen.documents.foreign import (
+    BackendForm,
+    backend_error,
+    explain_backend,
+    is_backend_entry,
+    names_alone,
+)
+from opwright_codegen.documents.nodes import (
+    is_verbatim,
+    node_span,
+    read_list_or_one,
+    read_scalar,
+    read_string,
+    text_span,
+    wrong_type,
+)
+from opwright_codegen.documents.texts import entry_head, unknown_key
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
 from opwright_codegen.read.entry_keys import KEYS
-from opwright_codegen.read.foreign import BackendForm, backend_error, explain_backend, is_backend_entry, names_alone
-from opwright_codegen.read.keys import DISPATCH_KEYS, EXPRESSION_KEYS, OTHER_NAMES, UFUNC_KEYS
-from opwright_codegen.read.model import PYTORCHS, Kernel, KeySpans, Operator, default_kernel_name
-from opwright_codegen.read.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
+from opwright_codegen.read.model import Kernel, KeySpans, Operator
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
+from opwright_codegen.schema.names import (
+    DISPATCH_KEYS,
+    EXPRESSION_KEYS,
+    OTHER_NAMES,
+    PYTORCHS,
+    UFUNC_KEYS,
+    default_kernel_name,
+)
 from opwright_codegen.source import Source, Span, Text
 
-__all__ = ["entry_head", "read_operators", "read_schema", "read_tags", "read_texts"]
+__all__ = ["read_operators", "read_schema", "read_tags"]
 
 
 def read_operators(
@@ -31,7 +54,7 @@ def read_operators(
             is_close = isinstance(node, ScalarNode) and node.text.startswith("func:")
             hint = "put a space behind the colon: " if is_close else ""
             hint += "write '- func: name(Tensor self) -> Tensor'"
-            errors.add(values.wrong_type("a mapping", node, source, hint))
+            errors.add(wrong_type("a mapping", node, source, hint))
         elif is_backend_entry(node):
             errors.add(backend_error(BackendForm.EXECUTORCH, entry_head(node, source)))
             return
@@ -71,15 +94,15 @@ def read_tags(source: Source, errors: Errors) -> dict[str, str]:
 
 def _read_tag(node: Node, source: Source) -> tuple[str, str]:
     if type(node) is not MappingNode:
-        raise values.wrong_type("a mapping", node, source, "write '- tag: name' and below it 'desc: what it says'")
+        raise wrong_type("a mapping", node, source, "write '- tag: name' and below it 'desc: what it says'")
     for name, (key, _) in node.pairs.items():
         if name not in ("tag", "desc"):
-            raise _unknown_key(name, ("tag", "desc"), values.node_span(key, source))
+            raise unknown_key(name, ("tag", "desc"), node_span(key, source))
     for name in ("tag", "desc"):
         if name not in node.pairs:
             raise SchemaError("missing-key", f"the tag has no {name!r}", entry_head(node, source))
     tag, description = node.pairs["tag"][1], node.pairs["desc"][1]
-    return values.read_identifier(tag, source), values.read_string(description, source)
+    return values.read_identifier(tag, source), read_string(description, source)
 
 
 def _read_entry(
@@ -95,7 +118,7 @@ def _read_entry(
             if name == "func":
                 schema = read_schema(value, source, namespace)
             elif name not in KEYS:
-                raise _unknown_key(name, KEYS, values.node_span(key, source))
+                raise _unknown_key(name, node_span(key, source))
             elif (read := KEYS[name].reader) is not None:
                 fields[KEYS[name].field or name] = read(value, source)
         except SchemaError as error:
@@ -125,7 +148,7 @@ def _add_expression(
     text: Text | None = fields.pop("expression", None)
     if text is None or ("dtypes" in node.pairs and "dtypes" not in fields):
         return False  # which is said already
-    at = values.node_span(node.pairs["dtypes"][1], source) if "dtypes" in node.pairs else None
+    at = node_span(node.pairs["dtypes"][1], source) if "dtypes" in node.pairs else None
     try:
         found = read_expression(schema, text, fields.get("dtypes"), at)
     except SchemaError as error:
@@ -141,13 +164,10 @@ def _add_expression(
 
 def read_schema(node: Node, source: Source, namespace: str) -> FunctionSchema:
     """Return the schema of `node`, in `namespace` where it names none. Raises SchemaError with its position."""
-    scalar = values.read_scalar(node, source)
+    scalar = read_scalar(node, source)
     text = scalar.text.rstrip("\n")
-    span = values.text_span(scalar, source)
-    if values.is_verbatim(scalar, span):
-        schema = FunctionSchema.parse(text, span)
-    else:
-        schema = values.parse_elsewhere(text, span)
+    span = text_span(scalar, source)
+    schema = FunctionSchema.parse(text, span) if is_verbatim(scalar, span) else values.parse_elsewhere(text, span)
     name = schema.name
     if name.namespace:
         return schema
@@ -177,7 +197,7 @@ def _read_tag_names(pair: Pair | None, source: Source, known: Collection[str], e
     if pair is None:
         return frozenset()
     try:
-        scalars = values.read_list_or_one(pair[1], source)
+        scalars = read_list_or_one(pair[1], source)
         for scalar in scalars:
             if scalar.text not in known:
                 raise _unknown_tag(scalar, source, known)
@@ -196,7 +216,7 @@ def _read_variant_tags(
     node = pair[1]
     if type(node) is not MappingNode:
         hint = "write {add.out: pointwise}"
-        errors.add(values.wrong_type("a mapping from variants to tags", node, source, hint))
+        errors.add(wrong_type("a mapping from variants to tags", node, source, hint))
         return {}
     return {name: _read_tag_names(found, source, known, errors) for name, found in node.pairs.items()}
 
@@ -216,50 +236,12 @@ def _full_dispatch(
     return table
 
 
-def entry_head(node: MappingNode, source: Source) -> Span:
-    """Return the first key of an entry: its line is the entry's."""
-    first = next(iter(node.pairs.values()), None)
-    return values.node_span(first[0] if first else node, source)
-
-
-def read_texts(
-    node: Node,
-    readers: Mapping[str, Callable[[Node, Source], str]],
-    needed: Collection[str],
-    source: Source,
-    errors: Errors,
-    *,
-    written: str | None = None,
-    why_needed: str | None = None,
-) -> dict[str, str] | None:
-    """Return the texts of a mapping that is no operator's entry; None where something is wrong, which is noted, with
-    hints how one is written and why keys are needed."""
-    if not isinstance(node, MappingNode):
-        errors.add(values.wrong_type("a mapping", node, source, written))
-        return None
-    count, found = len(errors), {}
-    for name, (key, value) in node.pairs.items():
-        try:
-            if name not in readers:
-                raise _unknown_key(name, readers, values.node_span(key, source))
-            found[name] = readers[name](value, source)
-        except SchemaError as error:
-            errors.add(error)
-    for name in needed:
-        if name not in node.pairs:
-            message = f"the entry has no {name!r}"
-            errors.add(SchemaError("missing-key", message, entry_head(node, source), why_needed))
-    return found if len(errors) == count else None
-
-
-def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:
-    if name == "<<":
-        return SchemaError("unknown-key", "merge keys (<<) are not read", span, "write the keys out")
-    near = nearest(name, known)
-    hint = f"did you mean {near!r}?" if near else f"known keys: {', '.join(known)}"
-    if "dispatch" in known and (name in DISPATCH_KEYS or name.lower() in OTHER_NAMES):
-        key = name if name in DISPATCH_KEYS else OTHER_NAMES[name.lower()]
-        hint = f"{key} is a key of 'dispatch:': indent it below that line"
+def _unknown_key(name: str, span: Span) -> SchemaError:
+    """Return the error for a key that entries do not have. A dispatch key is indented too little."""
+    key = name if name in DISPATCH_KEYS else OTHER_NAMES.get(name.lower())
+    if key is None:
+        return unknown_key(name, KEYS, span)
+    hint = f"{key} is a key of 'dispatch:': indent it below that line"
     return SchemaError("unknown-key", f"unknown key {shorten(name)!r}", span, hint)
 
 
@@ -268,4 +250,4 @@ def _unknown_tag(node: ScalarNode, source: Source, known: Collection[str]) -> Sc
     hint = f"did you mean {near!r}?" if near else f"known tags: {', '.join(sorted(known))}"
     if "," in node.text:
         hint = "several tags are a list: [core, pointwise]"
-    return SchemaError("unknown-tag", f"unknown tag {shorten(node.text)!r}", values.text_span(node, source), hint)
+    return SchemaError("unknown-tag", f"unknown tag {shorten(node.text)!r}", text_span(node, source), hint)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright_codegen.documents.nodes import one_of
 from opwright_codegen.read import key_formats as formats
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
@@ -75,7 +76,7 @@ _KEYS: Final = (
     ),
     Key(
         "device_check",
-        values.one_of("device check", ("NoCheck", "ExactSame")),
+        one_of("device check", ("NoCheck", "ExactSame")),
         formats.text(enum=["NoCheck", "ExactSame"]),
         "Whether all tensors must be on one device. NoCheck: they may be on several.",
     ),

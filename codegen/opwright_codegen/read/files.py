@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
+from opwright_codegen.documents.files import PathLike, read_source
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.autogen import add_variants, inherit_kernels
 from opwright_codegen.read.check import check_operators
 from opwright_codegen.read.docs import inherit_docs, tell_deprecations
 from opwright_codegen.read.entries import read_operators, read_tags
 from opwright_codegen.read.groups import check_group, group_operators
-from opwright_codegen.read.model import PYTORCHS, Operator, OperatorGroup, OperatorSet
+from opwright_codegen.read.model import Operator, OperatorGroup, OperatorSet
 from opwright_codegen.read.namespaces import check_namespaces
 from opwright_codegen.read.old_forms import add_old_forms, with_old_forms
+from opwright_codegen.schema.names import PYTORCHS
 from opwright_codegen.source import Source
 
-__all__ = ["MAX_BYTES", "known_tags", "read", "read_source", "read_sources", "read_text"]
-
-MAX_BYTES = 64 * 1024 * 1024
-
-_PathLike = str | os.PathLike[str]
+__all__ = ["known_tags", "read", "read_sources", "read_text"]
 
 
-def read(paths: Iterable[_PathLike], tags: _PathLike | None = None, namespace: str | None = PYTORCHS) -> OperatorSet:
+def read(paths: Iterable[PathLike], tags: PathLike | None = None, namespace: str | None = PYTORCHS) -> OperatorSet:
     """Return the operators that the files at `paths` declare, and the variants made from them.
 
     `tags` is the file of tags; without it, the one that ships with this package. Operators that are declared without a
@@ -38,47 +34,19 @@ def read(paths: Iterable[_PathLike], tags: _PathLike | None = None, namespace: s
     return _read_sources(sources, known_tags(tags, errors), errors, namespace)
 
 
-def read_sources(sources: list[Source], tags: _PathLike | None = None, namespace: str | None = PYTORCHS) -> OperatorSet:
+def read_sources(sources: list[Source], tags: PathLike | None = None, namespace: str | None = PYTORCHS) -> OperatorSet:
     """Read the operators of texts that are there already, as `read` does those of files."""
     errors = Errors()
     return _read_sources(sources, known_tags(tags, errors), errors, namespace)
 
 
-def read_text(text: str, path: str = "<text>", tags: _PathLike | None = None) -> OperatorSet:
+def read_text(text: str, path: str = "<text>", tags: PathLike | None = None) -> OperatorSet:
     """Read the operators of a file that holds `text`."""
     errors = Errors()
     return _read_sources([Source(path, text)], known_tags(tags, errors), errors, PYTORCHS)
 
 
-def read_source(path: _PathLike) -> Source:
-    """Return the text of a file. Raises SchemaError if it cannot be read, is too large, or is not UTF-8."""
-    shown = os.fspath(path)
-    try:
-        # Opening a pipe would wait for someone to write into it.
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            what = "a directory" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
-            raise SchemaError("unreadable-file", f"cannot read {shown!r}: it is {what}")
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise SchemaError("unreadable-file", f"cannot read {shown!r}: {error.strerror}") from None
-    except ValueError as error:
-        raise SchemaError("unreadable-file", f"cannot read {shown!r}: {error}") from None
-    if len(data) > MAX_BYTES:
-        raise SchemaError("large-file", f"{shown!r} is larger than {MAX_BYTES >> 20} MB", hint="split it")
-    try:
-        return Source(shown, data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        source = Source(shown, data.decode("utf-8", "replace"))
-        # What precedes the bad byte is good; a replaced BOM would be one character.
-        at = len(data[: error.start].decode("utf-8", "replace"))
-        span = source.whole().sub(at, at + 1)
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
-        raise SchemaError("encoding", message, span, "save the file as UTF-8") from None
-
-
-def _try_source(path: _PathLike, errors: Errors) -> Source | None:
+def _try_source(path: PathLike, errors: Errors) -> Source | None:
     try:
         return read_source(path)
     except SchemaError as error:
@@ -86,7 +54,7 @@ def _try_source(path: _PathLike, errors: Errors) -> Source | None:
         return None
 
 
-def known_tags(path: _PathLike | None, errors: Errors) -> dict[str, str]:
+def known_tags(path: PathLike | None, errors: Errors) -> dict[str, str]:
     """Return the tags of a file, of the one that ships with this package for None, each with its description."""
     if path is None:
         path = Path(str(files("opwright_codegen.schemas") / "tags.yaml"))

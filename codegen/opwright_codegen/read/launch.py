@@ -6,10 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from opwright_codegen.errors import SchemaError
-from opwright_codegen.read.model import Launch, Operator
-from opwright_codegen.read.rule import Declared, Problem, Rule
-from opwright_codegen.read.values import (
+from opwright_codegen.documents.nodes import (
     node_span,
     one_of,
     read_list_or_one,
@@ -18,7 +15,10 @@ from opwright_codegen.read.values import (
     unknown,
     wrong_type,
 )
-from opwright_codegen.read.yaml_reader import MappingNode, Node
+from opwright_codegen.documents.yaml_reader import MappingNode, Node
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.read.model import Launch, Operator
+from opwright_codegen.read.rule import Declared, Problem, Rule
 from opwright_codegen.source import Source
 
 __all__ = ["GRANTED", "LAUNCH_RULES", "NUMBERS", "read_launch"]

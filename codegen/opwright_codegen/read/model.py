@@ -10,10 +10,10 @@ from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.formula.ast import Formula
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
+from opwright_codegen.schema.names import PYTORCHS
 from opwright_codegen.source import Source, Span, Text
 
 # They change metadata in place, but have functional variants that are no views.
-PYTORCHS = "aten"  # the namespace of PyTorch's operators, which its schema files do not write
 RESIZING = frozenset(("aten::resize_", "aten::resize_as_"))
 
 
@@ -266,8 +266,3 @@ class OperatorSet:
     def namespaces(self) -> tuple[str, ...]:
         """Return the namespaces in the order of their first operator."""
         return tuple(dict.fromkeys(operator.namespace for operator in self.operators.values()))
-
-
-def default_kernel_name(schema: FunctionSchema) -> str:
-    """Return the name of the kernel that an operator without `dispatch` has, as in torchgen."""
-    return f"{schema.name.base}_out" if schema.kind is SchemaKind.OUT else schema.name.base

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.model import PYTORCHS, Operator
+from opwright_codegen.read.model import Operator
+from opwright_codegen.schema.names import PYTORCHS
 
 __all__ = ["check_namespaces"]
 

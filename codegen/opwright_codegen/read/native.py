@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from opwright_codegen.documents.nodes import node_span, one_of, read_list, read_scalar, text_span, unknown, wrong_type
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.read.model import Kernel, Operator
 from opwright_codegen.read.rule import Declared, Problem, Rule
-from opwright_codegen.read.values import node_span, one_of, read_list, read_scalar, text_span, unknown, wrong_type
-from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode
 from opwright_codegen.source import Source, Span, Text
 
 __all__ = ["CONVENTIONS", "NATIVE_RULES", "layout_of", "read_convention", "read_dtype_of", "read_dtypes"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opwright_codegen.errors import nearest
-from opwright_codegen.read.keys import STRUCTURED_KEYS, UFUNC_KEYS
 from opwright_codegen.read.model import Operator
 from opwright_codegen.read.rule import Declared, Problem, Rule
 from opwright_codegen.schema.model import SchemaKind
+from opwright_codegen.schema.names import STRUCTURED_KEYS, UFUNC_KEYS
 
 __all__ = ["STRUCTURED_RULES"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from opwright_codegen.documents.nodes import node_span, read_scalar, text_span, unknown, wrong_type
+from opwright_codegen.documents.yaml_reader import MappingNode, Node
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.read.model import Deprecation, Upgrade
-from opwright_codegen.read.values import node_span, read_scalar, read_text, text_span, unknown, wrong_type
-from opwright_codegen.read.yaml_reader import MappingNode, Node
+from opwright_codegen.read.values import read_text
 from opwright_codegen.source import Source
 
 __all__ = ["read_deprecated", "read_release", "read_upgrades"]

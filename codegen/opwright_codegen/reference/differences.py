@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
 
+from opwright_codegen.documents.files import read_source
+from opwright_codegen.documents.nodes import read_string, text_span, wrong_type
+from opwright_codegen.documents.texts import read_texts
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.entries import read_texts
-from opwright_codegen.read.files import read_source
-from opwright_codegen.read.values import read_string, text_span, wrong_type
-from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.reference.markdown import cell, code_list, prose
 from opwright_codegen.source import Source
 

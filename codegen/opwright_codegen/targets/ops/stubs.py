@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from opwright_codegen.kernels.declared import with_out
+from opwright_codegen.documents.generated import with_out
 from opwright_codegen.read.autogen import IMPLIED_TAGS
 from opwright_codegen.read.model import Operator
 from opwright_codegen.records import dataclass

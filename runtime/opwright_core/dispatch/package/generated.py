@@ -116,7 +116,7 @@ class Declarations:
 
 
 def _with_out(schema: str, overload: str) -> str:
-    """Return the schema of an operator's out variant, as the generator reads it (`kernels.declared`)."""
+    """Return the schema of an operator's out variant, as the generator reads it (`documents.generated`)."""
     name, _, rest = schema.partition("(")
     arguments = rest.rpartition(") -> ")[0]
     mark = "" if ", *, " in f", {arguments}" else "*, "

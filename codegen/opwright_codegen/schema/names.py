@@ -1,7 +1,9 @@
-"""The names that may stand as keys under `dispatch:`: PyTorch's and ours."""
+"""Names of schema files: keys of `dispatch:`, PyTorch's and ours; the namespace and the kernel of who names none."""
 
 from opwright_codegen.errors import nearest
+from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 
+PYTORCHS = "aten"  # the namespace of PyTorch's operators, which its schema files do not write
 BACKENDS = (
     "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta",
     "PrivateUse1", "PrivateUse2", "PrivateUse3",
@@ -60,3 +62,8 @@ EXPRESSION_KEYS = ("CPU", "CUDA")
 
 # Under which derivatives.yaml may have formulas of their own; all others have those of `Default`.
 AUTOGRAD_KEYS = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in BACKENDS))
+
+
+def default_kernel_name(schema: FunctionSchema) -> str:
+    """Return the name of the kernel that an operator without `dispatch` has, as in torchgen."""
+    return f"{schema.name.base}_out" if schema.kind is SchemaKind.OUT else schema.name.base

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_document
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_document
 from opwright_codegen.source import Source, Span
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""Files as documents: their texts, YAML with positions, and generated modules read again."""
