@@ -216,9 +216,9 @@ def _run_in_project(config: Config, arguments: Namespace, outcome: Outcome, out:
             return _show_rules(config, arguments, out)
         case "show" if not config.schemas and not arguments.schemas:
             from opwright_codegen.commands.show import show_used
-            from opwright_codegen.kernels.used_packages import UsedPackage
+            from opwright_codegen.declared.inputs import packages_in
 
-            return show_used([UsedPackage(name, (config.root,)) for name in config.uses], arguments.operator, out)
+            return show_used(packages_in(config.uses, (config.root,)), arguments.operator, out)
         case "show":
             from opwright_codegen.commands.show import show
 
@@ -263,10 +263,10 @@ def _list(config: Config, arguments: Namespace, out: TextIO) -> int:
 
 def _show_rules(config: Config, arguments: Namespace, out: TextIO) -> int:
     from opwright_codegen.about.rules import show_rules
-    from opwright_codegen.kernels.modules import KernelModules
+    from opwright_codegen.declared.inputs import modules_in
 
     roots = (config.root, config.root / "src")
-    return show_rules(KernelModules(config.rules, roots, of="rule"), arguments.rule, arguments.markdown, out)
+    return show_rules(modules_in(config.rules, roots, "rule"), arguments.rule, arguments.markdown, out)
 
 
 def _import(arguments: Namespace, out: TextIO) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
-from opwright_codegen.read.files import read_text
+from opwright_codegen.source import Source
 
 ROOT = Path(__file__).parents[2]
 FUNC = "- func: demo::f(Tensor self) -> Tensor\n"
@@ -116,15 +116,14 @@ ERRORS |= {
 
 @pytest.mark.parametrize("text, message", ERRORS.values(), ids=ERRORS)
 def test_errors_say_what_and_where(text: str, message: str) -> None:
-    rules = KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
-    kernels = KernelModules(["opwright_kernels"], [ROOT / "runtime"])
+    inputs = Inputs(ROOT, (), namespace="aten", kernels=("opwright_kernels",), rules=("opwright.rules",))
     with pytest.raises(SchemaError) as raised:
-        declare(read_text(text, "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=True)
+        declare(inputs, [Source("ops.yaml", text)])
     assert str(raised.value).split("\n")[0] == f"ops.yaml:{message}"
 
 
 def test_an_unknown_kernel_stays_unbound_where_that_is_allowed() -> None:
-    rules, kernels = KernelModules([], of="rule"), KernelModules([])
-    operators = read_text(FUNC + CPU + "sin_cpu", "ops.yaml")
-    found = render(declare(operators, "demo", kernels=kernels, rules=rules, strict=False))
+    inputs = Inputs(ROOT, (), namespace="aten", strict=False)
+    (declared,) = declare(inputs, [Source("ops.yaml", FUNC + CPU + "sin_cpu")]).values()
+    found = render(declared)
     assert '("f", "f", ("CPU", "", "sin_cpu", "", ""))' in found["register.py"]

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.promises.breakages import CODES, Breakage
 from opwright_codegen.promises.comparing import compare
 from opwright_codegen.promises.states import State
@@ -26,7 +28,8 @@ SERVED = NEW + "  upgrade: {2: self.soft(limit=lambd)}\n"
 
 
 def state(text: str) -> State:
-    return State.of_sources("", [Source("ops.yaml", text)], "demo", None)
+    inputs = Inputs(Path(), (), namespace="demo")
+    return State.of_sets("", declare(inputs, [Source("ops.yaml", text)], binds=False).values())
 
 
 def found(old: str, new: str) -> list[Breakage]:

@@ -10,10 +10,11 @@ import pytest
 
 from opwright_codegen.about.schema import keys_table
 from opwright_codegen.cli import main
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.documents.nodes import read_string
 from opwright_codegen.documents.yaml_reader import MappingNode, ScalarNode, SequenceNode
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.making import mutants_of
 from opwright_codegen.output.canonical import canonical
 from opwright_codegen.output.editor_schema import editor_schema
@@ -70,7 +71,7 @@ def test_the_page_has_a_new_key(colours: Key) -> None:
 def test_mutants_treat_a_new_key_as_it_says(colours: Key, tmp_path: Path) -> None:
     path = tmp_path / "ops.yaml"
     path.write_text(ENTRY, encoding="utf-8")
-    found = list(mutants_of(list(entries_of([path])), []))
+    found = list(mutants_of(declare(Inputs(tmp_path, (path,), namespace="aten"), binds=False).values()))
     assert found and not any("colours" in each.entry for each in found)
 
 

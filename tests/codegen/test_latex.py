@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from argparse import Namespace
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -15,8 +14,8 @@ import seeds
 
 import opwright
 from opwright_codegen.commands.config import find_config
-from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import job_of
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.derivatives.model import Derivative
 from opwright_codegen.formula.ast import Kind, Reference
 from opwright_codegen.reference.definitions import DEFINITIONS, expanded
@@ -101,11 +100,8 @@ def test_what_is_not_set_is_code_and_mathml_is_made() -> None:
 
 @cache
 def derivatives() -> tuple[tuple[str, Derivative], ...]:
-    config = find_config(ROOT)
-    names = ("output", "only", "tags", "namespace", "kernels", "strict_kernels")
-    job = job_of(config, Namespace(**dict.fromkeys(names), schemas=()))
-    operators = read_operators(job)
-    found = read_job_derivatives(job, operators)
+    (declared,) = declare(job_of(find_config(ROOT)), binds=False).values()
+    found = declared.derivatives
     assert found is not None
     entries = [(name, entry) for name, by_key in found.entries.items() for entry in by_key.values()]
     by_text = {each.text.text: (name, each) for name, entry in entries for each in entry.derivatives}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,13 @@ import pytest
 import sweeps
 
 from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
 from opwright_codegen.read.entry_keys import KEYS as ENTRY_KEYS
-from opwright_codegen.read.files import read_text
 from opwright_codegen.records import as_dict
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.source import Source
 
 pytestmark = pytest.mark.once  # text in, text out
 
@@ -56,17 +55,12 @@ def texts(value: Any) -> Iterator[str]:
                 yield from texts(item)
 
 
-@cache
-def modules() -> tuple[KernelModules, KernelModules]:
-    return KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule"), KernelModules([])
-
-
 def made(entry: dict[str, Any], path: str = "ops.yaml") -> list[str] | None:
     """Return the tokens of the C that an entry gives, None where it is refused."""
-    rules, kernels = modules()
+    inputs = Inputs(ROOT, (), namespace="aten", rules=("opwright.rules",))
     try:
-        operators = read_text(json.dumps([entry]), path)
-        found = render(declare(operators, "package", kernels=kernels, rules=rules, strict=True), only=["native"])
+        (declared,) = declare(inputs, [Source(path, json.dumps([entry]))]).values()
+        found = render(declared, only=["native"])
     except (SchemaError, SchemaErrors):
         return None
     return [token for name, text in sorted(found.items()) if name.endswith((".h", ".c")) for token in tokens(text)]

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from opwright_codegen.commands.job import Job
 from opwright_codegen.declared.declare import declare
-from opwright_codegen.derivatives.files import read_derivatives
-from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.output.render import render
-from opwright_codegen.read.files import read
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
@@ -24,24 +22,24 @@ NAMES = sorted(path.name for path in CASES.iterdir() if path.is_dir())
 
 
 def render_case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    folder = CASES / name
-    monkeypatch.chdir(folder)
-    has_kernels = (folder / "kernels.py").exists()
-    kernels = KernelModules(["kernels"] if has_kernels else [], [folder])
-    rules = KernelModules(["opwright.rules"], [ROOT / "runtime", folder], of="rule")
-    operators = read(["ops.yaml"])
-    gradients = KernelModules(["gradients"], [folder], of="backward function")
-    has_derivatives = (folder / "derivatives.yaml").exists()
-    declared = declare(
-        operators,
-        f"demo_{name}",
-        kernels=kernels,
-        rules=rules,
-        strict=name != "unbound",
-        derivatives=read_derivatives("derivatives.yaml", operators, gradients) if has_derivatives else None,
-        gradients=gradients,
-    )
+    monkeypatch.chdir(CASES / name)
+    (declared,) = declare(case(f"demo_{name}", strict=name != "unbound")).values()
     return render(declared)
+
+
+def case(package: str, *, strict: bool) -> Job:
+    """The job of the case in the working directory."""
+    return Job(
+        Path.cwd(),
+        (Path("ops.yaml"),),
+        namespace="aten",
+        derivatives=Path("derivatives.yaml") if Path("derivatives.yaml").exists() else None,
+        kernels=("kernels",) if Path("kernels.py").exists() else (),
+        rules=("opwright.rules",),
+        gradients=("gradients",),
+        strict=strict,
+        output=Path(package),
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -109,22 +107,12 @@ def test_output_is_clean_for_mypy(name: str, packages: Path, tmp_path: Path) -> 
 PROGRAM = """
 import hashlib, json, os, sys
 from pathlib import Path
-from opwright_codegen.declared.declare import declare
-from opwright_codegen.derivatives.files import read_derivatives
-from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.files import read
-from opwright_codegen.output.render import render
+sys.path.insert(0, sys.argv[2])
+from test_render import case, declare, render
 hashes = {}
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     os.chdir(folder)
-    kernels = KernelModules(["kernels"] if Path("kernels.py").exists() else [], [folder])
-    rules = KernelModules(["opwright.rules"], [Path(sys.argv[2]), folder], of="rule")
-    operators = read(["ops.yaml"])
-    gradients = KernelModules(["gradients"], [folder], of="backward function")
-    found = read_derivatives("derivatives.yaml", operators, gradients) if Path("derivatives.yaml").exists() else None
-    declared = declare(
-        operators, "demo", kernels=kernels, rules=rules, strict=False, derivatives=found, gradients=gradients
-    )
+    (declared,) = declare(case("demo", strict=False)).values()
     files = render(declared)
     hashes[folder.name] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
 print(json.dumps(hashes))
@@ -140,7 +128,7 @@ def test_output_depends_on_the_input_alone(tmp_path: Path) -> None:
     outputs = []
     for changes in shuffled:
         environment = dict(sorted({**os.environ, **changes}.items(), reverse=changes["TZ"] != "UTC"))
-        arguments = [sys.executable, "-c", PROGRAM, str(CASES), str(ROOT / "runtime")]
+        arguments = [sys.executable, "-c", PROGRAM, str(CASES), str(Path(__file__).parent)]
         ran = subprocess.run(arguments, capture_output=True, text=True, env=environment, cwd=tmp_path, check=True)
         outputs.append(json.loads(ran.stdout))
     assert outputs[0] == outputs[1]
@@ -156,8 +144,8 @@ def test_output_parses_and_ends_lines_as_unix_does(packages: Path) -> None:
             ast.parse(data)
 
 
-def test_only_renders_the_files_asked_for() -> None:
-    operators = read([CASES / "pointwise" / "ops.yaml"])
-    kernels, rules = KernelModules([]), KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
-    found = render(declare(operators, "demo", kernels=kernels, rules=rules, strict=True), only=("ops", "register.py"))
+def test_only_renders_the_files_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CASES / "pointwise")
+    (declared,) = declare(case("demo", strict=True)).values()
+    found = render(declared, only=("ops", "register.py"))
     assert list(found) == ["ops/__init__.py", "ops/__init__.pyi", "ops/ops.py", "ops/ops.pyi", "register.py"]

@@ -11,11 +11,10 @@ from pipeline import generate, imported, new_namespace
 import opwright
 from opwright import rules
 from opwright.errors import ContractError
-from opwright_codegen.bindings.bind import bind
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.files import read
-from opwright_codegen.views.operators import namespace_view
 from opwright_core.plans.plan import Plan
 
 ONE = "- func: f(Tensor self) -> Tensor\n  meta: shapes:rule\n  dispatch:\n    CPU: xp.sin(self)\n"
@@ -55,10 +54,8 @@ def problems(folder: Path, entry: str, imports: str, returns: str) -> list[str]:
     arrow = f" -> {returns}" if returns else ""
     folder.joinpath("ops.yaml").write_text(entry)
     folder.joinpath("shapes.py").write_text(f"{imports}\n\ndef rule(self){arrow}:\n    ...\n")
-    operators = read([folder / "ops.yaml"])
-    found = KernelModules(["opwright.rules", "shapes"], [folder], of="rule")
     try:
-        bind(namespace_view(operators, "aten", "demo"), operators, KernelModules([]), found, strict=True)
+        declare(Inputs(folder, (folder / "ops.yaml",), namespace="aten", rules=("opwright.rules", "shapes")))
     except SchemaErrors as raised:
         return [f"{error.message}; {error.hint}" for error in raised.errors]
     return []

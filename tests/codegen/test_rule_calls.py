@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opwright_codegen.bindings.bind import bind
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.files import read
-from opwright_codegen.views.operators import namespace_view
 
 ENTRY = """\
 - func: f(Tensor self, Tensor other, float p, SymInt n, int? m=None) -> Tensor
@@ -23,15 +21,9 @@ ENTRY = """\
 def found_in(meta: str, folder: Path) -> SchemaError:
     path = folder / "ops.yaml"
     path.write_text(ENTRY.format(meta=repr(meta)), encoding="utf-8")
-    operators = read([path])
+    inputs = Inputs(folder, (path,), namespace="aten", kernels=("opwright_kernels",), rules=("opwright.rules",))
     with pytest.raises(SchemaErrors) as raised:
-        bind(
-            namespace_view(operators, "aten", "demo"),
-            operators,
-            KernelModules(["opwright_kernels"]),
-            KernelModules(["opwright.rules"], of="rule"),
-            strict=True,
-        )
+        declare(inputs)
     assert len(raised.value.errors) == 1
     return raised.value.errors[0]
 

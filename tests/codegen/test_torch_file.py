@@ -13,10 +13,9 @@ import pytest
 from known_versions import RENAMED
 
 from opwright_codegen.declared.declare import declare
-from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.declared.inputs import Inputs
+from opwright_codegen.declared.model import DeclaredSet
 from opwright_codegen.output.render import render
-from opwright_codegen.read.files import read
-from opwright_codegen.read.model import OperatorSet
 
 torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
@@ -105,16 +104,16 @@ json.dump({"outcomes": outcomes, "first": sorted(first), "beside": beside}, sys.
 
 
 @pytest.fixture(scope="module")
-def operators() -> OperatorSet:
-    return read([NATIVE / "native_functions.yaml"], NATIVE / "tags.yaml")
+def declared() -> DeclaredSet:
+    inputs = Inputs(NATIVE, (NATIVE / "native_functions.yaml",), NATIVE / "tags.yaml", "aten", strict=False)
+    (found,) = declare(inputs).values()
+    return found
 
 
 @pytest.fixture(scope="module")
-def package(operators: OperatorSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package(declared: DeclaredSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that holds the package."""
     folder = tmp_path_factory.mktemp("torch")
-    none = KernelModules([])
-    declared = declare(operators, "opwright_aten", kernels=none, rules=KernelModules([], of="rule"), strict=False)
     files = render(declared)
     for name, text in files.items():
         (folder / "opwright_aten" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -169,8 +168,8 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-def test_a_package_of_another_name_has_every_operator(operators: OperatorSet, beside: dict[str, Any]) -> None:
-    assert set(operators.operators) <= set(beside["outcomes"])
+def test_a_package_of_another_name_has_every_operator(declared: DeclaredSet, beside: dict[str, Any]) -> None:
+    assert set(declared.operators.operators) <= set(beside["outcomes"])
 
 
 def test_operators_of_both_packages_are_shared(beside: dict[str, Any]) -> None:
@@ -195,9 +194,9 @@ def test_shared_operators_run_and_the_others_raise_dispatch_errors(beside: dict[
     assert "aten::to_mkldnn" in only_theirs
 
 
-def test_every_operator_is_there(operators: OperatorSet, report: dict[str, Any]) -> None:
-    assert len(operators.operators) > 3000
-    assert sorted(report["outcomes"]) == sorted(operators.operators)
+def test_every_operator_is_there(declared: DeclaredSet, report: dict[str, Any]) -> None:
+    assert len(declared.operators.operators) > 3000
+    assert sorted(report["outcomes"]) == sorted(declared.operators.operators)
 
 
 def test_every_stub_raises_a_dispatch_error(report: dict[str, Any]) -> None:
@@ -205,7 +204,7 @@ def test_every_stub_raises_a_dispatch_error(report: dict[str, Any]) -> None:
     assert other == {}
 
 
-def test_the_error_names_the_declared_kernels(operators: OperatorSet, report: dict[str, Any]) -> None:
+def test_the_error_names_the_declared_kernels(declared: DeclaredSet, report: dict[str, Any]) -> None:
     said = report["outcomes"]["aten::add.Tensor"]
     assert "aten::add.Tensor" in said
     assert "ufunc_add_CPU" in said

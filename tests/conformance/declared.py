@@ -6,7 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from opwright_codegen.commands.config import find_config
-from opwright_codegen.read.files import read
+from opwright_codegen.commands.job import job_of
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.model import DeclaredSet
 from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 
@@ -14,11 +16,16 @@ ROOT = Path(__file__).parents[2]
 
 
 @cache
+def aten() -> DeclaredSet:
+    """The declared set of the folder `schemas/`, without its kernels."""
+    (found,) = declare(job_of(find_config(ROOT)), binds=False).values()
+    return found
+
+
+@cache
 def operators() -> dict[str, Operator]:
     """By the name without the namespace."""
-    config = find_config(ROOT)
-    found = read(list(config.schemas), tags=config.tags)
-    return {name.removeprefix("aten::"): operator for name, operator in found.operators.items()}
+    return {name.removeprefix("aten::"): operator for name, operator in aten().operators.operators.items()}
 
 
 @cache

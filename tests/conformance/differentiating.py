@@ -8,12 +8,12 @@ import math
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import sweeps
+from declared import aten, operators
 from excuses import Table
 from known_versions import OLDER, WITHOUT_GRADIENT
 from samples import SAMPLES
@@ -21,13 +21,8 @@ from sampling import COMPLEX128, FLOAT64, Sample
 
 import opwright
 import opwright_kernels.gradients
-from opwright_codegen.commands.config import Config, read_config
-from opwright_codegen.derivatives.files import read_derivatives
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.formula.emit import Spelling, emit
-from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.files import read
-from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 
 # Operators whose gradients are not compared, and why.
@@ -88,24 +83,10 @@ DIFFERENT = Table.of(
 SAMPLES_OF_EACH = 12
 
 
-@cache
-def config() -> Config:
-    found = read_config(Path(__file__).parents[2] / "pyproject.toml")
-    assert found is not None and found.derivatives is not None
-    return found
-
-
-@cache
 def derivatives() -> DerivativeSet:
-    settings = config()
-    assert settings.derivatives is not None
-    return read_derivatives(settings.derivatives, operators(), KernelModules(settings.gradients))
-
-
-@cache
-def operators() -> OperatorSet:
-    settings = config()
-    return read(settings.schemas, settings.tags)
+    found = aten().derivatives
+    assert found is not None
+    return found
 
 
 @cache
@@ -127,7 +108,7 @@ def evaluate(formula: Any, values: Mapping[str, Any]) -> Any:
 
 def case_names() -> list[str]:
     """The operators with entries; in-place variants with an entry of their own are compared with the functional one."""
-    known = operators().operators
+    known = aten().operators.operators
     names = (name for name in derivatives().entries if known[name].kind is not SchemaKind.INPLACE)
     return sorted(name.removeprefix("aten::") for name in names)
 
@@ -136,7 +117,7 @@ def composites() -> list[str]:
     """Functional operators made of others, whose derivatives are those of their parts."""
     return sorted(
         name.removeprefix("aten::")
-        for name, operator in operators().operators.items()
+        for name, operator in aten().operators.operators.items()
         if operator.kind is SchemaKind.FUNCTIONAL
         and name not in derivatives().entries
         and any("Implicit" in key for key, _ in operator.dispatch)
@@ -145,7 +126,7 @@ def composites() -> list[str]:
 
 
 def schema_of(name: str) -> FunctionSchema:
-    return operators().operators[f"aten::{name}"].schema
+    return operators()[name].schema
 
 
 def inputs_of(name: str) -> list[str]:

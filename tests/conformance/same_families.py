@@ -5,27 +5,21 @@ from __future__ import annotations
 from declared import ROOT
 
 from opwright.batching.formulas import FAMILIES
-from opwright_codegen.bindings.batches import families
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.commands.config import find_config
+from opwright_codegen.commands.job import job_of
 from opwright_codegen.declared.declare import declare
-from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.files import read
 from opwright_codegen.targets.kernels.meta_formula import bind_meta
 
 
 def differing() -> tuple[int, list[str]]:
     """How many operators of aten were compared, and those whose families differ. Formulas that choose between rules, or
     plan a list, tell none at run time."""
-    config = find_config(ROOT)
-    operators = read(list(config.schemas), tags=config.tags)
-    kernels = KernelModules(config.kernels)
-    modules = KernelModules(("opwright.rules",), of="rule")
-    bindings = declare(operators, "opwright_aten", kernels=kernels, rules=modules, strict=True).bindings
-    generated = families(operators, bindings, kernels, modules)
-    groups = {member.name: group for group in operators.groups for member in group.members}
+    (declared,) = declare(job_of(find_config(ROOT))).values()
+    generated = declared.cuts.composed
+    groups = {member.name: group for group in declared.operators.groups for member in group.members}
     count, wrong = 0, []
-    for binding in bindings:
+    for binding in declared.bindings:
         operator, meta = binding.view.operator, binding.base.meta
         functional = groups[operator.name].functional
         texts = (operator.batch, binding.base.batch, None if functional is None else functional.batch)

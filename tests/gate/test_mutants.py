@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from opwright.gate.mutants.outcomes import Measure, Mutant, Result, percent
 from opwright.gate.mutants.results import report_of, write_measure
 from opwright.gate.reports import FORMATS, write_report
 from opwright_codegen.commands.mutate import mutate_words
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
+from opwright_codegen.declared.model import DeclaredSet
 from opwright_codegen.errors import SchemaErrors, UsageError
-from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.formula_changes import changes_of_formula
 from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.schema_changes import changes_of_schema
@@ -97,9 +100,14 @@ def test_changes_of_schemas(text: str, expected: set[tuple[str, str]]) -> None:
     assert {(each.kind, each.text) for each in changes_of_schema(FunctionSchema.parse(text))} == expected
 
 
+def declared(schemas: Path, derivatives: Path | None = None) -> Collection[DeclaredSet]:
+    inputs = Inputs(schemas.parent, (schemas,), namespace="aten", derivatives=derivatives)
+    return declare(inputs, binds=False).values()
+
+
 def test_entries_keep_all_but_what_is_changed(project: Path) -> None:
-    entries = list(entries_of([project / "ops.yaml"]))
-    made = list(mutants_of(entries, list(entries_of([project / "derivatives.yaml"]))))
+    sets = declared(project / "ops.yaml", project / "derivatives.yaml")
+    made = list(mutants_of(sets))
     control, *others = [each for each in made if each.operator == "mine::blend"]
     assert control.is_control and not any(each.is_control for each in others)
     lines = [line for line in control.entry.splitlines() if line.strip()]
@@ -114,11 +122,11 @@ def test_entries_keep_all_but_what_is_changed(project: Path) -> None:
     assert '  self: "grad * (1 + by)"' in changed["gradient", "sign flipped"].derivative
     assert '    CPU: "self + (other + self) * by"' in changed["dispatch", "sign flipped"].entry
     assert {each.place for each in others} == {f"{project / 'ops.yaml'}:1"}
-    assert list(mutants_of(entries, [], ["clear_"])) == list(mutants_of(entries, [], ["mine::clear_"])) != []
+    assert list(mutants_of(sets, ["clear_"])) == list(mutants_of(sets, ["mine::clear_"])) != []
 
 
 def test_a_choice_has_every_class_and_every_control(project: Path) -> None:
-    made = list(mutants_of(list(entries_of([project / "ops.yaml"])), []))
+    made = list(mutants_of(declared(project / "ops.yaml")))
     chosen = choose(made, 6, 0)
     assert len([each for each in chosen if not each.is_control]) == 6
     assert len({(each.where, each.kind) for each in chosen if not each.is_control}) == 6
@@ -128,7 +136,7 @@ def test_a_choice_has_every_class_and_every_control(project: Path) -> None:
 
 def test_all_of_atens_mutants_are_entries() -> None:
     """Every change gives a text that is read as one entry with its names."""
-    made = list(mutants_of(list(entries_of([ROOT / "schemas" / "activations.yaml"])), []))
+    made = list(mutants_of(declared(ROOT / "schemas" / "activations.yaml")))
     assert len(made) > 100
     assert len({each.name for each in made}) == len(made)
 

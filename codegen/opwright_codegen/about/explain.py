@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import TextIO
 
 from opwright_codegen.commands.config import Config, read_config
-from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.generate import check
 from opwright_codegen.commands.job import job_of
 from opwright_codegen.commands.lint import lints_of
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.explanations import Explanation, explanations
 from opwright_codegen.read.advice import OF_ATEN
@@ -57,22 +57,13 @@ def problems_of(files: Mapping[str, str], *, lints: bool = False) -> tuple[Said,
     with TemporaryDirectory(prefix="opwright_example_") as folder, chdir(folder):
         for name, text in files.items():
             Path(name).write_text(text, encoding="utf-8")
-        nothing_said = Namespace(
-            schemas=(),
-            tags=None,
-            namespace=None,
-            output=None,
-            kernels=None,
-            strict_kernels=None,
-            only=None,
-            advice=False,
-        )
         try:
-            job = job_of(_config(files, Path.cwd()), nothing_said)
-            check(job, nothing_said, io.StringIO())
+            job = job_of(_config(files, Path.cwd()))
+            check(job, Namespace(advice=False), io.StringIO())
             if lints:
                 return tuple(Said(each.code, each.shown("warning")) for each in lints_of(job))
-            return tuple(Said(each.code, each.shown("advice")) for each in read_operators(job).advice)
+            sets = declare(job, binds=False).values()
+            return tuple(Said(each.code, each.shown("advice")) for found in sets for each in found.operators.advice)
         except SchemaError as error:
             members = error.errors if isinstance(error, SchemaErrors) else (error,)
             return tuple(Said(member.code, str(member)) for member in members)

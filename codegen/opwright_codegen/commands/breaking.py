@@ -173,9 +173,7 @@ def _generate(config: Config) -> None:
     """Write the package of an unpacked commit, where it is."""
     from opwright_codegen.commands.generate import generate
 
-    unsaid = dict.fromkeys(("tags", "namespace", "output", "only", "kernels", "strict_kernels"))
-    job = job_of(config, Namespace(schemas=(), **unsaid))
-    generate(job, Namespace(check=False, diff=False, dry_run=False, depfile=None, force=True), io.StringIO())
+    generate(job_of(config), Namespace(check=False, diff=False, dry_run=False, depfile=None, force=True), io.StringIO())
 
 
 def _on_samples(old: _Side, new: _Side, categories: Collection[str], seed: int) -> list[Breakage]:

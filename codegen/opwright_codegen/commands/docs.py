@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from opwright_codegen.commands.declaring import declared_sets, read_operators
 from opwright_codegen.commands.job import Job, modules_of
 from opwright_codegen.commands.report_options import cache_folder, known_findings
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import UsageError
 from opwright_codegen.output.folders import check_folder
 from opwright_codegen.output.templates import environment
@@ -28,8 +28,8 @@ _DIFFERENCES = "differences.md"
 def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -> int:
     """Write the pages of namespaces and packages, by default those of the project's schemas; 1 if `--check` finds that
     they are out of date. Raises UsageError where there are no operators, SchemaErrors."""
-    operators = read_operators(job) if job is not None else None
-    namespaces = operators.namespaces if operators is not None else ()
+    sets = declare(job, binds=False) if job is not None else {}
+    namespaces = tuple(sets)
     targets = arguments.targets or namespaces
     if not targets:
         raise UsageError("name a namespace or a package, or the project's schemas in [tool.opwright]")
@@ -37,9 +37,7 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
     facts = told(targets, [*modules, *arguments.modules], _report(arguments, root), environment_)
     differences = read_differences(Path(arguments.differences)) if arguments.differences else ()
     wishes = Wishes(arguments.math, arguments.source, not arguments.no_gate, differences)
-    declared = {}
-    if job is not None and operators is not None and any(name in operators.operators for name in facts):
-        declared = declared_by_schemas(declared_sets(job, operators).values(), wishes.notation)
+    declared = declared_by_schemas(sets.values(), wishes.notation, facts)
     pages = list(pages_of(facts, declared, known_findings(None, root), wishes))
     folder = Path(arguments.folder)
     texts = _texts(pages, targets, differences)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.job import Job
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.output.write import replace_file
 from opwright_codegen.promises.lock import LOCK, lock_text
 
@@ -15,7 +15,7 @@ __all__ = ["freeze"]
 
 def freeze(job: Job, out: TextIO) -> int:
     """Write what the operators of a job promise to the lock beside its settings; the status. Raises SchemaErrors."""
-    operators = read_operators(job).operators.values()
+    operators = [each for found in declare(job, binds=False).values() for each in found.all]
     path = job.root / LOCK
     text = lock_text(operators)
     count = text.count("\n- func:")

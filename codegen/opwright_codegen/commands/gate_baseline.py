@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from opwright_codegen.documents.files import read_source
-from opwright_codegen.documents.nodes import matching, node_span, read_string, text_span, wrong_type
-from opwright_codegen.documents.texts import entry_head, read_texts
+from opwright_codegen.documents.nodes import (
+    entry_head,
+    matching,
+    node_span,
+    read_string,
+    read_texts,
+    text_span,
+    wrong_type,
+)
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.source import Source, Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -30,7 +30,6 @@ _SHOWN = 20  # operators that a framework cannot take, by name, for one reason
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet
-    from opwright_codegen.read.model import OperatorSet
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
 __all__ = ["check", "generate", "render_namespace"]
@@ -54,7 +53,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | Non
         return 0
     job.named.clear()
     job.files.clear()
-    found, times = _changes(job, arguments.force)
+    found, sets, times = _changes(job, arguments.force)
     stale = stale_editor_schemas(job.schemas)
     looks_only = arguments.check or arguments.diff or arguments.dry_run
     _add_changes(outcome, found, stale, looks_only, is_error=arguments.check)
@@ -82,40 +81,46 @@ def generate(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | Non
     outcome.facts["seconds"] = round(sum(times.values()), 3)
     _report(found, stale, times, looks_only, out)
     _report_left_out(job.left_out, out)
-    if job.derivatives_left_out:
-        formulas = _count(len(job.derivatives_left_out), "formula")
+    if left_out := _notes(sets.values())[0]:
+        formulas = _count(len(left_out), "formula")
         print(f"left out: {formulas} of C++ without a counterpart: opwright check lists them", file=out)
     return 1 if arguments.check and is_stale else 0
 
 
 def check(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None = None) -> int:
     """Read the schemas and render what they give, for the errors alone, and the advice that is asked for."""
-    from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
+    from opwright_codegen.declared.declare import declare
 
     start = time.perf_counter()
     outcome = outcome or Outcome("check")
     outcome.files += map(_shown, job.data)
-    operators = read_operators(job)
-    _hold_to_lock(job, operators)
-    derivatives = read_job_derivatives(job, operators)
-    for namespace in operators.namespaces:
-        folder = job.folder(namespace, operators.namespaces) if job.output else None
-        render_namespace(job, declare_namespace(job, operators, namespace, folder, derivatives), is_dry=True)
-    made = sum(operator.generated for operator in operators.operators.values())
-    declared = len(operators.operators) - made
+    sets = declare(job).values()
+    _hold_to_lock(job, sets)
+    for declared in sets:
+        render_namespace(job, declared, is_dry=True)
+    count = sum(len(declared.declared) for declared in sets)
+    made = sum(len(declared.all) for declared in sets) - count
     seconds = time.perf_counter() - start
     _report_left_out(job.left_out, out)
-    for each in job.derivatives_left_out:
+    left_out, advice = _notes(sets)
+    for each in left_out:
         print(f"{each.span}: left out: {each.message}", file=out)
-    _report_advice(operators.advice, arguments.advice, out)
-    print(f"ok: {_count(declared, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
-    outcome.facts |= {"declared": declared, "made": made, "advice": len(operators.advice), "seconds": round(seconds, 3)}
-    for each in (*job.derivatives_left_out, *(operators.advice if arguments.advice else ())):
+    _report_advice(advice, arguments.advice, out)
+    print(f"ok: {_count(count, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
+    outcome.facts |= {"declared": count, "made": made, "advice": len(advice), "seconds": round(seconds, 3)}
+    for each in (*left_out, *(advice if arguments.advice else ())):
         outcome.add(each, "note")
     return 0
 
 
-def _hold_to_lock(job: Job, operators: OperatorSet) -> None:
+def _notes(sets: Collection[DeclaredSet]) -> tuple[Sequence[SchemaError], Sequence[SchemaError]]:
+    """Return why formulas were left out, and all advice: of the files, which the sets of one run share."""
+    for each in sets:
+        return () if each.derivatives is None else each.derivatives.left_out, each.operators.advice
+    return (), ()
+
+
+def _hold_to_lock(job: Job, sets: Iterable[DeclaredSet]) -> None:
     """Raise SchemaErrors for what breaks the promises of the lock, where the project has one."""
     from opwright_codegen.promises.lock import LOCK
 
@@ -123,7 +128,7 @@ def _hold_to_lock(job: Job, operators: OperatorSet) -> None:
     if job.project is not None and path.is_file():
         from opwright_codegen.promises.held import broken_promises
 
-        broken_promises(operators, path).raise_if_any()
+        broken_promises(sets, path).raise_if_any()
 
 
 def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) -> None:
@@ -154,28 +159,24 @@ def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -
     return texts
 
 
-def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
-    """Return what a run changes in each folder, and the seconds that its stages took."""
-    from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
+def _changes(job: Job, force: bool) -> tuple[list[Changes], Mapping[str, DeclaredSet], dict[str, float]]:
+    """Return what a run changes in each folder, the declared sets, and the seconds that its stages took."""
+    from opwright_codegen.declared.declare import declare
 
     start = time.perf_counter()
-    operators = read_operators(job)
-    _hold_to_lock(job, operators)
-    derivatives = read_job_derivatives(job, operators)
-    after_read = time.perf_counter()
-    namespaces = operators.namespaces
-    folders = {namespace: job.folder(namespace, namespaces) for namespace in namespaces}
-    texts = {
-        name: render_namespace(job, declare_namespace(job, operators, name, folder, derivatives))
-        for name, folder in folders.items()
-    }
+    sets = declare(job)
+    _hold_to_lock(job, sets.values())
+    after_declare = time.perf_counter()
+    folders = {name: job.folder(name, tuple(sets)) for name in sets}
+    texts = {name: render_namespace(job, each) for name, each in sets.items()}
     _check_only(job)
-    times = {"read": after_read - start, "render": time.perf_counter() - after_read}
+    times = {"declare": after_declare - start, "render": time.perf_counter() - after_declare}
     for name, folder in folders.items():
         check_folder(folder, job.project or Path.cwd(), texts[name], force)
     inputs = _input_hashes(job)
     partial = bool(job.only)
-    return [compare(folders[name], texts[name], inputs, partial=partial, force=force) for name in namespaces], times
+    found = [compare(folders[name], texts[name], inputs, partial=partial, force=force) for name in sets]
+    return found, sets, times
 
 
 def _check_only(job: Job) -> None:

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from opwright_codegen.commands.config import Config
-from opwright_codegen.commands.declaring import declare_namespace
 from opwright_codegen.commands.generate import render_namespace
-from opwright_codegen.commands.job import Job, job_of
+from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, run_in_runtime
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.importing.found import Findings
 from opwright_codegen.importing.registry import Listed, gradients_of, read_registry
@@ -22,8 +21,8 @@ from opwright_codegen.importing.report import count_lines, page
 from opwright_codegen.importing.writing import Imported, derivatives_skeleton, schema_file
 from opwright_codegen.output.templates import environment
 from opwright_codegen.output.write import replace_file
-from opwright_codegen.read.files import read_text
 from opwright_codegen.schema.names import PYTORCHS
+from opwright_codegen.source import Source
 
 __all__ = ["import_files", "import_torch"]
 
@@ -107,10 +106,7 @@ def _no_namespace(namespace: str, known: Sequence[str], modules: Sequence[str]) 
 def _schema_file(folder: Path, findings: Findings, made: str, targets: Mapping[str, str], out: TextIO) -> Imported:
     """Return the schema file, whose entries are read and rendered until no error is left."""
     heading = f"# Made by {made}: yours to change. holes.md says what is missing.\n"
-    job = job_of(
-        Config(folder),
-        Namespace(schemas=[_OPS], output=None, tags=None, namespace=None, kernels=None, strict_kernels=None, only=None),
-    )
+    job = Job(folder, (Path(_OPS),), strict=False)
 
     def check(text: str) -> None:
         _say("checking …", out)
@@ -121,9 +117,8 @@ def _schema_file(folder: Path, findings: Findings, made: str, targets: Mapping[s
 
 def _check(text: str, job: Job) -> None:
     """Raise SchemaErrors for what `opwright check` would refuse."""
-    operators = read_text(text, _OPS)
-    for namespace in operators.namespaces:
-        render_namespace(job, declare_namespace(job, operators, namespace))
+    for declared in declare(job, [Source(_OPS, text)]).values():
+        render_namespace(job, declared)
 
 
 def _check_files(folder: Path, names: Sequence[str], force: bool) -> None:

@@ -3,77 +3,43 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from opwright_codegen.commands.config import Config, matching_files
-from opwright_codegen.errors import UsageError
-from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.declared.inputs import Inputs
+from opwright_codegen.errors import SchemaError, UsageError
 from opwright_codegen.output.editor_schema import editor_schemas
-from opwright_codegen.output.freshness import kernel_files, named_files, named_modules
+from opwright_codegen.output.freshness import named_files, named_modules
 from opwright_codegen.records import dataclass, field
 
 if TYPE_CHECKING:
-    from opwright_codegen.errors import SchemaError
     from opwright_codegen.targets.bindings.frameworks import LeftOut
 
 __all__ = ["Job", "job_of", "module_of", "modules_of", "root_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """The data of one run of the generator. `project` is the folder of the configuration that names its schemas,
-    `namespace` that of operators which are declared without one; `beside` are more folders of modules; `extra_targets`
-    are targets of other distributions, `programs` the command lines of targets that are programs; `named` are the
-    modules that schemas name by path, `files` the CUDA sources, as far as they were read; `left_out` the operators that
-    a framework of `bindings` cannot take, `derivatives_left_out` why entries of a file of PyTorch are, and `targets`
-    all files, as far as they were rendered."""
+class Job(Inputs):
+    """The data of one run of the generator: what it reads, and where its output goes. `extra_targets` are targets of
+    other distributions, `programs` the command lines of targets that are programs. Rendering fills the sets: `left_out`
+    are operators that a framework of `bindings` cannot take, `targets` all files."""
 
-    root: Path
-    schemas: tuple[Path, ...]
-    tags: Path | None
-    namespace: str | None
-    output: Path | dict[str, Path] | None
-    kernels: tuple[str, ...]
-    rules: tuple[str, ...]
-    strict: bool
+    output: Path | dict[str, Path] | None = None
     only: tuple[str, ...] = ()
-    derivatives: Path | None = None
-    gradients: tuple[str, ...] = ()
-    uses: tuple[str, ...] = ()
-    project: Path | None = None
     bindings: tuple[str, ...] = ()
-    trusted: bool = False
-    beside: tuple[Path, ...] = ()
     extra_targets: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
-    named: set[str] = field(default_factory=set)
-    files: set[str] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
-    derivatives_left_out: list[SchemaError] = field(default_factory=list)
     targets: set[str] = field(default_factory=set)
 
     @property
     def runs_others(self) -> bool:
         """Return whether the output depends on code that is not ours, so that every run has to make it."""
         return bool(self.extra_targets or self.programs)
-
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """Return where modules of kernels are looked for before the installed ones: the project, and beside schemas."""
-        return (
-            self.root,
-            self.root / "src",
-            *dict.fromkeys((*(schema.parent for schema in self.schemas), *self.beside)),
-        )
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Return what the settings name: a schema file may name functions of these by path, beside those of the
-        project."""
-        return (*self.kernels, *self.rules, *self.gradients, *self.uses)
 
     @property
     def base(self) -> Path:
@@ -93,6 +59,25 @@ class Job:
             raise UsageError(f"[tool.opwright.output] has no folder for the namespace {namespace!r}, only for {known}")
         return self.output[namespace]
 
+    def package(self, namespace: str, namespaces: Sequence[str]) -> str:
+        """Return the name of a folder that the output goes to. Raises SchemaError if it is no name of a package."""
+        if not self.output:
+            return f"opwright_{namespace}"
+        from opwright_codegen.views.names import is_word  # a run with nothing to do goes without
+
+        package = _name(self.folder(namespace, namespaces))
+        if not is_word(package):
+            word = re.sub(r"\W", "_", package, flags=re.ASCII)
+            better = word if is_word(word) else f"{word}_ops"
+            hint = f"its name is that of a Python package: write {better}"
+            raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
+        return package
+
+    def own_packages(self) -> frozenset[str]:
+        """Return the names of the folders that the output goes to."""
+        outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
+        return frozenset(_name(folder) for folder in outputs if folder is not None)
+
     def recall(self) -> None:
         """Add what the schemas of the last run name: which that is, is known when they are read."""
         self.named.update(named_modules(self.base))
@@ -100,23 +85,10 @@ class Job:
 
     def inputs(self) -> tuple[Path, ...]:
         """Return all files that the output follows from, those of the generator aside."""
-        modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()), *sorted(self.named))
-        used = (path for package in self.used_packages() for path in package.files())
         settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
         sources = map(Path, sorted(self.files))
         beside = editor_schemas(self.schemas)
-        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings, *sources, *beside)
-
-    @property
-    def data(self) -> tuple[Path, ...]:
-        """Return the files that declare something."""
-        return (*self.schemas, *(path for path in (self.tags, self.derivatives) if path is not None))
-
-    def used_packages(self) -> tuple[UsedPackage, ...]:
-        """Return the packages whose operators formulas may call. None builds upon itself."""
-        outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
-        own = {Path(os.path.realpath(folder)).name for folder in outputs if folder is not None}
-        return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
+        return (*self.data, *dict.fromkeys(self.module_files()), *settings, *sources, *beside)
 
     def options(self) -> str:
         """Return all else that the output follows from."""
@@ -125,7 +97,16 @@ class Job:
         return repr((str(self.output), *modules, self.strict, self.bindings, self.project is None, *others))
 
 
-def job_of(config: Config, arguments: Namespace) -> Job:
+def _name(folder: Path) -> str:
+    return Path(os.path.realpath(folder)).name
+
+
+_UNSAID: Final = Namespace(
+    schemas=(), **dict.fromkeys(("tags", "namespace", "output", "only", "kernels", "strict_kernels"))
+)
+
+
+def job_of(config: Config, arguments: Namespace = _UNSAID) -> Job:
     """Return the configuration, with what the command line says in its place. Raises UsageError for too little.
 
     The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
@@ -144,17 +125,17 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         schemas,
         Path(arguments.tags) if arguments.tags else tags,
         namespace,
-        _output(arguments.output, config.output if chosen == own else None),
+        config.derivatives if chosen == own else None,
         tuple(arguments.kernels) if arguments.kernels else kernels,
         config.rules,
-        strict if arguments.strict_kernels is None else arguments.strict_kernels,
-        tuple(arguments.only or ()),
-        config.derivatives if chosen == own else None,
         config.gradients,
         config.uses,
-        config.root if is_configured else None,
-        config.bindings if chosen == own else (),
+        strict if arguments.strict_kernels is None else arguments.strict_kernels,
         config.trusted and is_configured,
+        config.root if is_configured else None,
+        output=_output(arguments.output, config.output if chosen == own else None),
+        only=tuple(arguments.only or ()),
+        bindings=config.bindings if chosen == own else (),
         extra_targets=_others(config.targets if is_configured else (), getattr(arguments, "target", ())),
         programs=tuple(getattr(arguments, "plugin", ())),
     )

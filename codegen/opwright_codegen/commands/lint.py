@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from opwright_codegen.building.progress import shown
-from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.findings.finding import Outcome
 from opwright_codegen.findings.text import write_findings
-from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.source import Span
 
 if TYPE_CHECKING:
-    from opwright_codegen.read.model import Operator, OperatorSet
+    from opwright_codegen.declared.model import DeclaredSet
+    from opwright_codegen.read.model import Operator
 
 __all__ = ["CODES", "lint", "lints_of"]
 
@@ -51,18 +51,23 @@ def lint(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome) -> int:
 
 def lints_of(job: Job) -> list[SchemaError]:
     """Return all that could be better in the files of a job, in the order of its files. Raises SchemaErrors."""
-    operators = read_operators(job)
-    derivatives = read_job_derivatives(job, operators)
-    declared = [each for each in operators.operators.values() if not each.generated]
-    found = [problem for each in declared for problem in (*_names(each), *_doc(each), *_meta(each))]
-    if derivatives is not None:
-        known = derivatives.entries.keys()
-        groups = [{member.name for member in group.members} for group in operators.groups]
-        covered = {name for group in groups if not known.isdisjoint(group) for name in group} | known
-        found += (problem for each in declared if each.name not in covered for problem in _derivative(each))
-    order = [source.path for source in operators.sources]
+    sets = declare(job, binds=False).values()
+    found = [problem for each in sets for problem in _of_namespace(each)]
+    order = [source.path for each in sets for source in each.operators.sources]
     found.sort(key=lambda each: (order.index(each.span.source.path), each.span.start) if each.span else (len(order), 0))
-    return [*found, *_rules(job, operators)]
+    return [*found, *_rules(job, [operator for each in sets for operator in each.declared])]
+
+
+def _of_namespace(declared: DeclaredSet) -> Iterator[SchemaError]:
+    """Yield all that could be better in the entries of one namespace."""
+    for each in declared.declared:
+        yield from (*_names(each), *_doc(each), *_meta(each))
+    if declared.derivatives is not None:
+        known = declared.derivatives.entries.keys()
+        groups = [{member.name for member in group.members} for group in declared.operators.groups]
+        covered = {name for group in groups if not known.isdisjoint(group) for name in group} | known
+        for each in declared.declared:
+            yield from _derivative(each) if each.name not in covered else ()
 
 
 def _names(operator: Operator) -> Iterator[SchemaError]:
@@ -116,14 +121,12 @@ def _derivative(operator: Operator) -> Iterator[SchemaError]:
         yield SchemaError("missing-derivative", f"{operator.name} has no derivative", operator.location, hint)
 
 
-def _rules(job: Job, operators: OperatorSet) -> Iterator[SchemaError]:
+def _rules(job: Job, operators: Sequence[Operator]) -> Iterator[SchemaError]:
     """Yield rules of the project's own modules that no formula calls."""
     own = [name for name in job.rules if name not in _OURS]
-    said = " ".join(
-        str(text) for each in operators.operators.values() for name in _FORMULAS if (text := getattr(each, name))
-    )
+    said = " ".join(str(text) for each in operators for name in _FORMULAS if (text := getattr(each, name)))
     used = set(re.findall(r"\w+", said))
-    modules = KernelModules(own, job.roots, of="rule", allowed=job.packages)
+    modules = job.modules(own, "rule")
     for name in sorted(modules.names - used):
         function = modules.find(name)
         if function is not None and not name.startswith("_"):

@@ -7,9 +7,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from opwright_codegen.commands.declaring import read_job_derivatives, read_operators
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.show import name_matches
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import UsageError, nearest
 from opwright_codegen.findings.table import write_table
 
@@ -24,16 +24,14 @@ _HEADINGS: Final = ("operator", "kernels", "gradient", "declared")
 
 def list_operators(job: Job, arguments: Namespace, out: TextIO) -> int:
     """Print a line for each operator, or JSON. Raises UsageError for a pattern that no name matches."""
-    operators = read_operators(job)
-    derivatives = read_job_derivatives(job, operators)
-    chosen = list(operators.operators.values())
+    rows = [_row(each, found.derivatives) for found in declare(job, binds=False).values() for each in found.all]
     if arguments.pattern:
-        chosen = [each for each in chosen if name_matches(each.name, arguments.pattern)]
-        if not chosen:
-            near = nearest(arguments.pattern, (each.name.partition("::")[2] for each in operators.operators.values()))
+        known = [row["name"] for row in rows]
+        rows = [row for row in rows if name_matches(row["name"], arguments.pattern)]
+        if not rows:
+            near = nearest(arguments.pattern, (name.partition("::")[2] for name in known))
             hint = f": did you mean {near!r}?" if near else ""
             raise UsageError(f"no operator matches {arguments.pattern!r}{hint}")
-    rows = [_row(each, derivatives) for each in chosen]
     if arguments.format == "json":
         json.dump({"format": 1, "operators": rows}, out, indent=1)
         out.write("\n")

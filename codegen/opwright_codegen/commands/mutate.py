@@ -14,17 +14,15 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from opwright_codegen.commands.config import find_config, read_config
-from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.generate import generate
 from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.report_options import add_report_options, wishes_of
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import UsageError
-from opwright_codegen.mutants.entries import entries_of
 from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.model import NAMESPACE, Mutant
 from opwright_codegen.mutants.projects import generate_mutants
 from opwright_codegen.records import as_dict, replace
-from opwright_codegen.schema.names import PYTORCHS
 
 __all__ = ["mutate", "mutate_words"]
 
@@ -51,8 +49,7 @@ def mutate_words(words: Sequence[str]) -> int:
     config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
     if config is None:
         raise UsageError(f"{arguments.config} has no table [tool.opwright]")
-    unsaid = dict.fromkeys(("tags", "namespace", "output", "only", "kernels", "strict_kernels"))
-    return mutate(job_of(config, Namespace(schemas=(), **unsaid)), arguments)
+    return mutate(job_of(config), arguments)
 
 
 def mutate(job: Job, arguments: Namespace) -> int:
@@ -60,15 +57,12 @@ def mutate(job: Job, arguments: Namespace) -> int:
 
     Raises UsageError where nothing can be changed, SchemaErrors for schemas that are wrong as they are.
     """
-    namespaces = read_operators(job).namespaces  # (which raises what is wrong)
-    entries = list(entries_of(job.schemas))
-    derivatives = list(entries_of([job.derivatives])) if job.derivatives else []
-    made = mutants_of(entries, derivatives, arguments.targets, job.namespace or PYTORCHS)
-    mutants = choose(list(made), arguments.most, arguments.seed)
+    sets = declare(job, binds=False)
+    mutants = choose(list(mutants_of(sets.values(), arguments.targets)), arguments.most, arguments.seed)
     if not mutants:
         raise UsageError("there is nothing to change: no entry of the schemas is meant, or can have mutants")
     with TemporaryDirectory(prefix="opwright_mutants_") as folder:
-        changed = _changed_job(job, Path(folder), namespaces)
+        changed = _changed_job(job, Path(folder), tuple(sets))
 
         def generated(schemas: Path, derivatives: Path | None) -> None:
             options = Namespace(check=False, diff=False, dry_run=False, depfile=None, force=True)

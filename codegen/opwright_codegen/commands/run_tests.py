@@ -6,19 +6,19 @@ import json
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.job import Job, modules_of
 from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.commands.runtime_process import project_modules
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.model import DeclaredSet
 from opwright_codegen.errors import UsageError
 from opwright_codegen.findings.finding import Outcome
 from opwright_codegen.findings.tests import add_tests
-from opwright_codegen.read.model import OperatorSet
 
 __all__ = ["run_bench", "run_tests"]
 
@@ -35,12 +35,11 @@ def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
     """
     if find_spec("pytest") is None and not arguments.sharded:
         raise UsageError("`opwright test` runs pytest, which is not installed: pip install pytest")
-    operators = read_operators(job) if job is not None else None
-    declared = operators.namespaces if operators is not None else ()
-    namespaces = arguments.namespaces or declared
+    sets = declare(job, binds=False) if job is not None else {}
+    namespaces = arguments.namespaces or tuple(sets)
     if not namespaces:
         raise UsageError("name the namespaces to test, or the project's schemas in [tool.opwright]")
-    found, environment = modules_of(job, declared, namespaces)
+    found, environment = modules_of(job, tuple(sets), namespaces)
     modules = [*found, *arguments.modules]
     if arguments.sharded:
         by = arguments.sharded
@@ -69,7 +68,7 @@ def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
             command += ["--junitxml", str(written)]
             status = subprocess.run(command, env=environment, check=False, stdout=sys.stderr.fileno()).returncode
             if status in _TOLD:
-                add_tests(outcome, written, _places(operators))
+                add_tests(outcome, written, _places(sets.values()))
     return status if status in _TOLD else 2
 
 
@@ -82,9 +81,9 @@ def run_bench(words: Sequence[str]) -> int:
     return subprocess.run(command, env=environment, check=False).returncode
 
 
-def _places(operators: OperatorSet | None) -> dict[str, tuple[str, int]]:
+def _places(sets: Iterable[DeclaredSet]) -> dict[str, tuple[str, int]]:
     """Return the file and line that declare each operator of the project."""
-    found = operators.operators.values() if operators is not None else ()
+    found = (each for declared in sets for each in declared.all)
     return {each.name: (each.location.source.shown_path(), each.location.line) for each in found}
 
 

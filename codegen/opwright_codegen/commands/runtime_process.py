@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from opwright_codegen.commands.config import find_config
-from opwright_codegen.commands.declaring import read_operators
 from opwright_codegen.commands.job import job_of, modules_of
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, UsageError
 
 __all__ = ["RuntimeProcessError", "project_modules", "run_in_runtime"]
-
-_OF_A_JOB: Final = ("output", "only", "tags", "namespace", "kernels", "strict_kernels")
 
 
 class RuntimeProcessError(Exception):
@@ -46,6 +42,6 @@ def project_modules() -> tuple[Sequence[str], list[str], dict[str, str]]:
         config = find_config(Path.cwd())
     except SchemaError as error:
         raise UsageError(str(error)) from None
-    job = job_of(config, Namespace(**dict.fromkeys(_OF_A_JOB), schemas=())) if config.schemas else None
-    namespaces = read_operators(job).namespaces if job is not None else ()
+    job = job_of(config) if config.schemas else None
+    namespaces = tuple(declare(job, binds=False)) if job is not None else ()
     return namespaces, *modules_of(job, namespaces, namespaces)

@@ -7,17 +7,17 @@ from fnmatch import fnmatchcase
 from glob import has_magic
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.commands.declaring import declare_namespace, read_job_derivatives, read_operators
 from opwright_codegen.commands.generate import render_namespace
 from opwright_codegen.commands.job import Job
 from opwright_codegen.commands.runtime_process import RuntimeProcessError, project_modules, run_in_runtime
+from opwright_codegen.declared.declare import declare
 from opwright_codegen.documents.generated import text_about
 from opwright_codegen.errors import SchemaError, nearest
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet
     from opwright_codegen.kernels.used_packages import UsedPackage
-    from opwright_codegen.read.model import Operator, OperatorSet
+    from opwright_codegen.read.model import Operator
 
 __all__ = ["name_matches", "show", "show_used", "table"]
 
@@ -33,24 +33,19 @@ opwright.dispatch.dump(sys.argv[1])
 
 def show(job: Job, name: str, out: TextIO) -> int:
     """Print what was declared for an operator, and the code generated from it; for all overloads of a base name."""
-    operators = read_operators(job)
+    sets = declare(job)
     try:
-        found = _find(operators, name)
+        found = _find([each for declared in sets.values() for each in declared.all], name)
     except SchemaError as error:
         try:
             return show_used(job.used_packages(), name, out)
         except SchemaError:
             raise error from None
-    derivatives = read_job_derivatives(job, operators)
-    declared, texts = {}, {}
-    for namespace in {operator.namespace for operator in found}:
-        folder = job.folder(namespace, operators.namespaces) if job.output else None
-        declared[namespace] = declare_namespace(job, operators, namespace, folder, derivatives)
-        texts[namespace] = render_namespace(job, declared[namespace])
+    texts = {name: render_namespace(job, sets[name]) for name in {operator.namespace for operator in found}}
     for index, operator in enumerate(found):
         if index:
             print(file=out)
-        _print_facts(declared[operator.namespace], operator, out)
+        _print_facts(sets[operator.namespace], operator, out)
         schema = str(operator.schema).removeprefix(f"{operator.namespace}::")
         _print_blocks(texts[operator.namespace], schema, out)
     return 0
@@ -96,10 +91,9 @@ def table(name: str, modules: Sequence[str], out: TextIO) -> int:
     return 0
 
 
-def _find(operators: OperatorSet, name: str) -> list[Operator]:
+def _find(all_operators: Sequence[Operator], name: str) -> list[Operator]:
     """Return the operator of this name, with or without namespace; all overloads of one that has this base name; or
     those whose names match a pattern."""
-    all_operators = operators.operators.values()
     if has_magic(name):
         matched = [found for found in all_operators if name_matches(found.name, name)]
         if matched:

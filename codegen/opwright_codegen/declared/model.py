@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.bindings.dimensions import Cuts
 from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.model import OperatorSet
-from opwright_codegen.records import dataclass
+from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.records import dataclass, field
 from opwright_codegen.source import Source
 from opwright_codegen.views.operators import NamespaceView
 
@@ -23,22 +23,33 @@ class DeclaredSet:
     `package` is the name of the package that the output is. `bindings` holds the kernel of each operator and key, in
     schema order. `cuts` holds the dimension rules. `costs` and `references` are by names without the namespace.
     `gradients` are the modules of backward functions, which formulas of `derivatives` name. `sources` holds the files
-    that declare something: how generated files show each path. Comparison is by identity.
+    that declare something: how generated files show each path. `bindings` and the three fields behind it are empty in a
+    set that was declared without its kernels. Comparison is by identity.
     """
 
     operators: OperatorSet
     view: NamespaceView
-    bindings: tuple[Binding, ...]
-    cuts: Cuts
-    costs: Mapping[str, str]
-    references: Mapping[str, str]
     derivatives: DerivativeSet | None
     gradients: KernelModules
     sources: Mapping[str, str]
+    bindings: tuple[Binding, ...] = ()
+    cuts: Cuts = field(default_factory=lambda: Cuts({}, {}, {}, {}))
+    costs: Mapping[str, str] = field(default_factory=dict)
+    references: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
         return self.view.namespace
+
+    @property
+    def all(self) -> Sequence[Operator]:
+        """Return all operators: declared ones in the order of the files, made ones after them."""
+        return list(self.operators.operators.values())
+
+    @property
+    def declared(self) -> Sequence[Operator]:
+        """Return the operators that have entries, without the variants made of them."""
+        return [each for each in self.all if not each.generated]
 
     @property
     def files(self) -> tuple[Source, ...]:

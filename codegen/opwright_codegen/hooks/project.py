@@ -25,10 +25,7 @@ ABI: Final = "cp311"  # the oldest Python whose limited API the C shims keep to
 HAS_LIMITED_API: Final = SUFFIX == ".abi3.so"
 # What compilers read of a package, and its users do not need. Other CUDA sources are compiled where they are called.
 OF_C: Final = (".c", ".h", "_shims.cu", "_sources.txt", ".gitignore")
-_ALL: Final = Namespace(
-    schemas=(), output=None, only=None, tags=None, namespace=None, kernels=None, strict_kernels=None,
-    check=False, diff=False, dry_run=False, depfile=None, force=False,
-)  # fmt: skip
+_ALL: Final = Namespace(check=False, diff=False, dry_run=False, depfile=None, force=False)
 
 
 class Project:
@@ -48,7 +45,7 @@ class Project:
 
     def _generated(self) -> Job:
         try:
-            job = job_of(self._config, _ALL)
+            job = job_of(self._config)
             generate(job, _ALL, sys.stdout)
         except SchemaError as error:
             _stop(str(error))

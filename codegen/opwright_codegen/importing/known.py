@@ -6,8 +6,10 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from opwright_codegen.read.files import read
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.schema.names import PYTORCHS
 
 __all__ = ["known_schema"]
 
@@ -22,5 +24,6 @@ def known_schema(name: str) -> FunctionSchema | None:
 @cache
 def _schemas() -> dict[str, FunctionSchema]:
     folder = Path(str(files("opwright_codegen.schemas")))
-    declared = read(sorted(path for path in folder.glob("*.yaml") if path.name not in _OTHERS))
-    return {name: operator.schema for name, operator in declared.operators.items()}
+    schemas = tuple(sorted(path for path in folder.glob("*.yaml") if path.name not in _OTHERS))
+    (declared,) = declare(Inputs(folder, schemas, namespace=PYTORCHS), binds=False).values()
+    return {each.name: each.schema for each in declared.all}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
-from opwright_codegen.documents.files import read_source
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.errors import Errors
 from opwright_codegen.records import dataclass
@@ -26,11 +24,12 @@ class Entry:
     @property
     def place(self) -> str:
         """Return the file and line that the entry begins in."""
-        start = self._start
+        start = self.start
         return f"{self.source.shown_path()}:{Span(self.source, start, start).line}"
 
     @property
-    def _start(self) -> int:
+    def start(self) -> int:
+        """Return the offset of the entry's first key."""
         return next(iter(self.pairs.values()))[0].start
 
     def text(self, key: str) -> str:
@@ -55,14 +54,14 @@ class Entry:
         """Return the entry's text with other texts in place of some nodes, and without some keys. The first stays."""
         edits = [(node.start, node.end, json.dumps(text)) for node, text in values]
         edits += [(key.start, value.end, "") for key, value in self._pairs_of(without)]
-        text, at = [], self._start
+        text, at = [], self.start
         for start, end, new in sorted(edits):
             text += [self.source.text[at:start], new]
             at = end
             if end > start and self.source.text[end - 1] == "\n" and not new.endswith("\n"):
                 text.append("\n")  # a block of lines ends with one
         text.append(self.source.text[at : self.end])
-        indent = " " * (Span(self.source, self._start, self._start).column - 3)
+        indent = " " * (Span(self.source, self.start, self.start).column - 3)
         body = f"{indent}- {''.join(text)}".rstrip()
         return f"{body}\n"
 
@@ -70,11 +69,12 @@ class Entry:
         return (self.pairs[key] for key in keys if key in self.pairs)
 
 
-def entries_of(paths: Iterable[Path]) -> Iterator[Entry]:
-    """Yield the entries of files, which were read before without errors. Raises SchemaErrors where that is not so."""
-    for path in paths:
-        source, errors = read_source(path), Errors()
-        for node in read_entries(source, errors):
-            if isinstance(node, MappingNode) and node.pairs:
-                yield Entry(source, node.pairs, node.end)
-        errors.raise_if_any()
+def entries_of(sources: Iterable[Source]) -> dict[tuple[str, int], Entry]:
+    """Return the entries of the files of a declared set, by path and offset."""
+    entries = (
+        Entry(source, node.pairs, node.end)
+        for source in sources
+        for node in read_entries(source, Errors())
+        if isinstance(node, MappingNode) and node.pairs
+    )
+    return {(entry.source.path, entry.start): entry for entry in entries}

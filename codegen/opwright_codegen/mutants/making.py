@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from opwright_codegen.declared.model import DeclaredSet
+from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.documents.yaml_reader import Node
-from opwright_codegen.errors import SchemaError
-from opwright_codegen.mutants.entries import Entry
+from opwright_codegen.mutants.entries import Entry, entries_of
 from opwright_codegen.mutants.formula_changes import changes_of_formula
 from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
 from opwright_codegen.read.entry_keys import names_where
 from opwright_codegen.read.key_formats import Mutants
-from opwright_codegen.records import replace
+from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
-from opwright_codegen.schema.names import PYTORCHS, default_kernel_name
+from opwright_codegen.schema.names import default_kernel_name
+from opwright_codegen.source import Span
 
 __all__ = ["choose", "mutants_of"]
 
@@ -25,29 +27,32 @@ _WORDS: Final = re.compile(r"[\w.:]+")  # names of kernels, `auto_element_wise`:
 _DTYPES: Final = ("float32", "float64", "int64", "bool", "complex64")
 
 
-def mutants_of(
-    entries: Sequence[Entry], derivatives: Sequence[Entry], names: Sequence[str] = (), namespace: str = PYTORCHS
-) -> Iterator[Mutant]:
-    """Yield the control and the mutants of each operator that can have some, or of those that are named.
-
-    Operators that are declared without a namespace are in `namespace`.
-    """
-    by_name = {_plain_name(entry.text("name")): entry for entry in derivatives}
-    for index, entry in enumerate(entries):
-        try:
-            schema = FunctionSchema.parse(entry.text("func"))
-        except SchemaError:
+def mutants_of(sets: Iterable[DeclaredSet], names: Sequence[str] = ()) -> Iterator[Mutant]:
+    """Yield the control and the mutants of each operator that can have some, or of those that are named."""
+    unfit = names_where(Mutants.UNFIT)
+    for index, (operator, entry, derivative) in enumerate(_with_entries(sets)):
+        if any(key in entry.pairs for key in unfit) or operator.schema.name.base.startswith("__"):
             continue
-        if any(key in entry.pairs for key in names_where(Mutants.UNFIT)) or schema.name.base.startswith("__"):
-            continue
-        whole = replace(schema.name, namespace=schema.namespace or namespace)
-        said = {str(whole), str(replace(whole, namespace="")), whole.base, f"{whole.namespace}::{whole.base}"}
+        full, local = operator.name, operator.name.partition("::")[2]
+        said = {full, local, full.partition(".")[0], local.partition(".")[0]}
         if not names or said & set(names):
-            yield from _Making(entry, schema, str(whole), by_name.get(_plain_name(entry.text("func"))), index).mutants()
+            schema = FunctionSchema.parse(entry.text("func"))  # as it is written there: with its namespace or without
+            yield from _Making(entry, schema, full, derivative, index).mutants()
 
 
-def _plain_name(declaration: str) -> str:
-    return declaration.partition("(")[0].strip().rpartition("::")[2]
+def _with_entries(sets: Iterable[DeclaredSet]) -> Iterator[tuple[Operator, Entry, Entry | None]]:
+    """Yield the declared operators with their entries, those of derivatives if there are such."""
+    for declared in sets:
+        derivatives = declared.derivatives or DerivativeSet({})
+        entries, derived = entries_of(declared.operators.sources), entries_of(derivatives.sources)
+        for operator in declared.declared:
+            locations = [each.location for each in derivatives.entries.get(operator.name, {}).values()]
+            derivative = derived.get(_position(locations[0])) if locations else None  # (an expression has no entry)
+            yield operator, entries[_position(operator.location)], derivative
+
+
+def _position(span: Span) -> tuple[str, int]:
+    return span.source.path, span.start
 
 
 class _Making:

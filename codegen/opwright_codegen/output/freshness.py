@@ -10,18 +10,17 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernels.modules import module_files, parts_of
 from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
 from opwright_codegen.views.headers import header_files
 
-__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_files", "named_modules"]
+__all__ = ["fresh_folders", "generator_files", "keep_stamp", "named_files", "named_modules"]
 
 _STAMP = Path("__pycache__", "opwright.stamp")
 
@@ -98,13 +97,6 @@ def generator_files() -> list[Path]:
                     os.path.join(folder, name) for name in names if name.endswith((".py", ".lark", ".json", ".j2"))
                 )
     return list(map(Path, sorted(found)))
-
-
-def kernel_files(modules: Iterable[str], roots: Sequence[Path]) -> Iterator[Path]:
-    """Yield the source files of kernel and rule modules; a module that there is not has none."""
-    for part in (part for module in modules for part in parts_of(module)):
-        with suppress(SchemaError, OSError):
-            yield from (path for _, path in module_files(part, roots))
 
 
 def _relative(folder: Path, base: Path) -> str:

@@ -9,17 +9,19 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
+from opwright_codegen.declared.model import DeclaredSet
 from opwright_codegen.documents.files import read_source
 from opwright_codegen.documents.generated import declared_in, namespace_of
 from opwright_codegen.errors import UsageError
 from opwright_codegen.promises.lock import LOCK, read_lock
-from opwright_codegen.read.files import read_sources
-from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.read.model import Operator
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.schema.names import PYTORCHS
@@ -51,29 +53,29 @@ class State:
     promises: Mapping[str, Promise] = field(repr=False)
 
     @staticmethod
-    def of_sources(name: str, sources: Sequence[Source], namespace: str | None, tags: Path | None) -> State:
-        """Return what schema files declare. Raises SchemaErrors."""
-        return State.of_operators(name, read_sources(list(sources), tags, namespace or PYTORCHS))
-
-    @staticmethod
-    def of_operators(name: str, operators: OperatorSet) -> State:
-        """Return operators that were read."""
+    def of_sets(name: str, sets: Iterable[DeclaredSet]) -> State:
+        """Return what declared sets promise."""
         found = {
             each.name: Promise(each.schema, each.version, each.span("func"), each)
-            for each in operators.operators.values()
+            for declared in sets
+            for each in declared.all
             if each.serves is None
         }
         return State(name, found)
 
     @staticmethod
     def of_files(name: str, root: Path, files: Sequence[Path], namespace: str | None, tags: Path | None) -> State:
-        """Return what files below `root` declare, whose places are shown with the name of the state before them."""
+        """Return what files below `root` declare, whose places are shown with the name of the state before them.
+
+        Raises SchemaErrors.
+        """
         sources = []
         for path in files:
             source = read_source(path)
             shown = path.relative_to(root).as_posix() if name and path.is_relative_to(root) else source.path
             sources.append(Source(f"{name}:{shown}" if name else shown, source.text))
-        return State.of_sources(name, sources, namespace, tags)
+        inputs = Inputs(root, tuple(files), tags, namespace or PYTORCHS)
+        return State.of_sets(name, declare(inputs, sources, binds=False).values())
 
     @staticmethod
     def of_lock(path: Path) -> State:

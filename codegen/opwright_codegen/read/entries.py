@@ -13,15 +13,16 @@ from opwright_codegen.documents.foreign import (
     names_alone,
 )
 from opwright_codegen.documents.nodes import (
+    entry_head,
     is_verbatim,
     node_span,
     read_list_or_one,
     read_scalar,
     read_string,
     text_span,
+    unknown_key,
     wrong_type,
 )
-from opwright_codegen.documents.texts import entry_head, unknown_key
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError, nearest, shorten
 from opwright_codegen.expressions.expression import read_expression

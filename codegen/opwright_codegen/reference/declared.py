@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,16 +35,16 @@ class Declared:
     facts: tuple[tuple[str, str], ...] = ()
 
 
-def declared_by_schemas(sets: Iterable[DeclaredSet], notation: Notation) -> dict[str, Declared]:
-    """Return what the schema files of a project declare about each operator, by its name."""
+def declared_by_schemas(sets: Iterable[DeclaredSet], notation: Notation, names: Collection[str]) -> dict[str, Declared]:
+    """Return what the schema files of a project declare about each of these operators, by its name."""
     found = {}
     for declared in sets:
         entries = {} if declared.derivatives is None else declared.derivatives.entries
-        for name, view in declared.view.operators.items():
+        for operator in (each for each in declared.all if each.name in names):
+            name = operator.name
             entry = next(iter(entries.get(name, {}).values()), None)
             formulas = ((), (), ()) if entry is None else _formulas(entry, notation, _shown_of(name))
-            facts = tuple(_facts(view.operator))
-            found[name] = Declared(tuple(_kernels(view.operator)), *formulas, facts)
+            found[name] = Declared(tuple(_kernels(operator)), *formulas, tuple(_facts(operator)))
     return found
 
 

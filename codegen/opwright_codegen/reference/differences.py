@@ -9,8 +9,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from opwright_codegen.documents.files import read_source
-from opwright_codegen.documents.nodes import read_string, text_span, wrong_type
-from opwright_codegen.documents.texts import read_texts
+from opwright_codegen.documents.nodes import read_string, read_texts, text_span, wrong_type
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.reference.markdown import cell, code_list, prose

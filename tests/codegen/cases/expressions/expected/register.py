@@ -18,10 +18,10 @@ BATCHING: tuple[str, ...] = ("ops",)
 # fmt: off
 OPERATORS: dict[str, list[tuple[str | tuple[str | bool | tuple[int, ...], ...], ...]]] = {
     "ops": [
-        ("axpy", "axpy_default", "CPU+dense+arrays", "CUDA+dense", "metas"),
-        ("axpy.out", "axpy_out", "CPU", "CUDA", ("metas", "axpy_default"), "ADInplaceOrView"),
-        ("axpy_", "axpy_", "CPU", "CUDA", ("metas", "axpy_default"), "ADInplaceOrView"),
-        ("spread", "spread", "CPU+dense+arrays", "CUDA+dense", "metas"),
+        ("axpy", "axpy_default", "CPU+dense+arrays", "CUDA+dense", "metas", "Autograd", "forward"),
+        ("axpy.out", "axpy_out", "CPU", "CUDA", ("metas", "axpy_default"), "Autograd", "ADInplaceOrView"),
+        ("axpy_", "axpy_", "CPU", "CUDA", ("metas", "axpy_default"), "Autograd", "ADInplaceOrView", "forward"),
+        ("spread", "spread", "CPU+dense+arrays", "CUDA+dense", "metas", "Autograd"),
         ("bits", "bits", "CPU+dense+arrays", "CUDA+dense", "metas"),
         ("either", "either", "CPU", "CUDA", "metas"),
         ("truth", "truth", "CPU+dense+arrays", "CUDA+dense", "metas"),
