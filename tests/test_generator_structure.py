@@ -21,25 +21,42 @@ ORDER = [
     "building", "sources", "importing", "mutants", "promises", "reference",
     "commands", "about", "hooks", "arguments", "cli", "entry",
 ]  # fmt: skip
+# The stages of the front half. `declare` runs them, and what is behind it imports `declared` alone: but for these, which
+# work on the text of schema files.
+FRONT = ("read", "kernels", "derivatives", "bindings")
+ON_TEXT = {
+    "about.explain -> read.advice",
+    "about.schema -> read.entry_keys",
+    "importing.writing -> read.files",
+    "mutants.making -> read.entry_keys",
+    "mutants.making -> read.key_formats",
+    "output.canonical -> read.entries",
+    "output.canonical -> read.entry_keys",
+    "output.canonical -> read.key_formats",
+    "output.editor_schema -> read.entry_keys",
+}
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 PACKAGES = [name.replace(".", "/") for name in ORDER if (ROOT / name.replace(".", "/")).is_dir()]
 
 
 @cache
-def graph() -> dict[str, set[str]]:
-    """Return what each module imports of the generator, by names within it: `schema.types`, `cli`."""
+def graph(for_types: bool = False) -> dict[str, set[str]]:
+    """Return what each module imports of the generator, by names within it: `schema.types`, `cli`; with `for_types`
+    what type checkers alone import, too."""
     paths = {_name(path): path for path in ROOT.rglob("*.py")}
-    return {name: set(_imports(path, set(paths))) - {name, ""} for name, path in paths.items()}
+    return {name: set(_imports(path, set(paths), for_types)) - {name, ""} for name, path in paths.items()}
 
 
 def _name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
 
 
-def _imports(path: Path, known: set[str]) -> Iterator[str]:
+def _imports(path: Path, known: set[str], for_types: bool) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    left_out = {id(inner) for node in ast.walk(tree) if _is_left_out(node) for inner in ast.walk(node)}
+    left_out = {
+        id(inner) for node in ast.walk(tree) if not for_types and _is_left_out(node) for inner in ast.walk(node)
+    }
     for node in ast.walk(tree):
         if id(node) in left_out:
             continue
@@ -83,6 +100,18 @@ def test_packages_of_the_generator_import_downwards() -> None:
     ]
     assert wrong == []
     assert graph()[""] == set()
+
+
+def test_the_declared_set_is_a_border() -> None:
+    behind = {module for module in graph() if module and _place(module) > ORDER.index("declared")}
+    found = {
+        f"{module} -> {target}"
+        for module in behind
+        for target in graph(for_types=True)[module]
+        if target.partition(".")[0] in FRONT and not module.startswith("targets.bindings")
+    }
+    assert found == ON_TEXT
+    assert {target for module in behind for target in graph(for_types=True)[module]} > {"declared.parts"}
 
 
 def _place(module: str) -> int:

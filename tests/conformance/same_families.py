@@ -5,11 +5,11 @@ from __future__ import annotations
 from declared import ROOT
 
 from opwright.batching.formulas import FAMILIES
-from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.commands.config import find_config
 from opwright_codegen.commands.job import job_of
 from opwright_codegen.declared.declare import declare
-from opwright_codegen.targets.kernels.meta_formula import bind_meta
+from opwright_codegen.declared.meta_formula import bind_meta
+from opwright_codegen.declared.parts import Plans
 
 
 def differing() -> tuple[int, list[str]]:

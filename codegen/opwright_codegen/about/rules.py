@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
+from opwright_codegen.declared.parts import KernelFunction, KernelModules
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.kernels.functions import KernelFunction
-from opwright_codegen.kernels.modules import KernelModules
 
 __all__ = ["show_rules"]
 

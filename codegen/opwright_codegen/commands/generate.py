@@ -98,7 +98,7 @@ def check(job: Job, arguments: Namespace, out: TextIO, outcome: Outcome | None =
     _hold_to_lock(job, sets)
     for declared in sets:
         render_namespace(job, declared, is_dry=True)
-    count = sum(len(declared.declared) for declared in sets)
+    count = sum(len(declared.written) for declared in sets)
     made = sum(len(declared.all) for declared in sets) - count
     seconds = time.perf_counter() - start
     _report_left_out(job.left_out, out)

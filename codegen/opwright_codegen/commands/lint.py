@@ -18,7 +18,7 @@ from opwright_codegen.source import Span
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet
-    from opwright_codegen.read.model import Operator
+    from opwright_codegen.declared.parts import Operator
 
 __all__ = ["CODES", "lint", "lints_of"]
 
@@ -55,18 +55,18 @@ def lints_of(job: Job) -> list[SchemaError]:
     found = [problem for each in sets for problem in _of_namespace(each)]
     order = [source.path for each in sets for source in each.operators.sources]
     found.sort(key=lambda each: (order.index(each.span.source.path), each.span.start) if each.span else (len(order), 0))
-    return [*found, *_rules(job, [operator for each in sets for operator in each.declared])]
+    return [*found, *_rules(job, [operator for each in sets for operator in each.written])]
 
 
 def _of_namespace(declared: DeclaredSet) -> Iterator[SchemaError]:
     """Yield all that could be better in the entries of one namespace."""
-    for each in declared.declared:
+    for each in declared.written:
         yield from (*_names(each), *_doc(each), *_meta(each))
     if declared.derivatives is not None:
         known = declared.derivatives.entries.keys()
         groups = [{member.name for member in group.members} for group in declared.operators.groups]
         covered = {name for group in groups if not known.isdisjoint(group) for name in group} | known
-        for each in declared.declared:
+        for each in declared.written:
             yield from _derivative(each) if each.name not in covered else ()
 
 

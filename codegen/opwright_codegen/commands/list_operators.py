@@ -14,8 +14,7 @@ from opwright_codegen.errors import UsageError, nearest
 from opwright_codegen.findings.table import write_table
 
 if TYPE_CHECKING:
-    from opwright_codegen.derivatives.model import DerivativeSet
-    from opwright_codegen.read.model import Operator
+    from opwright_codegen.declared.parts import DerivativeSet, Operator
 
 __all__ = ["list_operators"]
 

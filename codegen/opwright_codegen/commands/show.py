@@ -16,8 +16,7 @@ from opwright_codegen.errors import SchemaError, nearest
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet
-    from opwright_codegen.kernels.used_packages import UsedPackage
-    from opwright_codegen.read.model import Operator
+    from opwright_codegen.declared.parts import Operator, UsedPackage
 
 __all__ = ["name_matches", "show", "show_used", "table"]
 

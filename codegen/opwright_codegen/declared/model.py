@@ -47,7 +47,7 @@ class DeclaredSet:
         return list(self.operators.operators.values())
 
     @property
-    def declared(self) -> Sequence[Operator]:
+    def written(self) -> Sequence[Operator]:
         """Return the operators that have entries, without the variants made of them."""
         return [each for each in self.all if not each.generated]
 

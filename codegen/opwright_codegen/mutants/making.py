@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright_codegen.declared.model import DeclaredSet
-from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.declared.parts import DerivativeSet, Operator
 from opwright_codegen.documents.yaml_reader import Node
 from opwright_codegen.mutants.entries import Entry, entries_of
 from opwright_codegen.mutants.formula_changes import changes_of_formula
@@ -16,7 +16,6 @@ from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
 from opwright_codegen.read.entry_keys import names_where
 from opwright_codegen.read.key_formats import Mutants
-from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.schema.names import default_kernel_name
 from opwright_codegen.source import Span
@@ -45,7 +44,7 @@ def _with_entries(sets: Iterable[DeclaredSet]) -> Iterator[tuple[Operator, Entry
     for declared in sets:
         derivatives = declared.derivatives or DerivativeSet({})
         entries, derived = entries_of(declared.operators.sources), entries_of(derivatives.sources)
-        for operator in declared.declared:
+        for operator in declared.written:
             locations = [each.location for each in derivatives.entries.get(operator.name, {}).values()]
             derivative = derived.get(_position(locations[0])) if locations else None  # (an expression has no entry)
             yield operator, entries[_position(operator.location)], derivative

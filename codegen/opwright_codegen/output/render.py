@@ -19,7 +19,7 @@ from opwright_codegen.views.layout import fill_comment
 from opwright_codegen.views.operators import NamespaceView
 
 if TYPE_CHECKING:
-    from opwright_codegen.targets.kernels.meta_formula import BoundMeta
+    from opwright_codegen.declared.meta_formula import BoundMeta
 
 __all__ = ["is_wanted", "names_of", "render", "render_meta", "render_operator"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from opwright_codegen.declared.parts import OldForm
 from opwright_codegen.promises.breakages import CODES, Breakage
 from opwright_codegen.promises.mending import hint_for
 from opwright_codegen.promises.states import Promise, State
-from opwright_codegen.read.model import OldForm
 from opwright_codegen.records import replace
 from opwright_codegen.schema.compat import Difference, differences
 from opwright_codegen.schema.model import SchemaKind

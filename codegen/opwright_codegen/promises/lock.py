@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from opwright_codegen.declared.parts import Operator
 from opwright_codegen.documents.nodes import node_span, read_scalar, text_span, wrong_type
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, read_entries
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.model import Operator
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Source, Span
 

@@ -17,11 +17,11 @@ from typing import Final
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.declared.model import DeclaredSet
+from opwright_codegen.declared.parts import Operator
 from opwright_codegen.documents.files import read_source
 from opwright_codegen.documents.generated import declared_in, namespace_of
 from opwright_codegen.errors import UsageError
 from opwright_codegen.promises.lock import LOCK, read_lock
-from opwright_codegen.read.model import Operator
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.schema.names import PYTORCHS

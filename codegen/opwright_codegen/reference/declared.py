@@ -6,15 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright_codegen.derivatives.model import ForwardKind
+from opwright_codegen.declared.parts import ForwardKind
 from opwright_codegen.reference.definitions import expanded
 from opwright_codegen.reference.mathematics import Notation, formula_of, shown_formula
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet
-    from opwright_codegen.derivatives.model import Differentiability
+    from opwright_codegen.declared.parts import Differentiability, Operator
     from opwright_codegen.formula.ast import Formula
-    from opwright_codegen.read.model import Operator
 
 __all__ = ["Declared", "declared_by_schemas", "of_package"]
 

@@ -15,13 +15,13 @@ from opwright_core.arrays import dtypes
 from opwright_core.errors import RegistrationError
 
 if TYPE_CHECKING:
+    from opwright_codegen.declared.meta_formula import RuleCall as BoundCall
     from opwright_codegen.schema.model import Argument as ParsedArgument
     from opwright_codegen.schema.model import FunctionSchema
     from opwright_codegen.schema.model import FunctionSchema as ParsedSchema
     from opwright_codegen.schema.model import Return as ParsedReturn
     from opwright_codegen.schema.types import Type
     from opwright_codegen.schema.types import Type as ParsedType
-    from opwright_codegen.targets.kernels.meta_formula import RuleCall as BoundCall
 
 __all__ = [
     "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "cost_formula", "declaration_of", "dimensions",
@@ -141,9 +141,10 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
     from opwright_core import rules
 
     with _generating.lock:
+        from opwright_codegen.declared.meta_formula import bind_meta
         from opwright_codegen.errors import SchemaError, SchemaErrors
         from opwright_codegen.output.render import render_meta
-        from opwright_codegen.targets.kernels.meta_formula import FUNCTION, bind_meta
+        from opwright_codegen.targets.kernels.meta_formula import FUNCTION
 
         try:
             bound = bind_meta(schema, text)
@@ -166,8 +167,8 @@ def cost_formula(name: str, declaration: str, text: str, meta: str) -> str:
     schema = parse(f"{name}{declaration}")
     with _generating.lock:
         from opwright_codegen.bindings.costs import cost_text
+        from opwright_codegen.declared.parts import Operator
         from opwright_codegen.errors import SchemaError
-        from opwright_codegen.read.model import Operator
         from opwright_codegen.source import Source, Text
 
         said, known = (Text(each, Source(f"<cost of {name}>", each).whole()) for each in (text, meta))
@@ -182,7 +183,8 @@ def dimensions(name: str, declaration: str, sharding: str, linear: str) -> tuple
     its results. Raises RegistrationError with the position in the text."""
     schema = parse(f"{name}{declaration}")
     with _generating.lock:
-        from opwright_codegen.bindings.shardings import Sharding, linear_groups, written_sharding
+        from opwright_codegen.bindings.shardings import linear_groups, written_sharding
+        from opwright_codegen.declared.parts import Sharding
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import SchemaKind
         from opwright_codegen.source import Source, Span, Text

@@ -7,9 +7,7 @@ from hashlib import sha256
 from textwrap import wrap
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding
-from opwright_codegen.bindings.cuda import CudaKernel
-from opwright_codegen.bindings.signatures import NativeArgument
+from opwright_codegen.declared.parts import Binding, CudaKernel, NativeArgument
 from opwright_codegen.records import dataclass
 from opwright_codegen.targets.native.arguments import EACH, ONE, parameters
 from opwright_codegen.targets.native.facts import ShapeOf, shapes_of

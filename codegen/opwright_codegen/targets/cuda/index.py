@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.bindings.cuda import SUFFIXES, CudaKernel
-from opwright_codegen.bindings.signatures import NativeResult
-from opwright_codegen.read.model import Launch
+from opwright_codegen.declared.parts import SUFFIXES, CudaKernel, Launch, NativeResult
 from opwright_codegen.targets.cuda.c import CudaFunctions, cuda_digest
 from opwright_codegen.targets.cuda.loops import index_lines
 from opwright_codegen.targets.cuda.shims import module

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.declared.parts import Binding
 from opwright_codegen.expressions.c_form import CTypes, c_form, types_of
 from opwright_codegen.expressions.typed import numbers_of
 from opwright_codegen.targets.native.c import FOLDER

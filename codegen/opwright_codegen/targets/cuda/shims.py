@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright_codegen.bindings.cuda import CudaKernel
+from opwright_codegen.declared.parts import CudaKernel
 from opwright_codegen.targets.cuda.c import CUDA_TYPES, CudaFunctions, cuda_digest, header_name
 from opwright_codegen.targets.native.arguments import EACH, ONE
 from opwright_codegen.targets.native.c import FOLDER

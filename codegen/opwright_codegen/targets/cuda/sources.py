@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from opwright_codegen.bindings.cuda import CudaKernel
+from opwright_codegen.declared.parts import CudaKernel
 from opwright_codegen.targets.cuda.c import CudaFunctions, cuda_header, header_name
 from opwright_codegen.targets.native.c import FOLDER
 from opwright_codegen.views.c_text import c_comment

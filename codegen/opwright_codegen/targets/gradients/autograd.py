@@ -11,12 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from opwright_codegen.derivatives.model import DEFAULT_KEY, Derivative, DerivativeSet, Differentiability
+from opwright_codegen.declared.parts import (
+    DEFAULT_KEY,
+    Derivative,
+    DerivativeSet,
+    Differentiability,
+    KernelModules,
+    OperatorGroup,
+    OperatorSet,
+)
 from opwright_codegen.formula.ast import Attribute, Call, Formula, Kind, Reference
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
-from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.model import OperatorGroup, OperatorSet
 from opwright_codegen.records import dataclass, replace
 from opwright_codegen.schema.model import OperatorName, SchemaKind
 from opwright_codegen.source import Text

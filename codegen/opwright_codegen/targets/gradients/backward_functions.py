@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from opwright_codegen.declared.parts import KernelModules
 from opwright_codegen.formula.ast import Formula, Kind, Reference, walk
-from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.views.names import Namer
 
 __all__ = ["backward_functions"]

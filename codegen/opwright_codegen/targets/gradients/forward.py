@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeGuard
 
-from opwright_codegen.derivatives.model import (
+from opwright_codegen.declared.parts import (
     DEFAULT_KEY,
     DerivativeSet,
     Differentiability,
     ForwardDerivative,
     ForwardKind,
+    KernelModules,
+    OperatorSet,
 )
 from opwright_codegen.formula.ast import (
     Attribute,
@@ -35,8 +37,6 @@ from opwright_codegen.formula.ast import (
     walk,
 )
 from opwright_codegen.formula.emit import Spelling, emit
-from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.records import dataclass, replace
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.gradients.backward_functions import backward_functions

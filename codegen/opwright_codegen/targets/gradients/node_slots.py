@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright_codegen.derivatives.model import Differentiability, Saved
+from opwright_codegen.declared.parts import Differentiability, Saved
 from opwright_codegen.formula.ast import Attribute, Call, Formula, Kind, Reference
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from opwright_codegen.derivatives.model import Derivative, Differentiability
+from opwright_codegen.declared.parts import Derivative, Differentiability
 from opwright_codegen.formula.ast import (
     Attribute,
     Call,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.read.autocast import DTYPE, dtype_overload, takes_dtype
+from opwright_codegen.declared.parts import DTYPE, dtype_overload, takes_dtype
 from opwright_codegen.records import dataclass
 from opwright_codegen.views.imports import import_lines
 from opwright_codegen.views.layout import bracketed, fill_comment, quoted

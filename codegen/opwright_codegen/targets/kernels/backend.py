@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, DeviceKernel, Jitted, Looped, Native, backend_bindings
+from opwright_codegen.declared.parts import Binding, DeviceKernel, Jitted, Looped, Native, backend_bindings
 from opwright_codegen.records import dataclass
 from opwright_codegen.targets.kernels.dense import DenseFacts, dense_facts
 from opwright_codegen.targets.kernels.fast_shims import FastShim

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, FunctionalOf, Inline, VariantOf, composite_bindings
+from opwright_codegen.declared.parts import Binding, FunctionalOf, Inline, VariantOf, composite_bindings
 from opwright_codegen.formula.ast import Call, Formula, Verbatim
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from opwright_codegen.bindings.bind import Binding, Inline
-from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.declared.parts import Binding, Inline, Plans
 from opwright_codegen.formula.ast import (
     Attribute,
     Call,

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, DeviceKernel, Named
-from opwright_codegen.bindings.metas import Plans
-from opwright_codegen.bindings.signatures import FunctionKernel
+from opwright_codegen.declared.parts import Binding, DeviceKernel, FunctionKernel, Named, Plans
 from opwright_codegen.formula.ast import Call, Formula, Verbatim
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.kernels import backend

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Named
-from opwright_codegen.bindings.metas import ViewOf
+from opwright_codegen.declared.parts import Binding, Named, ViewOf
 from opwright_codegen.schema.model import Argument
 from opwright_codegen.views.annotations import Tensors, tensors_in
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from opwright_codegen.bindings.bind import Looped
+from opwright_codegen.declared.parts import Looped
 from opwright_codegen.expressions.typed import numbers_of
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.formula.emit import emit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright_codegen.bindings.bind import Binding, Looped
+from opwright_codegen.declared.parts import Binding, Looped
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings.bind import BACKENDS, Binding
-from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.declared.parts import BACKENDS, Binding, Plans
 from opwright_codegen.formula.ast import Call, Kind, Reference, Verbatim, walk
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.formula.resolve import BUILTINS

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright_codegen.bindings.signatures import FunctionKernel, NativeArgument
+from opwright_codegen.declared.parts import FunctionKernel, NativeArgument
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim
 from opwright_codegen.targets.kernels.fast_shims import FastShim
 from opwright_codegen.targets.kernels.shims import ShimBuilder

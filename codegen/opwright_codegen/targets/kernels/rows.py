@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Inline, Looped, Named, Native
-from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.declared.parts import Binding, Inline, Looped, Named, Native, Plans
 from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference, Verbatim
 from opwright_codegen.formula.ufuncs import UFUNCS
 from opwright_codegen.records import dataclass

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding, Inline, Jitted, Named, Torch, result_formulas
-from opwright_codegen.bindings.metas import Plans, ViewOf
+from opwright_codegen.declared.parts import Binding, Inline, Jitted, Named, Plans, Torch, ViewOf, result_formulas
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference, Verbatim, walk
 from opwright_codegen.formula.elementwise import Names, gives_kind, is_of_operands, operands_broadcast
 from opwright_codegen.formula.emit import Spelling, with_out

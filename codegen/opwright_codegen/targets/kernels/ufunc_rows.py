@@ -5,7 +5,7 @@ The compiled core of the runtime runs these without the shims, which do the same
 
 from __future__ import annotations
 
-from opwright_codegen.bindings.bind import Binding
+from opwright_codegen.declared.parts import Binding
 from opwright_codegen.formula.ast import Attribute, Call, Kind, Reference
 from opwright_codegen.formula.elementwise import TRUTHS
 from opwright_codegen.formula.ufuncs import UFUNCS

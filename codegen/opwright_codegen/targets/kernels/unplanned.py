@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright_codegen.bindings.metas import ViewOf
+from opwright_codegen.declared.parts import ViewOf
 from opwright_codegen.formula.ast import Call, Verbatim
 from opwright_codegen.schema.model import Argument, Return
 from opwright_codegen.views.annotations import Side, annotation, return_annotation

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright_codegen.bindings.signatures import NativeArgument
+from opwright_codegen.declared.parts import NativeArgument
 from opwright_codegen.views.c_text import c_name
 from opwright_codegen.views.names import Namer
 

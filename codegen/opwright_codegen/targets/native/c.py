@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Elsewhere, Native
+from opwright_codegen.declared.parts import Binding, Elsewhere, Native
 from opwright_codegen.records import dataclass
 from opwright_codegen.targets.native.arguments import C_TYPES, parameters
 from opwright_codegen.targets.native.facts import ShapeOf, looks_like, shapes_of

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from opwright_codegen.bindings.bind import Binding, Elsewhere, Jitted
-from opwright_codegen.bindings.elsewhere import TritonLaunch
-from opwright_codegen.bindings.signatures import FunctionKernel
-from opwright_codegen.read.model import Launch
+from opwright_codegen.declared.parts import Binding, Elsewhere, FunctionKernel, Jitted, Launch, TritonLaunch
 from opwright_codegen.records import dataclass
 from opwright_codegen.targets.native.facts import looks_like
 from opwright_codegen.views.layout import bracketed, quoted

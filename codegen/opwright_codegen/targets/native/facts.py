@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Native
-from opwright_codegen.bindings.metas import Meta, Plans
-from opwright_codegen.bindings.signatures import FunctionKernel
+from opwright_codegen.declared.parts import Binding, FunctionKernel, Meta, Native, Plans
 from opwright_codegen.formula.ast import Call, Constant, Formula, Kind, Reference
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Elsewhere, Looped, Native
-from opwright_codegen.bindings.signatures import NativeArgument
-from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.declared.parts import Binding, DerivativeSet, Elsewhere, Looped, Native, NativeArgument
 from opwright_codegen.expressions.c_form import may_refuse
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.expressions.typed import Applied, nodes, numbers_of

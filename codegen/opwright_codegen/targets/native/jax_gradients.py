@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.declared.parts import DerivativeSet
 from opwright_codegen.expressions.c_form import c_parts, types_of
 from opwright_codegen.expressions.gradient_trees import GRADIENT, gradient_trees, tangent_tree
 from opwright_codegen.expressions.typed import Node, numbers_of

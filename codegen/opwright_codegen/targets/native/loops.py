@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding, Looped
+from opwright_codegen.declared.parts import Binding, Looped
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.c_form import CTypes, c_form, fits, is_in_c, may_refuse, types_of
 from opwright_codegen.expressions.expression import Expression

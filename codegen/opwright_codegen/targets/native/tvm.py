@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright_codegen.bindings.bind import Binding
-from opwright_codegen.bindings.signatures import NativeArgument
+from opwright_codegen.declared.parts import Binding, NativeArgument
 from opwright_codegen.targets.native.arguments import C_TYPES, ONE
 from opwright_codegen.targets.native.c import FOLDER, CFunction, CKernel, c_kernels
 from opwright_codegen.views.c_text import c_block, c_literal

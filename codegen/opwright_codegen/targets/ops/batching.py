@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.bindings.family_calls import At, Family, Value
+from opwright_codegen.declared.parts import At, Family, Value
 from opwright_codegen.targets.ops.schema_module import SchemaModule
 from opwright_codegen.views.imports import import_lines, words_in
 from opwright_codegen.views.layout import hugged, quoted

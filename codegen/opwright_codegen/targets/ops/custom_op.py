@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from opwright_codegen.read.model import Operator
+from opwright_codegen.declared.parts import Operator
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.schema.types import BaseType

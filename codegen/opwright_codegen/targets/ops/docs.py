@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright_codegen.read.docs import COPIES, IN_PLACE
+from opwright_codegen.declared.parts import COPIES, IN_PLACE
 from opwright_codegen.views.layout import filled, quoted, string_row
 from opwright_codegen.views.operators import NamespaceView
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from opwright_codegen.bindings.bind import BACKENDS, Binding, Named, Unbound, composite_bindings
+from opwright_codegen.declared.parts import BACKENDS, Binding, Named, Unbound, composite_bindings
 from opwright_codegen.targets.gradients import autograd
 from opwright_codegen.targets.kernels import autocast, composites, metas
 from opwright_codegen.targets.kernels.composites import composite_names

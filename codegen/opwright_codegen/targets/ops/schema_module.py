@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding
-from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.declared.parts import Binding, Family
 from opwright_codegen.records import dataclass
 from opwright_codegen.targets.gradients.autograd import Recording
 from opwright_codegen.targets.gradients.forward import Rule

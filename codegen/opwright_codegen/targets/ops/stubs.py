@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from opwright_codegen.declared.parts import IMPLIED_TAGS, Operator
 from opwright_codegen.documents.generated import with_out
-from opwright_codegen.read.autogen import IMPLIED_TAGS
-from opwright_codegen.read.model import Operator
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.targets.ops.lookup import Lookup, Lookups

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opwright_codegen.declared.parts import OldForm
 from opwright_codegen.formula.ast import Formula, Name, Tuple, rewrite
 from opwright_codegen.formula.emit import emit, safe_name
-from opwright_codegen.read.model import OldForm
 from opwright_codegen.records import dataclass
 from opwright_codegen.views.layout import bracketed, fill_comment, hugged, quoted
 from opwright_codegen.views.names import Namer
