@@ -88,10 +88,11 @@ newest: ## the checks and tests with the newest of everything, in an environment
 	    $(VENV)-newest/bin/python tests/tested_with.py --libraries $(RECORDS)/$(patsubst .%,%,$(VENV))-newest*.json; exit $$status
 
 # The core, packages that earlier generators made, frameworks: what depends on versions of libraries.
-OF_FRAMEWORKS := jax_example jax_native jax_gradients dask_example dask_windows
+OF_BINDINGS := $(foreach each,jax/tests/test_jax_example jax/tests/test_jax_native jax/tests/test_jax_gradients \
+    dask/tests/test_dask_example dask/tests/test_dask_windows,runtime/opwright_bindings/$(each).py)
 oldest: ## the shorter run with the oldest supported versions (constraints-oldest.txt), which Python 3.11 has
 	$(MAKE) test VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt \
-	    TESTS="tests/compat tests/runtime/core tests/runtime/arrays $(OF_FRAMEWORKS:%=tests/frameworks/test_%.py)"
+	    TESTS="tests/compat tests/runtime/core tests/runtime/arrays $(OF_BINDINGS)"
 
 newest-python: $(INSTALLED)  ## the core's, autograd's and fakes' tests on the Pythons of Debian's development suite: as root, in a root of its own (ROOT=folder keeps it)
 	$(VENV)/bin/python tests/newest_python.py $(RECORDS) $(if $(ROOT),--root $(ROOT))

@@ -108,7 +108,7 @@ def test_the_declared_set_is_a_border() -> None:
         f"{module} -> {target}"
         for module in behind
         for target in graph(for_types=True)[module]
-        if target.partition(".")[0] in FRONT and not module.startswith("targets.bindings")
+        if target.partition(".")[0] in FRONT
     }
     assert found == ON_TEXT
     assert {target for module in behind for target in graph(for_types=True)[module]} > {"declared.parts"}

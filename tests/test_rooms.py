@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.once  # it reads sources
 
 RUNTIME = Path(__file__).parents[1] / "runtime"
-ROOTS = ("opwright_core", "opwright")
+ROOTS = ("opwright_core", "opwright", "opwright_bindings")
 # From the ground up. Rooms on one line are siblings: none imports another.
 ROOMS = [
     ["ground"],
@@ -70,6 +70,8 @@ LONGEST_FUNCTION = 60
 
 def _room(module: str) -> str:
     package = module.split(".")[1] if "." in module else ""
+    if module.partition(".")[0] == "opwright_bindings":
+        return "bindings"
     if module == CORE:
         return "ground"
     if module in ("opwright.dispatch", "opwright.rules"):
@@ -88,10 +90,15 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def _sources(root: str) -> list[Path]:
+    """The modules of a root, without the tests of bindings."""
+    return [path for path in (RUNTIME / root).rglob("*.py") if path.parent.name != "tests"]
+
+
 @functools.cache
 def _files() -> dict[str, Path]:
     found = {}
-    for path in sorted(path for root in ROOTS for path in (RUNTIME / root).rglob("*.py")):
+    for path in sorted(path for root in ROOTS for path in _sources(root)):
         parts = path.relative_to(RUNTIME).with_suffix("").parts
         found[".".join(parts).removesuffix(".__init__")] = path
     return found
@@ -154,7 +161,7 @@ def test_no_other_imports_parts_of_a_package_that_imports_them() -> None:
     files = {
         ".".join(path.relative_to(RUNTIME).with_suffix("").parts).removesuffix(".__init__"): path
         for name in (*ROOTS, "opwright_kernels")
-        for path in (RUNTIME / name).rglob("*.py")
+        for path in _sources(name)
     }
     trees = {module: _tree(path) for module, path in files.items()}
     tops = {module: set(_imports_at_the_top(tree)) for module, tree in trees.items()}
@@ -233,7 +240,7 @@ def test_what_generated_code_runs_on_is_small() -> None:
 def test_the_readme_says_how_large_the_roots_are(root: str) -> None:
     readme = (RUNTIME.parent / "README.md").read_text(encoding="utf-8")
     said = re.search(rf"`{root}`, [^;|]*?([\d,]+)(?: lines of Python)?\)", readme)
-    lines = sum(len(path.read_text("utf-8").splitlines()) for path in (RUNTIME / root).rglob("*.py"))
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in _sources(root))
     print(root, lines)
     assert said is not None and abs(int(said[1].replace(",", "")) / lines - 1) < 0.02
 
@@ -291,7 +298,13 @@ def test_files_and_functions_are_short() -> None:
         assert not long, (module, long)
 
 
-FOLDERS = sorted(path.parent for root in ROOTS for path in (RUNTIME / root).glob("*/**/__init__.py"))
+# (The README of a binding is a page for users: test_binding_folders.py has what the folder contains.)
+FOLDERS = sorted(
+    path.parent
+    for root in ROOTS
+    for path in (RUNTIME / root).glob("*/**/__init__.py")
+    if path.parent.parent.name != "opwright_bindings"
+)
 
 
 def test_each_room_has_a_short_readme_that_names_its_modules() -> None:

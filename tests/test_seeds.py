@@ -23,7 +23,7 @@ PROGRAMS = (
     "fuzz_core.py", "codegen/hostile_formulas.py", "conformance/running_programs.py",
     "conformance/functional_programs.py", "conformance/memory_peaks.py",
     "gate/planted/faults.py",  # where that is the fault
-    "frameworks/sharded_jax.py", "frameworks/sharded_examples_jax.py",
+    "sharded_jax.py", "sharded_examples_jax.py",  # of a binding
     "gate/aten_examples.py",  # which processes of the gate load, too
 )  # fmt: skip
 
@@ -103,6 +103,8 @@ def _own_draws(file: Path) -> Iterator[str]:
 
 
 def test_nothing_draws_from_a_generator_of_its_own() -> None:
-    files = (file for file in HERE.rglob("*.py") if "cases" not in file.parts and file.name != "seeds.py")
-    held = [found for file in files if str(file.relative_to(HERE)) not in PROGRAMS for found in _own_draws(file)]
+    bindings = HERE.parent.glob("runtime/opwright_bindings/*/tests")
+    found = (file for folder in (HERE, *bindings) for file in folder.rglob("*.py"))
+    files = (file for file in found if "cases" not in file.parts and file.name != "seeds.py")
+    held = [each for file in files if not file.as_posix().endswith(PROGRAMS) for each in _own_draws(file)]
     assert held == []

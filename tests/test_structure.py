@@ -19,6 +19,7 @@ pytestmark = pytest.mark.once  # it reads sources
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "opwright": ROOT / "runtime" / "opwright",
+    "opwright_bindings": ROOT / "runtime" / "opwright_bindings",
     "opwright_core": ROOT / "runtime" / "opwright_core",
     "opwright_codegen": ROOT / "codegen" / "opwright_codegen",
     "opwright_aten": ROOT / "generated" / "opwright_aten",
@@ -34,13 +35,12 @@ ALLOWED = {
         "rich",
         "sympy",
         "torch",
-        "dask",
-        "jax",
         "llvmlite",
         "numba",
         "triton",
         "tvm_ffi",
         "opwright",
+        "opwright_bindings",
         "opwright_core",
         "opwright_codegen",
         "opwright_aten",
@@ -62,18 +62,15 @@ ALLOWED = {
     "opwright_kernels": {"numpy", "ml_dtypes", "cupy", "opwright", "opwright_core", "opwright_kernels"},
     "opwright_pytest": {"pytest", "opwright", "opwright_core", "opwright_pytest"},
 }
-# Frameworks, and the packages that import them.
+# What kernels are written for, and the modules that import it. (test_binding_folders.py has the imports of bindings.)
 BINDINGS = {
-    "dask": "opwright.bindings.dask",
-    "jax": "opwright.bindings.jax",
-    "torch": "opwright.bindings.torch",
     "triton": "opwright.library.custom_ops.triton_kernels",
     "llvmlite": "opwright.elsewhere.numba_kernels",
     "numba": "opwright.elsewhere.numba_kernels",
     "tvm_ffi": "opwright.elsewhere.tvm_kernels",
 }
 LAZY = {
-    "opwright": {"cupy", "dask", "jax", "torch", "triton", "rich", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "torch", "triton", "rich", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_core": {"cupy", "opwright", "opwright_aten", "opwright_kernels"},
     "opwright_codegen": {"rich", "watchfiles", "latex2mathml"},
     "opwright_aten": set(),
@@ -98,7 +95,7 @@ SYMPY = {
 def modules(package: str) -> dict[str, list[tuple[str, bool]]]:
     """The imports of each module of a package."""
     folder, found = PACKAGES[package], {}
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(each for each in folder.rglob("*.py") if "tests" not in each.parts[len(folder.parts) :]):
         parts = path.relative_to(folder).with_suffix("").parts
         name = ".".join((package, *parts)).removesuffix(".__init__")
         found[name] = list(imports(ast.parse(path.read_text(encoding="utf-8")), name))
@@ -139,7 +136,7 @@ def stdlib(root: str) -> bool:
     return root in sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("package", sorted(PACKAGES))
+@pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_packages_import_only_what_they_may(package: str) -> None:
     wrong = []
     for module, imported in modules(package).items():
@@ -177,7 +174,7 @@ def test_generated_code_imports_nothing_of_the_runtime_but_its_interface() -> No
     for path in generated:
         for target, _ in imports(ast.parse(path.read_text(encoding="utf-8")), "opwright_aten.any"):
             if target.partition(".")[0] in ("opwright", "opwright_core") and not target.startswith(
-                ("opwright_core.abi.", "opwright.bindings.")
+                ("opwright_core.abi.", "opwright_bindings.")
             ):
                 wrong.append(f"{path.relative_to(ROOT)} imports {target}")
     assert wrong == []
@@ -258,9 +255,15 @@ def test_the_readme_names_every_file(folder: str) -> None:
     assert [name for name in names if not re.search(rf"[`(]{re.escape(name)}[`./)]", readme)] == []
 
 
+def files_of_tests() -> Iterator[Path]:
+    """Yield the files of tests, those of bindings too."""
+    yield from (ROOT / "tests").rglob("test_*.py")
+    yield from (ROOT / "runtime" / "opwright_bindings").rglob("test_*.py")
+
+
 def test_files_of_tests_have_names_of_their_own() -> None:
     """Pytest imports them by their names alone, all in one process."""
-    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    names = Counter(path.name for path in files_of_tests())
     assert [name for name, count in names.items() if count > 1] == []
 
 
@@ -271,7 +274,7 @@ def _is_marked(statement: ast.stmt, text: str) -> bool:
 
 def test_what_compares_with_pytorch_is_is_marked() -> None:
     """`make test ORACLE=1 TORCH=2.14.1` runs what is."""
-    paths = sorted({*(ROOT / "tests").rglob("test_*.py")} - {Path(__file__)})
+    paths = sorted({*files_of_tests()} - {Path(__file__)})
     assert [where for path in paths for where in _asking_unmarked(path)] == []
 
 

@@ -24,7 +24,7 @@ The end.
 
 
 def record(python: str, failed: set[str] | None = None, **versions: str) -> Record:
-    found = Record(passed={"tests/frameworks/test_jax_native.py::test"}, failed=failed or set())
+    found = Record(passed={"runtime/opwright_bindings/jax/tests/test_jax_native.py::test"}, failed=failed or set())
     found.environment = {"python": python, "mode": "fast", "machine": "x86_64"} | versions
     return found
 
@@ -52,7 +52,7 @@ def test_an_environment_that_failed_has_no_row() -> None:
 
 
 def test_each_library_has_a_line() -> None:
-    failed = {"tests/frameworks/test_dask_windows.py::test"}
+    failed = {"runtime/opwright_bindings/dask/tests/test_dask_windows.py::test"}
     lines = [*libraries([record("3.13.0", failed, numpy="2.5.5", jax="0.12.0.1", dask="2026.8.0")])]
     assert [line.split() for line in lines if line.startswith(("JAX", "Dask"))] == [
         ["JAX", "0.12.0.1", "1", "passed,", "0", "failed"],

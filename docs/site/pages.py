@@ -30,7 +30,12 @@ PLACES = {
     "benchmarks/README.md": "figures.md",
     "docs/README.md": "index.md",
     "examples/README.md": "examples/index.md",
+    "runtime/opwright_bindings/README.md": "bindings/index.md",
     **{f"examples/{path.name}/README.md": f"examples/{path.name}.md" for path in ROOT.glob("examples/*/")},
+    **{
+        path.relative_to(ROOT).as_posix(): f"bindings/{path.parent.name}.md"
+        for path in ROOT.glob("runtime/opwright_bindings/*/README.md")
+    },
 }
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".c": "c", ".h": "c", ".cu": "cuda", ".md": "markdown"}
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)

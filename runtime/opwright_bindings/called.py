@@ -25,7 +25,7 @@ def call_torch(name: str, *values: Any) -> Any:
 
 def _found(name: str) -> Callable[..., Any]:
     try:
-        module = import_late("opwright.bindings.torch.calls")
+        module = import_late("opwright_bindings.torch.runtime.calls")
     except ImportError as error:
         if error.__class__.__name__ != "FrameworkMissing":
             raise

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 
 from opwright_codegen.cli import main
 from opwright_codegen.declared.document import FORMAT
-from opwright_codegen.targets.registry import GROUP, OWN
 
 jsonschema = pytest.importorskip("jsonschema")
 pytestmark = pytest.mark.once  # text in, text out
@@ -102,8 +100,3 @@ def test_each_of_several_namespaces_has_a_file(tmp_path: Path, monkeypatch: pyte
     assert main(["generate", "ops.yaml", "--declared", "-"]) == 2
     assert "--declared - prints one namespace" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all.one.json", "all.two.json", "ops.yaml"]
-
-
-def test_our_targets_are_entry_points() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["entry-points"][GROUP] == OWN

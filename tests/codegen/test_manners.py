@@ -23,7 +23,6 @@ from opwright_codegen.about.schema import SCHEMAS
 from opwright_codegen.arguments import make_parser
 from opwright_codegen.cli import main
 from opwright_codegen.commands import config, runtime_process
-from opwright_codegen.declared.framework_files import BINDINGS
 from opwright_codegen.findings.writing import FORMATS
 
 pytestmark = pytest.mark.once  # the runtime is not loaded
@@ -281,7 +280,6 @@ def test_schemas_of_files(capsys: pytest.CaptureFixture[str]) -> None:
         jsonschema.Draft202012Validator.check_schema(read[name])
     settings = read["settings"]["properties"]
     assert set(settings) == set(config.Config.__match_args__) - {"root", "path"}
-    assert set(settings["bindings"]["items"]["enum"]) == set(BINDINGS)
     import tomllib
 
     import yaml

@@ -141,7 +141,7 @@ IN_ORDER = ("docs/tutorial/", "docs/how-to/")
 # Blocks that are run elsewhere, by the test that is named.
 RUN_ELSEWHERE = {
     "opwright build       #": "tests/test_examples.py",
-    "opwright build\n": "tests/frameworks/test_jax_native.py, where JAX is",
+    "opwright build\n": "runtime/opwright_bindings/jax/tests/test_jax_native.py, where JAX is",
     "opwright generate\npython use_arrays.py": "tests/documentation/test_everywhere.py, where frameworks are",
     "pip install numba": "tests/runtime/elsewhere, where Numba and tvm-ffi are",
     "pip install ./markdown_table": "tests/codegen/test_target_examples.py",

@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from python_copies import run_python
-
 from opwright_codegen.declared.framework_files import FRAMEWORKS
+from python_copies import run_python
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
 (BLOCK,) = re.findall(r"^```sh\n(.*?)^```$", (EXAMPLE / "README.md").read_text(), re.DOTALL | re.MULTILINE)

@@ -117,7 +117,7 @@ def test_what_is_missing_is_said(folder: Path) -> None:
 
 
 def test_imported_operators_equal_pytorchs(ops: Any) -> None:
-    from opwright.bindings.torch.comparing import calls, operators_of
+    from opwright_bindings.torch.runtime.comparing import calls, operators_of
 
     found = {name: list(calls(name, "kinds_of")) for name in operators_of("kinds")}
     assert [call for each in found.values() for call in each if call.difference] == []
@@ -125,7 +125,7 @@ def test_imported_operators_equal_pytorchs(ops: Any) -> None:
 
 
 def test_a_difference_is_found(ops: Any) -> None:
-    from opwright.bindings.torch.comparing import calls
+    from opwright_bindings.torch.runtime.comparing import calls
 
     with opwright.library._scoped_library("kinds", "IMPL") as library, pytest.warns(UserWarning, match="is overridden"):
         library.impl("bare", lambda x: x, "CPU")
@@ -153,7 +153,7 @@ def fails_after(value: int) -> Iterator[int]:
 
 def test_a_call_that_ends_the_process() -> None:
     """What is yielded before, and how it ended, though this process has threads, which a copy of it would wait for."""
-    from opwright.bindings.torch.crashing import apart
+    from opwright_bindings.torch.runtime.crashing import apart
 
     with ThreadPoolExecutor(2) as pool:
         pool.submit(int).result()
@@ -187,9 +187,9 @@ NOT_RESIZED = "some elements of the input tensor and the written-to tensor refer
 
 def test_operators_of_aten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are listed; one of each kind and 20 drawn ones are generated, and called."""
-    from opwright.bindings.torch.comparing import operators_of
-    from opwright.bindings.torch.crashing import apart
-    from opwright.bindings.torch.listing import listing
+    from opwright_bindings.torch.runtime.comparing import operators_of
+    from opwright_bindings.torch.runtime.crashing import apart
+    from opwright_bindings.torch.runtime.listing import listing
 
     listed = [Listed.read(each) for each in json.loads(listing("aten"))["operators"]]
     assert len(listed) > 3000
@@ -214,7 +214,7 @@ def test_operators_of_aten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def compared(names: list[str]) -> Iterator[Any]:
-    from opwright.bindings.torch.comparing import calls
+    from opwright_bindings.torch.runtime.comparing import calls
 
     for name in names:
         yield from calls(name, "aten", situations=("contiguous", "sliced"))

@@ -11,7 +11,7 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from opwright_codegen.declared.framework_files import BINDINGS
+from opwright_codegen.declared.binding_folders import own_bindings
 from opwright_codegen.errors import Errors, SchemaError, SchemaErrors, nearest, shorten
 from opwright_codegen.promises.breakages import CATEGORIES
 from opwright_codegen.records import dataclass, field
@@ -225,12 +225,17 @@ class _Reader:
     def _frameworks(self, key: str, value: object) -> tuple[str, ...]:
         found = self._texts(key, value)
         for name in found:
-            if name not in BINDINGS:
-                near = nearest(name, BINDINGS)
-                hint = f"did you mean {near!r}?" if near else f"known: {', '.join(BINDINGS)}"
-                message = f"operators cannot be given to {shorten(name)!r}"
-                self._errors.add(SchemaError("unknown-framework", message, self._item_span(key, name), hint))
+            if name not in own_bindings():
+                self._check_binding(key, name)
         return tuple(dict.fromkeys(found))
+
+    def _check_binding(self, key: str, name: str) -> None:
+        from opwright_codegen.targets.registry import binding_of
+
+        try:
+            binding_of(name, self._item_span(key, name))
+        except SchemaError as error:
+            self._errors.add(error)
 
     def _breaking(self, key: str, value: object) -> BreakingSettings:
         if not isinstance(value, dict):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.commands.job import Job
-from opwright_codegen.declared.framework_files import FRAMEWORKS, module_file
+from opwright_codegen.declared.binding_folders import module_file
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.findings.finding import Finding, Level, Outcome
 from opwright_codegen.output.editor_schema import editor_schema, stale_editor_schemas
@@ -30,7 +30,7 @@ _SHOWN = 20  # operators that a framework cannot take, by name, for one reason
 
 if TYPE_CHECKING:
     from opwright_codegen.declared.model import DeclaredSet
-    from opwright_codegen.targets.bindings.frameworks import LeftOut
+    from opwright_codegen.targets.bindings.framework import LeftOut
 
 __all__ = ["check", "generate", "render_namespace"]
 
@@ -143,7 +143,7 @@ def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) 
 def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -> dict[str, str]:
     """Return the files of one namespace, name to text; of a dry run empty texts. Raises SchemaErrors."""
     from opwright_codegen.output.render import is_wanted, render
-    from opwright_codegen.targets.registry import other_targets, own_targets
+    from opwright_codegen.targets.registry import binding_of, other_targets, own_targets
 
     targets = own_targets(job.bindings) | other_targets(job.extra_targets)
     if job.programs:
@@ -152,10 +152,10 @@ def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -
         targets |= {f"--plugin {command}": program(command) for command in job.programs}
     texts = render(declared, targets, only=job.only or None, known=job.targets, is_dry=is_dry)
     for framework in job.bindings:
-        if framework in FRAMEWORKS and is_wanted(module_file(declared.package, framework)[3:], job.only):
-            from opwright_codegen.targets.frameworks import left_out
+        if is_wanted(module_file(declared.package, framework)[3:], job.only):
+            from opwright_codegen.targets.binding_files import left_out
 
-            job.left_out.extend(left_out(declared, framework))
+            job.left_out.extend(left_out(declared, binding_of(framework)))
     return texts
 
 

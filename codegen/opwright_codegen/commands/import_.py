@@ -31,7 +31,7 @@ import importlib, pathlib, sys
 import torch
 for module in sys.argv[3:]:
     importlib.import_module(module)
-from opwright.bindings.torch.listing import listing
+from opwright_bindings.torch.runtime.listing import listing
 pathlib.Path(sys.argv[2]).write_text(listing(sys.argv[1]), encoding="utf-8")
 """
 _OPS, _DERIVATIVES, _TESTS, _HOLES = "ops.yaml", "derivatives.yaml", "test_ops.py", "holes.md"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from opwright_codegen.commands.config import Config, matching_files
+from opwright_codegen.declared.binding_folders import files_of, find_bindings, own_bindings
 from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.errors import SchemaError, UsageError
 from opwright_codegen.output.editor_schema import editor_schemas
@@ -17,7 +18,7 @@ from opwright_codegen.output.freshness import named_files, named_modules
 from opwright_codegen.records import dataclass, field
 
 if TYPE_CHECKING:
-    from opwright_codegen.targets.bindings.frameworks import LeftOut
+    from opwright_codegen.targets.bindings.framework import LeftOut
 
 __all__ = ["Job", "job_of", "module_of", "modules_of", "root_of"]
 
@@ -88,7 +89,9 @@ class Job(Inputs):
         settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
         sources = map(Path, sorted(self.files))
         beside = editor_schemas(self.schemas)
-        return (*self.data, *dict.fromkeys(self.module_files()), *settings, *sources, *beside)
+        others = (each for name in self.bindings if name not in own_bindings() for each in find_bindings(name))
+        bindings = (Path(path) for each in others for path in files_of(each))
+        return (*self.data, *dict.fromkeys(self.module_files()), *settings, *sources, *beside, *bindings)
 
     def options(self) -> str:
         """Return all else that the output follows from."""

@@ -63,15 +63,17 @@ class DeclaredSet:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A file that a template of ours makes. `view` holds the operators that its header names the sources of.
+    """A file that a template makes. `view` holds the operators that its header names the sources of.
 
-    `context` returns what the template shows. It is called when the file is wanted, and returns None if there is no
-    such file.
+    `name` is a file of our templates, or `PACKAGE:FILE` for a file of another package. `context` returns what the
+    template shows. It is called when the file is wanted, and returns None if there is no such file. `maker` names the
+    binding of another distribution that the file comes from.
     """
 
     name: str
     view: NamespaceView
     context: Callable[[], Mapping[str, object] | None]
+    maker: str = ""
 
 
 Files = Mapping[str, str | Template]  # by path below the output folder, with slashes

@@ -1,6 +1,6 @@
 """The operators of a namespace of PyTorch's registry as findings: kernels that call PyTorch, and what it alone has.
 
-The registry is listed by `opwright.bindings.torch.listing`, in a process in which PyTorch is loaded.
+The registry is listed by `opwright_bindings.torch.runtime.listing`, in a process in which PyTorch is loaded.
 """
 
 from __future__ import annotations

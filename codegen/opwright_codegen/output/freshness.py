@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from opwright_codegen.declared.binding_folders import own_files
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
 from opwright_codegen.views.headers import header_files
@@ -87,8 +88,8 @@ def keep_stamp(
 
 
 def generator_files() -> list[Path]:
-    """Return the sources of the generator itself: its modules, grammars, templates, and the headers of C."""
-    found = list(map(str, header_files()))
+    """Return the sources of the generator itself: its modules, grammars, templates, our bindings, and headers of C."""
+    found = [*map(str, header_files()), *own_files()]
     for package in ("opwright_codegen", "opwright_codegen.templates"):
         spec = find_spec(package)
         for top in spec.submodule_search_locations or () if spec else ():

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from opwright_codegen.declared.model import DeclaredSet, Target, Template
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.targets.foreign import failures
 from opwright_codegen.targets.native import c as native_c
 from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.ops import stubs
@@ -50,9 +51,12 @@ def render(
             if isinstance(content, str):
                 _check_free(name, target_name, found)
                 found[name] = content
-            elif (values := content.context()) is not None:
-                made.add(name)
-                found[name] = "" if is_dry else _filled(content, name, declared.namespace, values)
+            else:
+                with failures(content.maker):
+                    values = content.context()
+                    if values is not None:
+                        made.add(name)
+                        found[name] = "" if is_dry else _filled(content, name, declared.namespace, values)
     if not is_dry:
         found = _folders(found, made, _header(declared.view), declared.namespace) | found
     _check_folders(found)

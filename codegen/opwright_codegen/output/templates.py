@@ -1,4 +1,4 @@
-"""The templates of generated files and of new projects, as Jinja reads them.
+"""The templates of generated files and of new projects, as Jinja reads them. Bindings have theirs in their folders.
 
 Note [Compiled templates]
 Compiling the templates of a package takes Jinja longer than all else that a small project needs. What they are compiled
@@ -28,7 +28,7 @@ def environment() -> Environment:
     """Return what renders templates: they substitute and indent, and a name that is missing is an error."""
     folder = files("opwright_codegen.templates")
     return Environment(
-        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
+        loader=FunctionLoader(_text),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -36,6 +36,12 @@ def environment() -> Environment:
         autoescape=False,
         bytecode_cache=_Compiled(folder) if isinstance(folder, Path) else None,  # (not in an archive)
     )
+
+
+def _text(name: str) -> str:
+    """Return the text of a template: `ops.py.j2`, or `PACKAGE:FILE` for a file of another package."""
+    package, _, file = name.rpartition(":")
+    return files(package or "opwright_codegen.templates").joinpath(file).read_text(encoding="utf-8")
 
 
 class _Compiled(BytecodeCache):

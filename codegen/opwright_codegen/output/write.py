@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import cache_from_source
 from pathlib import Path, PurePosixPath
 
-from opwright_codegen.declared.framework_files import framework_of, located
+from opwright_codegen.declared.binding_folders import is_module_beside, located
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.records import dataclass
 
@@ -223,7 +223,7 @@ def _read_manifest(folder: Path, force: bool) -> tuple[str, ...]:
 def _check_name(name: str, folder: Path) -> None:
     """Refuse what would lead out of the folder, but for the modules beside it that are ours."""
     path = PurePosixPath(name)
-    if framework_of(name, folder) is not None:
+    if is_module_beside(name, folder):
         return
     if path.is_absolute() or ".." in path.parts or not path.parts or {"\\", ":", "\0"} & set(name) or name == MANIFEST:
         raise SchemaError("output-name", f"{name!r} is not a name for a file in {_shown(folder)}")
@@ -266,7 +266,7 @@ def is_reached_by_link(folder: Path, name: str) -> bool:
 def _remove(folder: Path, name: str) -> None:
     path = located(folder, name)
     path.unlink(missing_ok=True)
-    if framework_of(name, folder) is not None:
+    if is_module_beside(name, folder):
         return
     for parent in path.relative_to(folder).parents[:-1]:
         with suppress(OSError):  # others have files there

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Final
 
 from opwright_codegen.declared.model import DeclaredSet, Target
 from opwright_codegen.errors import SchemaError, shorten
 
-__all__ = ["checked_files", "guarded"]
+__all__ = ["check_name", "checked_files", "failures", "guarded"]
 
 _SHOWN: Final = 200  # characters of a message of others
 _LONGEST: Final = 255  # bytes of a name that file systems take
@@ -20,19 +21,25 @@ def guarded(what: str, load: Callable[[], Target]) -> Target:
     """Return a target that loads and calls another one, `what`. It raises SchemaError alone."""
 
     def files(declared: DeclaredSet) -> Mapping[str, str]:
-        try:
-            found = load()(declared)
-        except SchemaError:
-            raise
-        except (Exception, SystemExit) as error:
-            if os.environ.get("OPWRIGHT_TRACEBACK"):
-                raise
-            message = f"{what} failed: {type(error).__name__}: {str(error)[:_SHOWN]}"
-            hint = "OPWRIGHT_TRACEBACK=1 shows where; please report it to the authors of the target"
-            raise SchemaError("target-failed", message, hint=hint) from None
-        return checked_files(found, what)
+        with failures(what):
+            return checked_files(load()(declared), what)
 
     return files
+
+
+@contextmanager
+def failures(what: str) -> Iterator[None]:
+    """Make every exception of the code of others, `what`, a SchemaError. Without `what`, the code is ours."""
+    try:
+        yield
+    except SchemaError:
+        raise
+    except (Exception, SystemExit) as error:
+        if not what or os.environ.get("OPWRIGHT_TRACEBACK"):
+            raise
+        message = f"{what} failed: {type(error).__name__}: {str(error)[:_SHOWN]}"
+        hint = "OPWRIGHT_TRACEBACK=1 shows where; please report it to the authors of the target"
+        raise SchemaError("target-failed", message, hint=hint) from None
 
 
 def checked_files(found: object, what: str) -> dict[str, str]:
@@ -42,7 +49,7 @@ def checked_files(found: object, what: str) -> dict[str, str]:
     for name, text in found.items():
         if not isinstance(name, str) or not isinstance(text, str):
             raise _wrong(what, f"gave {_kind(text)} for the file {shorten(repr(name))}")
-        _check_name(name, what)
+        check_name(name, what)
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -50,7 +57,7 @@ def checked_files(found: object, what: str) -> dict[str, str]:
     return dict(found)
 
 
-def _check_name(name: str, what: str) -> None:
+def check_name(name: str, what: str) -> None:
     """Refuse names that lead out of the output folder, that have a second spelling, or that are kept for us."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:

@@ -1,7 +1,8 @@
-"""The targets that there are: ours, and those of installed distributions, by the entry points `opwright.targets`.
+"""The targets that exist: those of every package, the bindings, and those of installed distributions.
 
-An entry point names a function from the declared set to files. Ours are in the same group (pyproject.toml). The table
-below repeats them, so that generating reads no metadata of distributions unless a target of others is asked for.
+The table below is the only list of targets that every package gets. Bindings are folders (`declared.binding_folders`).
+Targets of other distributions are entry points of the group `opwright.targets`, each a function from the declared set
+to files. Their metadata is read only if a project asks for one.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, Final, cast
 
+from opwright_codegen.declared.binding_folders import BindingFolder, find_bindings, other_bindings, own_bindings
 from opwright_codegen.declared.model import Target
-from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.errors import SchemaError, nearest, shorten
 from opwright_codegen.records import dataclass
+from opwright_codegen.source import Span
 from opwright_codegen.targets.foreign import guarded
 
-__all__ = ["GROUP", "OWN", "Found", "found_targets", "is_always_made", "other_targets", "own_targets"]
+__all__ = ["GROUP", "OWN", "Found", "binding_of", "found_targets", "other_targets", "own_targets"]
 
 GROUP: Final = "opwright.targets"
-# What every package gets, and then what `bindings` of [tool.opwright] may name.
 OWN: Final[Mapping[str, str]] = {
     "package": "opwright_codegen.targets.library:package_files",
     "ops": "opwright_codegen.targets.library:ops",
@@ -28,41 +30,53 @@ OWN: Final[Mapping[str, str]] = {
     "gradients": "opwright_codegen.targets.library:gradients",
     "native": "opwright_codegen.targets.compiled:native",
     "cuda": "opwright_codegen.targets.compiled:cuda",
-    "torch": "opwright_codegen.targets.frameworks:torch",
-    "dask": "opwright_codegen.targets.frameworks:dask",
-    "jax": "opwright_codegen.targets.frameworks:jax",
-    "tvm_ffi": "opwright_codegen.targets.frameworks:tvm_ffi",
 }
-_ALWAYS: Final = ("package", "ops", "kernels", "gradients", "native", "cuda")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A target that there is: its name, the function that it is, and the distribution that it comes from."""
+    """A target that exists: its name, its function or package, its distribution, and when it makes its files."""
 
     name: str
     value: str
     distribution: str
-    is_own: bool
-
-
-def is_always_made(name: str) -> bool:
-    """Return whether every package has the files of a target of ours."""
-    return name in _ALWAYS
+    made: str
 
 
 def own_targets(bindings: Sequence[str] = ()) -> dict[str, Target]:
-    """Return the targets of a package that is given to these frameworks, by their names."""
-    return {name: _loaded(OWN[name]) for name in (*_ALWAYS, *bindings)}
+    """Return the targets of a package with these bindings, by their names. Raises SchemaError as `binding_of`."""
+    found = {name: _loaded(value) for name, value in OWN.items()}
+    if bindings:
+        from opwright_codegen.targets.binding_files import binding_target
+
+        found |= {name: binding_target(binding_of(name)) for name in bindings}
+    return found
+
+
+def binding_of(name: str, span: Span | None = None) -> BindingFolder:
+    """Return the binding of that name. Raises SchemaError if none is installed, or several are."""
+    found = find_bindings(name)
+    if len(found) > 1:
+        places = " and ".join(f"{each.package} of {each.distribution}" for each in found)
+        message = f"several distributions have a binding {name!r}: {places}"
+        raise SchemaError("unknown-framework", message, span, "uninstall one of them")
+    if found:
+        return found[0]
+    known = [*own_bindings(), *(each.name for each in other_bindings())]
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}?" if near else f"installed: {', '.join(known)}"
+    if not own_bindings():
+        hint = "the bindings to frameworks come with the library: pip install opwright"
+    raise SchemaError("unknown-framework", f"no binding {shorten(repr(name))} is installed", span, hint)
 
 
 def other_targets(names: Sequence[str]) -> dict[str, Target]:
     """Return targets of other distributions. Raises SchemaError for a name that none has, or that several have."""
-    known = [each for each in found_targets() if not each.is_own] if names else []
+    known = _others() if names else []
     targets = {}
     for name in names:
-        if name in OWN:
-            hint = "it is made for every package" if name in _ALWAYS else f'write bindings = ["{name}"]'
+        if name in OWN or name in own_bindings():
+            hint = "it is made for every package" if name in OWN else f'write bindings = ["{name}"]'
             raise SchemaError("unknown-target", f"the target {name!r} is one of Opwright's own", hint=hint)
         matched = [each for each in known if each.name == name]
         if not matched:
@@ -79,19 +93,30 @@ def other_targets(names: Sequence[str]) -> dict[str, Target]:
     return targets
 
 
-def found_targets() -> list[Found]:
-    """Return all targets: ours, and then those of other distributions, by their names."""
-    from importlib.metadata import entry_points
-
+def found_targets(chosen: Sequence[str] = ()) -> list[Found]:
+    """Return all targets: those of every package, bindings, and then targets of other distributions, by their names.
+    `chosen` are the targets that the settings name."""
     from opwright_codegen import VERSION
 
-    own = [Found(name, value, f"opwright {VERSION}", True) for name, value in OWN.items()]
-    others = {
-        Found(each.name, each.value, f"{each.dist.name} {each.dist.version}" if each.dist is not None else "", False)
+    always = [Found(name, value, f"opwright {VERSION}", "always") for name, value in OWN.items()]
+    bindings = [*own_bindings().values(), *other_bindings()]
+    beside = [Found(each.name, each.package, each.distribution, "by bindings") for each in bindings]
+    return [*always, *beside, *_others(chosen)]
+
+
+def _others(chosen: Sequence[str] = ()) -> list[Found]:
+    from importlib.metadata import entry_points
+
+    found = {
+        Found(
+            each.name,
+            each.value,
+            f"{each.dist.name} {each.dist.version}" if each.dist is not None else "",
+            "by targets" if each.name in chosen else "on request",
+        )
         for each in entry_points(group=GROUP)
-        if OWN.get(each.name) != each.value
     }
-    return [*own, *sorted(others, key=attrgetter("name", "value", "distribution"))]
+    return sorted(found, key=attrgetter("name", "value", "distribution"))
 
 
 def _loaded(value: str) -> Target:

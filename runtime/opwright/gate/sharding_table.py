@@ -138,7 +138,7 @@ def _judge(by: str) -> AbstractContextManager[Judge | None]:
         return nullcontext()
     framework, _, way = by.partition("-")
     name = "validated_shardings" if way else "judged_shardings"
-    found: AbstractContextManager[Judge] = importlib.import_module(f"opwright.bindings.{framework}.{name}").judge()
+    found: AbstractContextManager[Judge] = importlib.import_module(f"opwright_bindings.{framework}.{name}").judge()
     return found
 
 

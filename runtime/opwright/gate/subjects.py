@@ -173,7 +173,7 @@ def subjects_of(target: str, modules: tuple[str, ...] = ()) -> Iterator[Subject]
     """Yield the operators of a target: `NAMESPACE`, `NAMESPACE::NAME`, `NAMESPACE::NAME.OVERLOAD`, with `torch:` before
     it for PyTorch's. Raises ValueError where there is none."""
     if target.startswith(_TORCH):
-        from opwright.bindings.torch.judging import torch_subjects
+        from opwright_bindings.torch.runtime.judging import torch_subjects
 
         yield from (
             Subject(name, operator, modules, text, "torch")

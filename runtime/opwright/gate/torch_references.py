@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.bindings.torch.calls import function_of, overload_named
-from opwright.bindings.torch.derivatives import TorchDerivatives, TorchLooks, whole_lists
 from opwright.gate.references import Reference, of_tensors
 from opwright.library import Library
+from opwright_bindings.torch.runtime.calls import function_of, overload_named
+from opwright_bindings.torch.runtime.derivatives import TorchDerivatives, TorchLooks, whole_lists
 from opwright_core.dispatch.call.operator import Operator, find_operator
 
 __all__ = ["torch_reference"]

@@ -168,7 +168,7 @@ def _warm_up(task: Task) -> None:
         subject = next(subjects_of(name))
         judge(subject, properties, task.seed, Board(), lambda _: None)
     if any(target.startswith("torch:") for target in task.targets):
-        from opwright.bindings.torch.judging import known_operator
+        from opwright_bindings.torch.runtime.judging import known_operator
 
         subject = next(subjects_of(f"torch:{known_operator()}"))
         judge(subject, properties, task.seed, Board(), lambda _: None)

@@ -19,7 +19,7 @@ __all__ = ["JAX", "MLX", "PYTORCH", "kind_of_protocols", "pytorch_taker"]
 
 
 def _values() -> Any:
-    return import_late("opwright.bindings.torch.values")
+    return import_late("opwright_bindings.torch.runtime.values")
 
 
 def pytorch_taker() -> Callable[[Any], Array]:

@@ -1,35 +1,20 @@
 """`NAME_dask.py`: the operators of a package as functions on Dask's arrays.
 
 Which dimensions are cut into blocks is said in the package (`batching/`): the families of `blocks`, `batch` and `meta`,
-and `sharding`. The runtime (`opwright.bindings.dask`) builds the graphs.
+and `sharding`. The runtime half builds the graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from opwright_codegen.bindings.family_calls import Family
-from opwright_codegen.records import dataclass
+from opwright_codegen.declared.parts import Family
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.schema.types import BaseType, OptionalType
-from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
-from opwright_codegen.views.layout import bracketed, fill_comment, quoted
-from opwright_codegen.views.names import Namer
+from opwright_codegen.targets.bindings.framework import Framework, Package
 from opwright_codegen.views.operators import OperatorView
 
 __all__ = ["FRAMEWORK"]
 
-_TEMPLATE = "binding_dask.py.j2"
 _FAMILIES = frozenset(("Along", "Elementwise", "Everything", "Folded", "Leading", "Product", "Reducing", "Windows"))
-_RESERVED = ("annotations", "binding", "open_binding")
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """One function: the declarations of its overloads, and the statement that makes it."""
-
-    comments: tuple[str, ...]
-    statement: str
 
 
 def _refusal(package: Package, operator: OperatorView) -> str | None:
@@ -63,24 +48,4 @@ def _has_sizes(family: Family) -> bool:
     return family.name == "Along" and any(key == "size" for key, _ in family.keywords)
 
 
-def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence[LeftOut]) -> dict[str, object]:
-    """Return what the template shows: a block for each function that Dask is given."""
-    namer = Namer(_RESERVED)
-    by_name: dict[str, list[OperatorView]] = {}
-    for operator in taken:
-        by_name.setdefault(operator.schema.name.base, []).append(operator)
-    blocks = [_block(name, namer.claim(name), found) for name, found in by_name.items()]
-    return {
-        "package": package.view.package,
-        "blocks": blocks,
-        "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
-    }
-
-
-def _block(name: str, variable: str, operators: Sequence[OperatorView]) -> _Block:
-    items = [quoted(str(each.schema.name).partition(".")[2] or "default") for each in operators]
-    statement = bracketed(f"{variable} = binding.function(", [quoted(name), *items], ")")
-    return _Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
-
-
-FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)
+FRAMEWORK = Framework(_refusal)

@@ -1,17 +1,17 @@
 """`NAME_jax.py`: the operators of a package as functions of JAX's arrays.
 
-What is written down is which operators there are, and which of them C handles. The runtime (`opwright.bindings.jax`)
-finds out shapes by fakes, and derivatives and batches by the package's own formulas and rules.
+The module lists the operators, and the C functions that handle some of them. The runtime half computes shapes by fakes,
+and derivatives and batches by the package's own formulas and rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.records import dataclass
+from opwright_bindings.jax.target_native import TEMPLATE, context, file, native_call, native_library
+from opwright_codegen.declared.model import DeclaredSet, Files, Template
 from opwright_codegen.schema.types import BaseType
-from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
-from opwright_codegen.targets.native.jax import native_call, native_library
+from opwright_codegen.targets.bindings.framework import Block, Framework, LeftOut, Package, overload_of
 from opwright_codegen.views.imports import words_in
 from opwright_codegen.views.layout import bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
@@ -19,16 +19,7 @@ from opwright_codegen.views.operators import OperatorView, tuple_text
 
 __all__ = ["FRAMEWORK"]
 
-_TEMPLATE = "binding_jax.py.j2"
 _RESERVED = ("Gradients", "Kernel", "Loop", "annotations", "binding", "open_binding")
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """One function: the declarations of its overloads, and the statement that makes it."""
-
-    comments: tuple[str, ...]
-    statement: str
 
 
 def _refusal(package: Package, operator: OperatorView) -> str | None:
@@ -66,8 +57,8 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     }
 
 
-def _block(package: Package, name: str, variable: str, operators: Sequence[OperatorView]) -> _Block:
-    named = {str(each.schema.name).partition(".")[2] or "default": each for each in operators}
+def _block(package: Package, name: str, variable: str, operators: Sequence[OperatorView]) -> Block:
+    named = {overload_of(each): each for each in operators}
     items = [quoted(name), *map(quoted, named)]
     calls = [f"{quoted(overload)}: {call}" for overload, each in named.items() if (call := _native(package, each))]
     if calls:
@@ -76,7 +67,7 @@ def _block(package: Package, name: str, variable: str, operators: Sequence[Opera
     if constant:
         items.append(f"constant={tuple_text(constant)}")
     statement = bracketed(f"{variable} = binding.function(", items, ")")
-    return _Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
+    return Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
 
 
 def _is_constant(package: Package, operator: OperatorView) -> bool:
@@ -91,4 +82,11 @@ def _native(package: Package, operator: OperatorView) -> str | None:
     return native_call(on_cpu[0], operator.schema, package.derivatives) if on_cpu else None
 
 
-FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)
+def _files(declared: DeclaredSet) -> Files:
+    """Return the C functions that JAX's programs call."""
+    kernels, namespace = declared.bindings, declared.namespace
+    template = Template(TEMPLATE, declared.view, lambda: context(kernels, namespace, declared.derivatives))
+    return {file(namespace): template}
+
+
+FRAMEWORK = Framework(_refusal, _context, files=_files)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
+from opwright_bindings.jax.target_gradients import GradientLoops, gradient_loops, is_plain
 from opwright_codegen.declared.parts import Binding, DerivativeSet, Elsewhere, Looped, Native, NativeArgument
 from opwright_codegen.expressions.c_form import may_refuse
 from opwright_codegen.expressions.expression import Expression
@@ -20,7 +21,6 @@ from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.targets.native.arguments import EACH, geometry
 from opwright_codegen.targets.native.c import FOLDER, CKernel, c_kernels
 from opwright_codegen.targets.native.digest import digest
-from opwright_codegen.targets.native.jax_gradients import GradientLoops, gradient_loops, is_plain
 from opwright_codegen.targets.native.loops import LoopKernel, loop_dtypes, loop_kernels
 from opwright_codegen.views.c_text import c_block, c_literal
 from opwright_codegen.views.layout import bracketed, formula_lines, quoted
@@ -28,7 +28,7 @@ from opwright_codegen.views.operators import tuple_text
 
 __all__ = ["TEMPLATE", "context", "file", "native_call", "native_library"]
 
-TEMPLATE: Final = "native_jax.c.j2"
+TEMPLATE: Final = "opwright_bindings.jax:native.c.j2"
 _AFTER: Final = 16  # columns, for the name of an overload
 _TYPES: Final = {
     "bool": "PRED", **{f"{sign}int{n}": f"{'U' if sign else 'S'}{n}" for sign in ("", "u") for n in (8, 16, 32, 64)},

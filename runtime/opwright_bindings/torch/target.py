@@ -1,6 +1,6 @@
 """`NAME_torch.py`: the operators of a package as PyTorch's, defined with torch.library.
 
-Kernels and fakes are those of the package, which the runtime (`opwright.bindings.torch`) calls on PyTorch's tensors.
+The runtime half calls the kernels and fakes of the package on PyTorch's tensors.
 Gradients are formulas over `torch.ops`, so that PyTorch traces and differentiates them; an operator whose gradient is a
 Python function of the project has an operator of its own for it.
 """
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.bindings.family_calls import Family, Value
-from opwright_codegen.read.model import RESIZING
+from opwright_bindings.torch.target_gradients import GradientBuilder, GradientView, calls_of
+from opwright_bindings.torch.target_tangents import TangentBuilder
+from opwright_codegen.declared.parts import RESIZING, Family, Value
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.schema.types import BaseType
-from opwright_codegen.targets.bindings.frameworks import Framework, LeftOut, Package
-from opwright_codegen.targets.bindings.torch_gradients import GradientBuilder, GradientView, calls_of
-from opwright_codegen.targets.bindings.torch_tangents import TangentBuilder
+from opwright_codegen.targets.bindings.framework import Framework, LeftOut, Package
 from opwright_codegen.views.imports import import_line, words_in
 from opwright_codegen.views.layout import LINE, bracketed, fill_comment, quoted
 from opwright_codegen.views.names import Namer
@@ -24,7 +23,6 @@ from opwright_codegen.views.operators import OperatorView, tuple_text
 
 __all__ = ["FRAMEWORK"]
 
-_TEMPLATE = "binding_torch.py.j2"
 _OWN_NAMESPACES = ("aten", "prim", "prims", "quantized", "onednn", "mkldnn")
 _TYPES = frozenset(
     ("Tensor", "int", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Layout", "Device", "MemoryFormat",
@@ -112,7 +110,7 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
     return {
         "package": package.view.package,
         "blocks": blocks,
-        "imported": import_line("opwright.bindings.torch", imported),
+        "imported": import_line("opwright_bindings.torch.runtime", imported),
         "uses_math": "math" in words,
         "uses_any": any(part.statements for block in blocks for part in block.parts),
         "spaces": [name for name in ("aten", "own") if name in words],
@@ -178,4 +176,4 @@ def _value(value: Value) -> str:
     return tuple_text([_value(each) for each in value]) if isinstance(value, Sequence) else repr(value)
 
 
-FRAMEWORK = Framework(_TEMPLATE, _refusal, _context)
+FRAMEWORK = Framework(_refusal, _context)

@@ -2,14 +2,14 @@
 
 Two functions an operator: what is kept of a call, and the gradients from that. A formula that calls a function of the
 project, or an operator that PyTorch does not have, is Python over our tensors: PyTorch then calls an operator that
-computes the gradient as we do (`opwright.bindings.torch.opaque`). So it is with operators that are composed of others.
+computes the gradient as we do (`runtime.opaque`). So it is with operators that are composed of others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from opwright_codegen.derivatives.model import Derivative, Differentiability, Saved
+from opwright_codegen.declared.parts import Derivative, Differentiability, Saved
 from opwright_codegen.formula.ast import (
     Call,
     Conditional,
@@ -26,7 +26,7 @@ from opwright_codegen.formula.ast import (
 from opwright_codegen.formula.emit import Spelling
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import SchemaKind
-from opwright_codegen.targets.bindings.frameworks import Package
+from opwright_codegen.targets.bindings.framework import Package
 from opwright_codegen.views.layout import LINE, bracketed, formula_lines, quoted
 from opwright_codegen.views.names import Namer
 from opwright_codegen.views.operators import OperatorView, signature, tuple_text

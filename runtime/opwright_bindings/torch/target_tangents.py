@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opwright_codegen.derivatives.model import ForwardDerivative
+from opwright_bindings.torch.target_gradients import GradientView
+from opwright_codegen.declared.parts import ForwardDerivative
 from opwright_codegen.formula.ast import Formula, Kind, Reference, Verbatim, rewrite, walk
 from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.schema.model import SchemaKind
-from opwright_codegen.targets.bindings.frameworks import Package
-from opwright_codegen.targets.bindings.torch_gradients import GradientView
+from opwright_codegen.targets.bindings.framework import Package
 from opwright_codegen.targets.gradients.forward import Speaker, function_of, is_complete, rule_call
 from opwright_codegen.views.layout import bracketed, quoted
 from opwright_codegen.views.operators import OperatorView

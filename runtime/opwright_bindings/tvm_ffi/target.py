@@ -10,25 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from opwright_codegen.declared.model import DeclaredSet, Files, Template
 from opwright_codegen.declared.parts import Binding, NativeArgument
+from opwright_codegen.targets.bindings.framework import Framework
 from opwright_codegen.targets.native.arguments import C_TYPES, ONE
 from opwright_codegen.targets.native.c import FOLDER, CFunction, CKernel, c_kernels
 from opwright_codegen.views.c_text import c_block, c_literal
 
-__all__ = ["TEMPLATE", "context", "file"]
+__all__ = ["FRAMEWORK"]
 
-TEMPLATE: Final = "native_tvm.c.j2"
+_TEMPLATE: Final = "opwright_bindings.tvm_ffi:native.c.j2"
 _CODES: Final = {"b": 6, "u": 1, "i": 0, "f": 2, "c": 5}  # of DLPack, by the first letter of a dtype
 _READ: Final = {"float": "to_double", "int": "to_int64", "bool": "to_bool", "text": "to_text", "scalar": "to_double"}
 _NOUNS: Final = {"float": "a number", "int": "an int", "bool": "a bool", "text": "a string", "scalar": "a number"}
 
 
-def file(namespace: str) -> str:
-    """Return the name of the file."""
-    return f"{FOLDER}/{namespace}_tvm_ffi.c"
-
-
-def context(bindings: Sequence[Binding], namespace: str) -> dict[str, object] | None:
+def _context(bindings: Sequence[Binding], namespace: str) -> dict[str, object] | None:
     """Return what the template shows; None where there is no C kernel."""
     kernels = [kernel for kernel in c_kernels(bindings) if not any(each.is_list for each in kernel.native.arguments)]
     if not kernels:
@@ -135,3 +132,13 @@ def _code(dtype: str) -> str:
     """Return the number of a dtype: DLPack's code and how many bits an element has."""
     bits = {"bool": 8}.get(dtype) or int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz"))
     return str(_CODES[dtype[0]] << 8 | bits)
+
+
+def _files(declared: DeclaredSet) -> Files:
+    """Return the functions of the tvm-ffi module, in C."""
+    kernels, namespace = declared.bindings, declared.namespace
+    template = Template(_TEMPLATE, declared.view, lambda: _context(kernels, namespace))
+    return {f"{FOLDER}/{namespace}_tvm_ffi.c": template}
+
+
+FRAMEWORK = Framework(files=_files)

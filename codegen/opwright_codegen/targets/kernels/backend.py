@@ -216,7 +216,7 @@ def _imports(words: Collection[str], backend: Backend, modules: dict[str, str], 
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
     extra += [(f"..{METAS}", schema_module, ALIAS)] if ALIAS in words else []
-    extra += [("opwright.bindings.called", "call_torch", "call_torch")] if "call_torch" in words else []
+    extra += [("opwright_bindings.called", "call_torch", "call_torch")] if "call_torch" in words else []
     extra += [backend.native] if MODULE in words else []
     extra += [(f"..{MODULE}", "cuda", DEVICE_MODULE)] if DEVICE_MODULE in words else []
     return import_lines(words, whole, extra)

@@ -17,7 +17,7 @@ __all__ = ["direct_statements", "torch_statements", "view_statements"]
 
 
 def torch_statements(shim: ShimBuilder, name: str) -> list[str]:
-    """Return what calls an operator of PyTorch with the Tensors: `opwright.bindings.called`."""
+    """Return what calls an operator of PyTorch with the Tensors: `opwright_bindings.called`."""
     given = tuple(Verbatim(shim.own[a.name]) for a in shim.schema.arguments)
     call = Call(Verbatim("call_torch"), (Verbatim(quoted(name)), *given))
     if not shim.schema.returns:

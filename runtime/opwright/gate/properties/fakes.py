@@ -142,7 +142,7 @@ def _problem(subject: Subject, case: Case, fake: Answer, real: Answer, env: Shap
     if text is None or ("lias" in text and any(not array.size for _, array in real.outputs)):
         return None  # (nobody shares memory that has no elements)
     if subject.origin == "torch":  # PyTorch's meta kernels do not know that the tensors are the CPU's
-        from opwright.bindings.torch.judged_customs import fakes_agree
+        from opwright_bindings.torch.runtime.judged_customs import fakes_agree
 
         if fakes_agree(subject.name, case.call(subject.operator).arguments):
             return None

@@ -165,7 +165,7 @@ class Aliases(CaseProperty):
         if answer.error is not None:
             cause = cause_of(answer.error)
             if cause == "undeclared-alias" and "or other returns" in str(answer.error):  # (PyTorch does not say which)
-                from opwright.bindings.torch.judged_customs import results_share_memory
+                from opwright_bindings.torch.runtime.judged_customs import results_share_memory
 
                 is_of_results = results_share_memory(subject.name, case.call(subject.operator).arguments)
                 cause = "outputs-share-memory" if is_of_results else cause
@@ -275,7 +275,7 @@ class Defaults(Property):
 def _functions(subject: Subject, *, of_fakes: bool = True) -> Iterator[Any]:
     """Yield the functions of Python that are registered, and what they stand for; those of fake kernels, too."""
     if subject.origin == "torch":
-        from opwright.bindings.torch.judged_customs import function_behind
+        from opwright_bindings.torch.runtime.judged_customs import function_behind
 
         function = function_behind(subject.name)
         if function is not None:

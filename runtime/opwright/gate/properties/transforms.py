@@ -56,7 +56,7 @@ class Batches(OfOurs):
     def applies(self, subject: Subject) -> bool | str:
         """Whether a rule of its own is registered."""
         if subject.origin != "opwright":
-            from opwright.bindings.torch.judged_customs import has_rule
+            from opwright_bindings.torch.runtime.judged_customs import has_rule
 
             return has_rule(subject.name) or "it has no rule of its own"
         if subject.operator.signature.written:
@@ -83,7 +83,7 @@ class Batches(OfOurs):
                 return
 
     def _of_torch(self, subject: Subject, samples: Samples) -> Iterator[Verdict]:
-        from opwright.bindings.torch.judged_customs import vmap_problem
+        from opwright_bindings.torch.runtime.judged_customs import vmap_problem
 
         for case in () if samples.why_unstable else [*samples.some, *samples.more]:
             text = vmap_problem(subject.name, case.call(subject.operator).arguments)
@@ -148,7 +148,7 @@ class Autocast(OfOurs):
         """Whether the operator is one of ours, or one of PyTorch's that says to what it casts."""
         if subject.origin == "opwright":
             return True
-        from opwright.bindings.torch.judged_customs import has_casts
+        from opwright_bindings.torch.runtime.judged_customs import has_casts
 
         return has_casts(subject.name) or "it says nothing about autocast"
 
@@ -158,7 +158,7 @@ class Autocast(OfOurs):
         if case is None:
             return
         if subject.origin != "opwright":
-            from opwright.bindings.torch.judged_customs import autocast_problem
+            from opwright_bindings.torch.runtime.judged_customs import autocast_problem
 
             text = autocast_problem(subject.name, case.call(subject.operator).arguments)
             if text is not None:

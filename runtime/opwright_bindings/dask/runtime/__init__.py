@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.bindings.frameworks import FrameworkMissing
+from opwright_bindings.frameworks import FrameworkMissing
 
 try:
     import dask.array as _array  # noqa: F401
@@ -11,10 +11,10 @@ except ModuleNotFoundError as error:
         raise
     raise FrameworkMissing("Dask", "dask[array]") from None
 
-from opwright.bindings.dask.binding import Binding, Function, open_binding
-from opwright.bindings.dask.costs import annotate_costs
 from opwright.dimensions.families import Along, Elementwise, Everything, Folded, Leading, Product, Reducing
 from opwright.dimensions.windows import At, Windows
+from opwright_bindings.dask.runtime.binding import Binding, Function, open_binding
+from opwright_bindings.dask.runtime.costs import annotate_costs
 
 __all__ = [
     "Along",

@@ -9,17 +9,17 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.bindings.dask.combining import combined, product, reduced_loss
-from opwright.bindings.dask.costs import annotated
-from opwright.bindings.dask.graphs import Cut, backward, blocks
-from opwright.bindings.dask.tasks import Call
-from opwright.bindings.fakes import check_arrays, fake
 from opwright.dimensions.deriving import cut_of
 from opwright.dimensions.families import Along, Everything, Family, Labels, Product, Reducing
 from opwright.dimensions.layouts import results, without_labels
 from opwright.dimensions.windows import Windows
 from opwright.dimensions.written import ByText
 from opwright.fake.modes import FakeTensorMode
+from opwright_bindings.dask.runtime.combining import combined, product, reduced_loss
+from opwright_bindings.dask.runtime.costs import annotated
+from opwright_bindings.dask.runtime.graphs import Cut, backward, blocks
+from opwright_bindings.dask.runtime.tasks import Call
+from opwright_bindings.fakes import check_arrays, fake
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet

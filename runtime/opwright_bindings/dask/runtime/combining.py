@@ -9,10 +9,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.bindings.dask.graphs import Cut, blocks, blockwise, name_of
-from opwright.bindings.dask.tasks import Added, Call, Part, Running
 from opwright.dimensions.families import Along, Everything, Family
 from opwright.dimensions.layouts import Result, results
+from opwright_bindings.dask.runtime.graphs import Cut, blocks, blockwise, name_of
+from opwright_bindings.dask.runtime.tasks import Added, Call, Part, Running
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["combined", "product", "reduced_loss"]

@@ -9,10 +9,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from opwright.bindings.dask.overlaps import Overlap, gathered, overlapping
-from opwright.bindings.dask.tasks import Backward, Call, Item
 from opwright.dimensions.layouts import Result
 from opwright.dimensions.windows import Span
+from opwright_bindings.dask.runtime.overlaps import Overlap, gathered, overlapping
+from opwright_bindings.dask.runtime.tasks import Backward, Call, Item
 
 __all__ = ["Cut", "backward", "blocks", "blockwise", "name_of"]
 

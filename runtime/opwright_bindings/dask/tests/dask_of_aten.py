@@ -15,7 +15,7 @@ import pytest
 
 from opwright_codegen.cli import main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 NAME = "opwright_aten_dask"
 sys.path.append(str(ROOT / "tests" / "conformance"))  # which has the table of samples
 

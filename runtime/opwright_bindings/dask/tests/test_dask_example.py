@@ -22,7 +22,7 @@ from opwright_codegen.cli import main
 dask = pytest.importorskip("dask", reason="Dask is not installed: the group of dependencies `dask`")
 import dask.array as da  # noqa: E402
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "everywhere"
 RANDOM = seeds.numpy_generator(0)
 A, B = RANDOM.uniform(0.1, 1, (3, 7, 9)), RANDOM.uniform(0.1, 1, (5, 9))
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
@@ -92,7 +92,7 @@ def test_gradients_by_blocks_are_those_of_the_whole(ops: Any, whole: Any, name: 
 
 
 def test_no_kernel_is_called_while_a_graph_is_built(ops: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from opwright.bindings.dask import tasks
+    from opwright_bindings.dask.runtime import tasks
 
     called = []
     find = tasks.find_operator
@@ -108,8 +108,8 @@ def test_costs_are_annotated_where_they_are_asked_for(ops: Any, monkeypatch: pyt
     """Of one task, by shapes alone; a priority of the user's stays."""
     import dask
 
-    from opwright.bindings.dask import annotate_costs
-    from opwright.bindings.dask.tasks import Call
+    from opwright_bindings.dask.runtime import annotate_costs
+    from opwright_bindings.dask.runtime.tasks import Call
 
     def refuse(*_: Any) -> None:
         raise AssertionError("a kernel was called")

@@ -48,7 +48,7 @@ def binding(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 def functions(binding: ModuleType) -> Iterator[tuple[str, Any]]:
     """Each operator that Dask is given, with its function."""
-    from opwright.bindings.dask import Function
+    from opwright_bindings.dask.runtime import Function
 
     for function in vars(binding).values():
         if isinstance(function, Function):

@@ -1,4 +1,4 @@
-"""docs/dask.md, as a reader would try it."""
+"""The page of this binding, as a reader would try it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 from python_copies import run_python
 
 pytest.importorskip("dask", reason="Dask is not installed: the group of dependencies `dask`")
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "dask.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 
 
 def run(folder: Path, *command: str) -> str:

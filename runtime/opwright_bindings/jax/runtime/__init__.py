@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.bindings.frameworks import FrameworkMissing
+from opwright_bindings.frameworks import FrameworkMissing
 
 try:
     import jax as _jax  # noqa: F401
@@ -11,9 +11,9 @@ except ModuleNotFoundError as error:
         raise
     raise FrameworkMissing("JAX", "jax") from None
 
-from opwright.bindings.jax.binding import Binding, Function, open_binding
-from opwright.bindings.jax.costs import cost
-from opwright.bindings.jax.gradients import Gradients
-from opwright.bindings.jax.native import Kernel, Loop
+from opwright_bindings.jax.runtime.binding import Binding, Function, open_binding
+from opwright_bindings.jax.runtime.costs import cost
+from opwright_bindings.jax.runtime.gradients import Gradients
+from opwright_bindings.jax.runtime.native import Kernel, Loop
 
 __all__ = ["Binding", "Function", "Gradients", "Kernel", "Loop", "cost", "open_binding"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from opwright.bindings.jax.programs import Batch
+from opwright_bindings.jax.runtime.programs import Batch
 
 __all__ = ["aligned", "restored", "split"]
 

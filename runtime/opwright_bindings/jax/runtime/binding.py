@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from opwright.bindings.fakes import check_arrays, fake
-from opwright.bindings.jax.native import Kernel, Library, Loop, offer
-from opwright.bindings.jax.primitive import call as call_primitive
-from opwright.bindings.jax.programs import Call, Slot, refuse_derivatives, tensors_of
-from opwright.bindings.jax.values import is_operand, kept_dtype, operand_of
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.modes import FakeTensorMode
+from opwright_bindings.fakes import check_arrays, fake
+from opwright_bindings.jax.runtime.native import Kernel, Library, Loop, offer
+from opwright_bindings.jax.runtime.primitive import call as call_primitive
+from opwright_bindings.jax.runtime.programs import Call, Slot, refuse_derivatives, tensors_of
+from opwright_bindings.jax.runtime.values import is_operand, kept_dtype, operand_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
 from opwright_core.native_kernels.libraries import SUFFIX

@@ -9,10 +9,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from opwright.bindings.jax.primitive import PRIMITIVE
 from opwright.cost.model import Cost
 from opwright.cost.parts import cost as cost_of_function
 from opwright.fake.arrays import META_PLACE, meta_array, wrap_meta
+from opwright_bindings.jax.runtime.primitive import PRIMITIVE
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.arrays.layouts import contiguous_strides
 from opwright_core.tensors.tensor import Tensor

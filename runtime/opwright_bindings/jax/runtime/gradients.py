@@ -9,8 +9,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from opwright.bindings.jax.batches import aligned, restored, split
-from opwright.bindings.jax.programs import Batch, Form, Tangents, Transposed
+from opwright_bindings.jax.runtime.batches import aligned, restored, split
+from opwright_bindings.jax.runtime.programs import Batch, Form, Tangents, Transposed
 
 __all__ = ["Gradients"]
 

@@ -15,12 +15,12 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from opwright.bindings.jax.primitive import call
-from opwright.bindings.jax.programs import Call, Form, Slot
-from opwright.bindings.jax.rules import rule_of_program
-from opwright.bindings.jax.values import array_of, tensor_of
 from opwright.dimensions.cutting import lengthened
 from opwright.dimensions.rule import DimensionRule
+from opwright_bindings.jax.runtime.primitive import call
+from opwright_bindings.jax.runtime.programs import Call, Form, Slot
+from opwright_bindings.jax.runtime.rules import rule_of_program
+from opwright_bindings.jax.runtime.values import array_of, tensor_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 

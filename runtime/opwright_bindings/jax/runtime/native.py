@@ -17,10 +17,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from opwright.bindings.jax.batches import aligned, split
-from opwright.bindings.jax.gradients import Gradients
-from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
-from opwright.bindings.jax.recorded import recorded_call
+from opwright_bindings.jax.runtime.batches import aligned, split
+from opwright_bindings.jax.runtime.gradients import Gradients
+from opwright_bindings.jax.runtime.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
+from opwright_bindings.jax.runtime.recorded import recorded_call
 from opwright_core.native_kernels.arguments import NativeArgument
 from opwright_core.native_kernels.whole_files import check_whole
 

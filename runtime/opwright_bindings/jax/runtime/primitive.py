@@ -18,11 +18,11 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-from opwright.bindings.jax.native import is_native, native_call
-from opwright.bindings.jax.private import is_exported, like_block, need_devices, spread_over
-from opwright.bindings.jax.programs import Batch, Call, Form, Program, Tangents, Transposed, linear
-from opwright.bindings.jax.sharded import alike, call_on_mesh, partitioned, refuse_export, warn_of_gathering
-from opwright.bindings.jax.values import array_of, kept_dtype, tensor_of
+from opwright_bindings.jax.runtime.native import is_native, native_call
+from opwright_bindings.jax.runtime.private import is_exported, like_block, need_devices, spread_over
+from opwright_bindings.jax.runtime.programs import Batch, Call, Form, Program, Tangents, Transposed, linear
+from opwright_bindings.jax.runtime.sharded import alike, call_on_mesh, partitioned, refuse_export, warn_of_gathering
+from opwright_bindings.jax.runtime.values import array_of, kept_dtype, tensor_of
 
 __all__ = ["PRIMITIVE", "bind", "call"]
 

@@ -1,4 +1,4 @@
-"""All that is asked of JAX beside its public names; `tests/frameworks/test_jax_sharded.py` says when some is gone."""
+"""All that is asked of JAX beside its public names; `tests/test_jax_sharded.py` says when some is gone."""
 
 from __future__ import annotations
 

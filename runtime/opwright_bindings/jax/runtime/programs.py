@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
-from opwright.bindings.fakes import fake
 from opwright.fake.modes import FakeTensorMode
 from opwright.func import jvp, vjp, vmap
+from opwright_bindings.fakes import fake
 from opwright_core.arrays.dtypes import DType
 from opwright_core.dispatch.call.operator import find_operator
 from opwright_core.errors import DispatchError

@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from opwright.bindings.fakes import fake
-from opwright.bindings.jax.programs import Call, Form, Slot, Tangents, Transposed, tensors_of
 from opwright.fake.modes import FakeTensorMode
 from opwright.python_dispatch import TorchDispatchMode
+from opwright_bindings.fakes import fake
+from opwright_bindings.jax.runtime.programs import Call, Form, Slot, Tangents, Transposed, tensors_of
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 

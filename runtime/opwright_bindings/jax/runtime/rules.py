@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from opwright.bindings.fakes import fake
-from opwright.bindings.jax.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
 from opwright.dimensions.derivatives import batched_rule, gradient_rule, tangent_rule
 from opwright.dimensions.deriving import rule_of
 from opwright.dimensions.rule import DimensionRule
 from opwright.fake.modes import FakeTensorMode
+from opwright_bindings.fakes import fake
+from opwright_bindings.jax.runtime.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
 from opwright_core.dispatch.call.operator import find_operator
 
 __all__ = ["resized", "rule_of_program"]

@@ -18,12 +18,12 @@ import numpy as np
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import NamedSharding
 
-from opwright.bindings.jax.batches import split
-from opwright.bindings.jax.blocks import Axes, assigned, on_blocks, specs_of
-from opwright.bindings.jax.private import varying
-from opwright.bindings.jax.programs import Call, Form, Program
-from opwright.bindings.jax.rules import resized, rule_of_program
 from opwright.dimensions.rule import ONE, DimensionRule
+from opwright_bindings.jax.runtime.batches import split
+from opwright_bindings.jax.runtime.blocks import Axes, assigned, on_blocks, specs_of
+from opwright_bindings.jax.runtime.private import varying
+from opwright_bindings.jax.runtime.programs import Call, Form, Program
+from opwright_bindings.jax.runtime.rules import resized, rule_of_program
 
 __all__ = ["alike", "call_on_mesh", "partitioned", "refuse_export", "warn_of_gathering"]
 

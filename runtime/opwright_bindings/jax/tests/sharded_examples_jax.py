@@ -27,9 +27,9 @@ import numpy as np  # noqa: E402
 from jax.sharding import AxisType, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
-from opwright.bindings.jax.programs import Call  # noqa: E402
-from opwright.bindings.jax.rules import rule_of_program  # noqa: E402
 from opwright.dimensions.rule import DimensionRule  # noqa: E402
+from opwright_bindings.jax.runtime.programs import Call  # noqa: E402
+from opwright_bindings.jax.runtime.rules import rule_of_program  # noqa: E402
 
 NAMES = {"all-gather": "gather", "all-reduce": "sum", "collective-permute": "halo", "all-to-all": "all-to-all"}
 # The part that sends: its scope, or the argument that is sent, which JAX 0.12 names if nothing computes first.

@@ -75,7 +75,7 @@ def planted() -> dict[str, list[str]]:
     """Return the cause of operators that are planted, and what the table's judge says of each."""
     import planting
 
-    from opwright.bindings.jax.judged_shardings import judge
+    from opwright_bindings.jax.runtime.judged_shardings import judge
 
     load_modules(["faults_of_dimensions"])
     causes = {name: cause for name, (_, cause) in planting.CAUSES.items()}

@@ -20,7 +20,7 @@ from opwright_codegen.cli import main
 jax = pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
 import jax.numpy as jnp  # noqa: E402
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "everywhere"
 RANDOM = seeds.numpy_generator(0)
 A, B = RANDOM.uniform(0.1, 1, (2, 3, 4)), RANDOM.uniform(0.1, 1, (5, 4))
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
@@ -129,8 +129,8 @@ def test_programs_of_jax(f: Any) -> None:
 
 def test_complex_derivatives_are_those_of_jax(modules: Any) -> None:
     """JAX transposes without conjugating, our gradients are conjugated."""
-    from opwright.bindings.jax.primitive import bind
-    from opwright.bindings.jax.programs import Call, Slot
+    from opwright_bindings.jax.runtime.primitive import bind
+    from opwright_bindings.jax.runtime.programs import Call, Slot
 
     z, w = np.array([1 + 2j, -0.5j]), np.array([0.3 - 1j, 2 + 0j])
     call = Call("aten::mul.Tensor", ("z",), (Slot(0), Slot(1)))
@@ -141,7 +141,7 @@ def test_complex_derivatives_are_those_of_jax(modules: Any) -> None:
 
 
 def test_thirty_two_bits(f: Any) -> None:
-    from opwright.bindings.jax import Function
+    from opwright_bindings.jax.runtime import Function
     from opwright_core.dispatch.call.packets import find_packet
 
     total = Function(find_packet("aten::sum"), ["default", "dim_IntList"])
@@ -170,7 +170,7 @@ def test_errors_are_raised_while_jax_traces(f: Any, call: Any, error: Any, messa
 
 
 def test_costs_are_those_of_the_program_that_jax_traces(f: Any) -> None:
-    from opwright.bindings.jax import cost
+    from opwright_bindings.jax.runtime import cost
 
     once = cost(f.soft_threshold, jnp.ones((3, 4)))
     assert (once.flops, once.read, once.written) == (60, 96, 96)

@@ -20,7 +20,7 @@ from opwright_codegen.cli import main
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "native"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "native"
 SCHEMAS = """
 - func: native_demo::bent(Tensor self, Tensor other, *, Scalar by=2) -> Tensor
   kernel: where(self < other, self * by, other)
@@ -178,8 +178,8 @@ def test_what_c_refuses_is_worded(modules: Any) -> None:
 def test_a_library_that_does_not_fit_is_not_called(
     modules: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from opwright.bindings.jax import native
-    from opwright.bindings.jax.native import Library
+    from opwright_bindings.jax.runtime import native
+    from opwright_bindings.jax.runtime.native import Library
 
     path = Path(modules[0].__file__).parent / "native_for_jax" / "native" / "_native_for_jax_jax.abi3.so"
     assert not modules[0].binding.library.problem

@@ -1,4 +1,4 @@
-"""docs/jax.md, as a reader would try it, and the example that it names."""
+"""The page of this binding, as a reader would try it, and the example that it names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from copying import copy_example
 from python_copies import run_python
 
 pytest.importorskip("jax", reason="JAX is not installed: the group of dependencies `jax`")
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "jax.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 
 
 def run(folder: Path, *command: str) -> str:

@@ -136,7 +136,7 @@ def test_all_cuts_on_four_devices(folder: Path) -> None:
         is_wrong = bool(cause) and not cause.endswith("linear") and "mean" not in name
         assert bool(why) == is_wrong and (": sharded at 'n' of operand 1: " in why) == is_wrong, (name, why)
     assert {cause.rpartition("-")[2] for cause, why in found["planted"].values() if why} == KINDS
-    assert found["missing"] == [], "JAX has no longer what opwright.bindings.jax.private asks for"
+    assert found["missing"] == [], "JAX has no longer what opwright_bindings.jax.runtime.private asks for"
 
 
 def test_examples_are_cut_as_their_rules_say(quickly: None, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_examples_are_cut_as_their_rules_say(quickly: None, tmp_path: Path) -> N
 
 def run(program: str, *folders: Path) -> str:
     words = [sys.executable, "-W", "ignore", str(Path(__file__).parent / program)]
-    path = [*map(str, folders), str(Path(__file__).parents[1] / "gate" / "planted"), *sys.path]
+    path = [*map(str, folders), str(Path(__file__).parents[4] / "tests" / "gate" / "planted"), *sys.path]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(words, cwd=folders[0], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.bindings.frameworks import FrameworkMissing
+from opwright_bindings.frameworks import FrameworkMissing
 
 try:
     import torch
@@ -11,10 +11,10 @@ except ModuleNotFoundError as error:
         raise
     raise FrameworkMissing("PyTorch", "torch") from None
 
-from opwright.bindings.torch.batching import Along, Elementwise, Everything, Reducing
-from opwright.bindings.torch.binding import Binding, open_binding
-from opwright.bindings.torch.stacking import Folded, Leading, Product
-from opwright.bindings.torch.tangents import or_zeros
+from opwright_bindings.torch.runtime.batching import Along, Elementwise, Everything, Reducing
+from opwright_bindings.torch.runtime.binding import Binding, open_binding
+from opwright_bindings.torch.runtime.stacking import Folded, Leading, Product
+from opwright_bindings.torch.runtime.tangents import or_zeros
 from opwright_core.abi import ForwardRule, TangentFormula, sum_terms
 
 __all__ = [

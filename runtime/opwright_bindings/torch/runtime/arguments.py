@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from opwright.bindings.torch.values import our_value
+from opwright_bindings.torch.runtime.values import our_value
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["Arguments", "Declared"]

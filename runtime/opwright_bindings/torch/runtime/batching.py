@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.samples import Batch, Rule
 from opwright.dimensions import families
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.samples import Batch, Rule
 
 __all__ = ["Along", "Elementwise", "Everything", "Family", "Reducing"]
 

@@ -9,18 +9,18 @@ from typing import Any
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.autocasting import register_autocast
-from opwright.bindings.torch.batching import Family
-from opwright.bindings.torch.costs import register_cost
-from opwright.bindings.torch.fakes import fake_kernel_of
-from opwright.bindings.torch.gradients import register_formulas
-from opwright.bindings.torch.kernels import by_device, kernel_of, on_stream
-from opwright.bindings.torch.opaque import register_opaque
-from opwright.bindings.torch.samples import Looping
-from opwright.bindings.torch.sharding import register_sharding
-from opwright.bindings.torch.tangents import refuse_tangents
-from opwright.bindings.torch.writing import register_replacement, register_writing
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.autocasting import register_autocast
+from opwright_bindings.torch.runtime.batching import Family
+from opwright_bindings.torch.runtime.costs import register_cost
+from opwright_bindings.torch.runtime.fakes import fake_kernel_of
+from opwright_bindings.torch.runtime.gradients import register_formulas
+from opwright_bindings.torch.runtime.kernels import by_device, kernel_of, on_stream
+from opwright_bindings.torch.runtime.opaque import register_opaque
+from opwright_bindings.torch.runtime.samples import Looping
+from opwright_bindings.torch.runtime.sharding import register_sharding
+from opwright_bindings.torch.runtime.tangents import refuse_tangents
+from opwright_bindings.torch.runtime.writing import register_replacement, register_writing
 from opwright_core.dispatch.call.operator import find_operator
 from opwright_core.dispatch.registry.forward_rules import ForwardRule
 

@@ -17,9 +17,9 @@ import torch
 
 from opwright.base.variants import write_out
 from opwright.base.view_layouts import become_view
-from opwright.bindings.torch.values import our_dtype, our_tensor, torch_dtype, torch_tensor
 from opwright.fake.arrays import MetaArray, meta_array, wrap_meta
 from opwright.fake.modes import new_place
+from opwright_bindings.torch.runtime.values import our_dtype, our_tensor, torch_dtype, torch_tensor
 from opwright_core.arrays import formats
 from opwright_core.arrays.devices import Device
 from opwright_core.generators.generator import Generator

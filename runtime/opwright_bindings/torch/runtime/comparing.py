@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import torch
 
-from opwright.bindings.torch.calls import has_known_layout, in_own_memory, overload_named, theirs_of
-from opwright.bindings.torch.differing import difference
 from opwright.testing import Sample, arguments, sampler
+from opwright_bindings.torch.runtime.calls import has_known_layout, in_own_memory, overload_named, theirs_of
+from opwright_bindings.torch.runtime.differing import difference
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.late_modules import when_imported
-from opwright.bindings.torch.values import our_dtype
 from opwright.cost.parts import cost
 from opwright.fake.arrays import META_PLACE, meta_array, wrap_meta
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.late_modules import when_imported
+from opwright_bindings.torch.runtime.values import our_dtype
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["register_cost"]

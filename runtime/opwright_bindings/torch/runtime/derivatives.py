@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
-from opwright.bindings.torch.calls import theirs_of
-from opwright.bindings.torch.values import our_dtype, our_tensor
+from opwright_bindings.torch.runtime.calls import theirs_of
+from opwright_bindings.torch.runtime.values import our_dtype, our_tensor
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["TorchDerivatives", "TorchLooks", "whole_lists"]

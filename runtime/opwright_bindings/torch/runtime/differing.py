@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from opwright.bindings.torch.calls import theirs_of
+from opwright_bindings.torch.runtime.calls import theirs_of
 
 __all__ = ["difference"]
 

@@ -9,13 +9,13 @@ import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException as _DataDependent
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.sizes import Sizes
-from opwright.bindings.torch.values import our_dtype, torch_dtype
 from opwright.errors import DataDependentOutputError
 from opwright.fake.arrays import meta_array, wrap_meta
 from opwright.fake.modes import FakeTensorMode
 from opwright.pytree import tensors_of
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.sizes import Sizes
+from opwright_bindings.torch.runtime.values import our_dtype, torch_dtype
 from opwright_core.arrays.devices import Device
 from opwright_core.tensors.tensor import Tensor
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.tangents import Rule, register_recorded
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.tangents import Rule, register_recorded
 
 __all__ = ["need_of", "needs_of", "register_formulas", "spread"]
 

@@ -19,7 +19,7 @@ from opwright.dimensions.windows import Windows
 from opwright_core.dispatch.call.operator import Operator
 
 if TYPE_CHECKING:
-    from opwright.bindings.torch.sharding import Sharded
+    from opwright_bindings.torch.runtime.sharding import Sharded
 
 __all__ = ["Halos", "fits", "has_windows", "windowed"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from opwright.bindings.torch.calls import overload_named, theirs_of
+from opwright_bindings.torch.runtime.calls import overload_named, theirs_of
 
 __all__ = [
     "autocast_problem",

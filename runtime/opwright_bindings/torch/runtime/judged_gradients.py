@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from opwright.autograd.function import Function
-from opwright.bindings.torch.calls import overload_named, theirs_of
-from opwright.bindings.torch.values import our_tensor
+from opwright_bindings.torch.runtime.calls import overload_named, theirs_of
+from opwright_bindings.torch.runtime.values import our_tensor
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
 from opwright_core.tensors.tensor import Tensor
 

@@ -18,11 +18,11 @@ from torch.distributed.tensor import DTensor, Partial, distribute_tensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._pytree import tree_leaves
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.calls import overload_named, theirs_of
-from opwright.bindings.torch.halos import Halos
-from opwright.bindings.torch.sharding import Sharded
 from opwright.dimensions.cutting import summands
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.calls import overload_named, theirs_of
+from opwright_bindings.torch.runtime.halos import Halos
+from opwright_bindings.torch.runtime.sharding import Sharded
 from opwright_core.dispatch.call.operator import Operator
 
 __all__ = ["judge"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.values import our_tensor, torch_tensor, torch_value
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.values import our_tensor, torch_tensor, torch_value
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["by_device", "kernel_of", "on_stream"]

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments, Declared
-from opwright.bindings.torch.gradients import need_of, spread
-from opwright.bindings.torch.sharding import register_gradient_sharding
-from opwright.bindings.torch.tangents import Rule, register_recorded
-from opwright.bindings.torch.values import our_tensor, torch_tensor
+from opwright_bindings.torch.runtime.arguments import Arguments, Declared
+from opwright_bindings.torch.runtime.gradients import need_of, spread
+from opwright_bindings.torch.runtime.sharding import register_gradient_sharding
+from opwright_bindings.torch.runtime.tangents import Rule, register_recorded
+from opwright_bindings.torch.runtime.values import our_tensor, torch_tensor
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["register_opaque"]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from torch.distributed.tensor import Partial, Replicate, Shard
 
-from opwright.bindings.torch.halos import fits
 from opwright.dimensions.kinds import Kind
 from opwright.dimensions.rule import DimensionRule, Names
+from opwright_bindings.torch.runtime.halos import fits
 
 __all__ = ["Row", "rows_of", "rows_of_gradients"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
+from opwright_bindings.torch.runtime.arguments import Arguments
 
 __all__ = ["Batch", "Looping", "Rule"]
 

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.halos import Halos, has_windows, windowed
-from opwright.bindings.torch.late_modules import when_imported
-from opwright.bindings.torch.values import our_dtype
 from opwright.dimensions.deriving import rule_of, tensors_in
 from opwright.dimensions.layouts import fake, results, without_labels
 from opwright.dimensions.rule import DimensionRule
 from opwright.fake.modes import FakeTensorMode
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.halos import Halos, has_windows, windowed
+from opwright_bindings.torch.runtime.late_modules import when_imported
+from opwright_bindings.torch.runtime.values import our_dtype
 
 __all__ = ["Sharded", "register_gradient_sharding", "register_sharding"]
 
@@ -48,7 +48,7 @@ class Sharded:
 
     def rows(self, args: Sequence[Any], kwargs: dict[str, Any], ranks: int = 0) -> list[Any]:
         """Return the rows of a call; tensors are given by shape and dtype. Windows are cut for so many `ranks`."""
-        from opwright.bindings.torch.placements import rows_of
+        from opwright_bindings.torch.runtime.placements import rows_of
 
         values = self.values(args, kwargs)
         tensors = tensors_in(values)
@@ -80,7 +80,7 @@ class _Gradients(Sharded):
 
     def rows(self, args: Sequence[Any], kwargs: dict[str, Any], ranks: int = 0) -> list[Any]:
         """Return the rows of a call; tensors are given by shape and dtype."""
-        from opwright.bindings.torch.placements import rows_of_gradients
+        from opwright_bindings.torch.runtime.placements import rows_of_gradients
 
         grads, needs, *rest = args
         values = self.values(rest, kwargs)

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.samples import Batch, Rule
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.samples import Batch, Rule
 
 __all__ = ["Folded", "Leading", "Product"]
 

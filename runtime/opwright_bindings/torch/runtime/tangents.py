@@ -18,8 +18,8 @@ from torch._C import _AutoDispatchBelowADInplaceOrView
 from torch._library.autograd import Info, make_autograd_impl
 from torch.autograd import forward_ad
 
-from opwright.bindings.torch.arguments import Declared
 from opwright.pytree import tree_map
+from opwright_bindings.torch.runtime.arguments import Declared
 from opwright_core.dispatch.registry.forward_rules import ForwardRule
 
 __all__ = ["Rule", "have_tangents", "or_zeros", "refuse_tangents", "register_recorded"]

@@ -22,11 +22,11 @@ from torch.distributed.tensor._ops import strategy_validation as validation
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._pytree import tree_leaves, tree_map
 
-from opwright.bindings.torch.arguments import Arguments
-from opwright.bindings.torch.calls import overload_named, theirs_of
-from opwright.bindings.torch.sharding import Sharded
 from opwright.dimensions.cutting import lengthened
 from opwright.dimensions.deriving import rule_of
+from opwright_bindings.torch.runtime.arguments import Arguments
+from opwright_bindings.torch.runtime.calls import overload_named, theirs_of
+from opwright_bindings.torch.runtime.sharding import Sharded
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor, wrap
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch._C import _AutoDispatchBelowADInplaceOrView, _AutoDispatchBelowAutograd
 
-from opwright.bindings.torch.tangents import have_tangents
+from opwright_bindings.torch.runtime.tangents import have_tangents
 
 __all__ = ["register_replacement", "register_writing"]
 

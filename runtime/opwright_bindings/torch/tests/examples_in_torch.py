@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 # Each example with the module of its binding, and the folder that is imported from.
 EXAMPLES = {
     "quickstart": ("quickstart_ops_torch", "."),
@@ -289,10 +289,10 @@ def check(torch: Any, operator: Any, call: Call, *others: Any) -> Iterator[str]:
 def sharded(torch: Any, known: dict[str, Call]) -> Iterator[str]:
     """Yield which operators differ on DTensors, placed in all ways that their rules allow, and which of these PyTorch's
     own validator calls wrong; and how many are cut."""
-    from opwright.bindings.torch import validated_shardings
-    from opwright.bindings.torch.judged_shardings import judge
-    from opwright.bindings.torch.values import our_tensor
     from opwright.dimensions.deriving import rule_of
+    from opwright_bindings.torch.runtime import validated_shardings
+    from opwright_bindings.torch.runtime.judged_shardings import judge
+    from opwright_bindings.torch.runtime.values import our_tensor
     from opwright_core.dispatch.call.operator import find_operator
 
     cut = 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -18,39 +17,14 @@ from typing import Any
 import numpy as np
 from examples_in_torch import batched
 
-ROOT = Path(__file__).parents[2]
-FILES = ("pointwise", "unary", "comparisons", "reductions", "activations", "losses", "shapes", "linear_algebra")
+ROOT = Path(__file__).parents[4]
+sys.path.append(str(ROOT / "tests"))
 # What opcheck refuses in PyTorch, too, by the operators' names.
 KNOWN = {
     "equal": "reads data, which a fake tensor does not have",
     "allclose": "reads data, which a fake tensor does not have",
     "rrelu_with_noise_functional": "random",
 }
-
-
-def write_project(folder: Path, framework: str = "torch") -> None:
-    """Write schema files whose operators are `renamed::…`, with their derivatives, and settings that give them to a
-    framework."""
-    names = set()
-    for each in FILES:
-        text = (ROOT / "schemas" / f"{each}.yaml").read_text(encoding="utf-8")
-        text = re.sub(r"^- func: (?:aten::)?(?=\w)", "- func: renamed::", text, flags=re.MULTILINE)
-        names |= set(re.findall(r"^- func: renamed::([\w.]+)\(", text, flags=re.MULTILINE))
-        (folder / f"{each}.yaml").write_text(text, encoding="utf-8")
-    derivatives = (ROOT / "schemas" / "derivatives.yaml").read_text(encoding="utf-8")
-    entries = re.split(r"^(?=- name: )", derivatives, flags=re.MULTILINE)[1:]
-    kept = [entry.replace("- name: ", "- name: renamed::", 1) for entry in entries if _name(entry) in names]
-    (folder / "derivatives.yaml").write_text("".join(kept), encoding="utf-8")
-    (folder / "tags.yaml").write_text((ROOT / "schemas" / "tags.yaml").read_text(encoding="utf-8"), encoding="utf-8")
-    (folder / "pyproject.toml").write_text(
-        f'[tool.opwright]\nschemas = {[f"{each}.yaml" for each in FILES]!r}\ntags = "tags.yaml"\n'
-        'derivatives = "derivatives.yaml"\noutput = "renamed_ops"\nkernels = ["opwright_kernels"]\n'
-        f'bindings = ["{framework}"]\n'
-    )
-
-
-def _name(entry: str) -> str:
-    return entry.removeprefix("- name: ").partition("(")[0]
 
 
 def calls(torch: Any) -> Iterator[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
@@ -135,6 +109,8 @@ def check(torch: Any, operator: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 def main(folder: Path, most: int) -> None:
     """Generate, check, and print what fails."""
+    from renamed_project import write_project
+
     from opwright_codegen.cli import main as opwright
 
     write_project(folder)

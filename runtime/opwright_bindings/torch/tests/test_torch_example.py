@@ -20,7 +20,7 @@ from opwright_codegen.cli import main
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[4] / "examples"
 NAMES = ("soft_threshold", "haversine", "squared_distances", "standardize", "peak", "moving_mean")
 
 

@@ -55,7 +55,7 @@ PATHS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _bound() -> Any:
-    from opwright.bindings.torch import binding
+    from opwright_bindings.torch.runtime import binding
 
     library = opwright.library.Library("torch_memory_binding", "FRAGMENT")
     bound = binding.Binding("torch_memory_binding")
@@ -105,7 +105,7 @@ def doubled(x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_lie_as_pytorch_says(dtype: str) -> None:
-    from opwright.bindings.torch.values import our_tensor
+    from opwright_bindings.torch.runtime.values import our_tensor
 
     for shape in SHAPES:
         whole = torch.randn(shape).to(getattr(torch, dtype))

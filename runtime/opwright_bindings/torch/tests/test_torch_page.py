@@ -1,4 +1,4 @@
-"""docs/torch.md, as a reader would try it."""
+"""The page of this binding, as a reader would try it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from python_copies import run_python
 
 pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 pytestmark = pytest.mark.oracle
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "torch.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 
 
 def run(folder: Path, *command: str) -> str:

@@ -127,14 +127,14 @@ def whole(tensor: Any) -> Any:
 
 def judged(name: str, *args: Any) -> str:
     """What the table's judge says."""
-    from opwright.bindings.torch.judged_shardings import judge
+    from opwright_bindings.torch.runtime.judged_shardings import judge
 
     with judge() as found:
         return found(find_operator(name), ours(args))[0]
 
 
 def ours(args: Any) -> list[Any]:
-    from opwright.bindings.torch.values import our_tensor
+    from opwright_bindings.torch.runtime.values import our_tensor
 
     return [our_tensor(each) if isinstance(each, torch.Tensor) else each for each in args]
 
@@ -142,7 +142,7 @@ def ours(args: Any) -> list[Any]:
 def test_dtensor_is_told_at_its_import_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a module that stands for DTensor, since that is imported once: no finder is left, nor a loader that is other
     than it was."""
-    from opwright.bindings.torch.late_modules import Finder, when_imported
+    from opwright_bindings.torch.runtime.late_modules import Finder, when_imported
 
     (tmp_path / "late_dtensor.py").write_text("DTensor = int\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -256,7 +256,7 @@ def test_compiled(mesh: Any) -> None:
 def test_pytorchs_own_validator_finds_what_is_wrong_and_what_is_missing(mesh: Any) -> None:
     """All placements of few tensors are tried: missing are partial numbers through what is not said to be linear, and
     what is whole without need."""
-    from opwright.bindings.torch.validated_shardings import judge, verdict
+    from opwright_bindings.torch.runtime.validated_shardings import judge, verdict
 
     torch.manual_seed(0)
     x = torch.rand(4, 6, dtype=torch.float64) - 0.5

@@ -1,0 +1,1 @@
+"""The binding to PyTorch. It imports nothing: the halves are `target` and `runtime`."""
