@@ -1,8 +1,11 @@
-"""The error of a framework that is not installed."""
+"""What modules of bindings begin with: the package beside them, and the error of a framework that is not installed."""
 
 from __future__ import annotations
 
-__all__ = ["FrameworkMissing"]
+from importlib import import_module
+from types import ModuleType
+
+__all__ = ["FrameworkMissing", "import_beside"]
 
 
 class FrameworkMissing(ImportError):
@@ -12,3 +15,9 @@ class FrameworkMissing(ImportError):
         super().__init__(
             f"{framework} is not installed, and this module gives it operators: pip install {distribution}"
         )
+
+
+def import_beside(package: str, module: str) -> ModuleType:
+    """Import the generated package that stands beside the module of that name."""
+    parent = module.rpartition(".")[0]
+    return import_module(f"{parent}.{package}" if parent else package)

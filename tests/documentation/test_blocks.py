@@ -32,10 +32,11 @@ PAGES = [
     ROOT / "README.md",
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in PRINTED),
     *sorted(ROOT.glob("docs/*/*.md")),
+    *sorted(ROOT.glob("runtime/opwright_bindings/*/README.md")),
     *sorted(ROOT.glob("examples/**/README.md")),
 ]
 LANGUAGES = {"", "c", "cpp", "cmake", "cuda", "meson", "sh", "yaml", "toml", "python"}
-LANGUAGES |= {f"{name} excerpt" for name in ("sh", "yaml", "toml", "python")}
+LANGUAGES |= {f"{name} excerpt" for name in ("sh", "yaml", "toml", "python", "jinja")}
 
 
 class Block(NamedTuple):

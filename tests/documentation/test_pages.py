@@ -17,7 +17,11 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("benchmarks", "codegen", "docs", "examples", "generated", "runtime", "schemas", "templates", "tests")
 PAGES = [
     path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted(ROOT.glob("runtime/opwright_bindings/*/README.md")),
+    )
     if "```python\n" in path.read_text() and path.name not in PRINTED
 ]
 
@@ -31,7 +35,7 @@ def program(text: str) -> str:
     return "\n".join(kept)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_python_blocks_run(page: Path) -> None:
     ran = run_python("-c", program(page.read_text(encoding="utf-8")), cwd=ROOT)
     assert ran.returncode == 0, ran.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from opwright_bindings.dask.runtime.costs import annotated
 from opwright_bindings.dask.runtime.graphs import Cut, backward, blocks
 from opwright_bindings.dask.runtime.tasks import Call
 from opwright_bindings.fakes import check_arrays, fake
+from opwright_bindings.frameworks import import_beside
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
@@ -32,10 +32,7 @@ _UNKNOWN = 7  # stands for a size that Dask does not know, where overloads are t
 
 def open_binding(namespace: str, package: str, module: str) -> Binding:
     """Import the generated package that stands beside `module`, and return what gives Dask its operators."""
-    parent = module.rpartition(".")[0]
-    name = f"{parent}.{package}" if parent else package
-    importlib.import_module(name)
-    return Binding(namespace, name)
+    return Binding(namespace, import_beside(package, module).__name__)
 
 
 class Binding:

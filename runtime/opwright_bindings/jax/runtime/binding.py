@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.modes import FakeTensorMode
 from opwright_bindings.fakes import check_arrays, fake
+from opwright_bindings.frameworks import import_beside
 from opwright_bindings.jax.runtime.native import Kernel, Library, Loop, offer
 from opwright_bindings.jax.runtime.primitive import call as call_primitive
 from opwright_bindings.jax.runtime.programs import Call, Slot, refuse_derivatives, tensors_of
@@ -34,8 +34,7 @@ def open_binding(namespace: str, package: str, module: str, library: str = "", d
 
     `library` is what `opwright build` makes of its C functions, `digest` tells that from one of other schemas.
     """
-    parent = module.rpartition(".")[0]
-    imported = importlib.import_module(f"{parent}.{package}" if parent else package)
+    imported = import_beside(package, module)
     path = Path(imported.__path__[0], "native", f"{library}{SUFFIX}")
     return Binding(namespace, Library(path, digest) if library else None)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 
+from opwright_bindings.frameworks import import_beside
 from opwright_bindings.torch.runtime.arguments import Arguments
 from opwright_bindings.torch.runtime.autocasting import register_autocast
 from opwright_bindings.torch.runtime.batching import Family
@@ -32,8 +32,7 @@ _TAGS = ("pointwise", "reduction", "nondeterministic_seeded", "dynamic_output_sh
 
 def open_binding(namespace: str, package: str, module: str) -> Binding:
     """Import the generated package that stands beside `module`, and return what gives PyTorch its operators."""
-    parent = module.rpartition(".")[0]
-    importlib.import_module(f"{parent}.{package}" if parent else package)
+    import_beside(package, module)
     return Binding(namespace)
 
 
