@@ -77,6 +77,9 @@ site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site
 	rm -rf build/reference
 	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source: --differences docs/differences.yaml
 	$(VENV)/bin/python docs/site/names.py build/reference/python
+	$(VENV)/bin/opwright explain --markdown >build/reference/errors.md
+	$(VENV)/bin/opwright rules --markdown >build/reference/rules.md
+	$(VENV)/bin/opwright test aten --sharded --table-only --markdown >build/reference/dimension-rules.md
 	PATH="$(abspath $(VENV)-site/bin):$$PATH" NO_MKDOCS_2_WARNING=1 \
 	    $(if $(VERSION),mike deploy --update-aliases $(VERSION) latest,mkdocs build) --config-file docs/site/mkdocs.yml
 

@@ -42,6 +42,8 @@ CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 SOURCE = re.compile(r"\bsource:/([^)#\"]+)#L(\d+)")  # what `opwright docs --source source:` writes
 COLOURS = re.compile(r"^ *\.drawing \{ --ink.*?\}\n *@media.*?^    \}\n", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
+COMMAND = re.compile(r"`opwright (explain|rules)(?: ([a-z][\w-]*))?[^`\n]*`")
+PRINTED = {"explain": "errors.md", "rules": "rules.md"}  # by commands, into GENERATED
 
 _origins: dict[str, Path] = {}  # where each page of the site comes from, but for generated ones
 
@@ -157,8 +159,18 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     parts = CODE.split(markdown)
     if origin is not None:
         parts[::2] = [LINK.sub(_rewriter(origin, page.file.src_uri), part) for part in parts[::2]]
+        parts[1::2] = [_with_page(part, page.file.src_uri) for part in parts[1::2]]
     parts[1::2] = [part if "\n" in part else part.replace("\\|", "&#124;") for part in parts[1::2]]
     return "".join(parts)
+
+
+def _with_page(code: str, place: str) -> str:
+    """Return a command in a line of text as a link to the page that it prints, at the name that it is given."""
+    found = COMMAND.fullmatch(code)
+    if found is None:
+        return code
+    target = os.path.relpath(f"reference/{PRINTED[found[1]]}", os.path.dirname(place) or ".")
+    return f"[{code}]({target}{'#' + found[2] if found[2] else ''})"
 
 
 def _rewriter(origin: Path, place: str) -> Callable[[re.Match[str]], str]:

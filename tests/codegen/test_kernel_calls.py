@@ -31,11 +31,11 @@ CASES = {
     "needs a keyword": ({"kernel": "by_name"}, 4, "kernel-arguments", "needs more by name"),
     "no module": ({"kernel": "no_such_module:f"}, 4, "unknown-module", "there is no module 'no_such_module'"),
     "no function": ({"kernel": "hostile_kernels:tow"}, 4, "unknown-kernel", "has no function 'tow'"),
-    "tuple for one result": ({"kernel": "x, x"}, 4, "result-count", "f has 1 result, and 2 are given"),
+    "tuple for one result": ({"kernel": "x, x"}, 4, "kernel-count", "f has 1 result, and 2 are given"),
     "three for two results": (
         {"kernel": "x, x, x", "returns": "(Tensor, Tensor)", "meta": "  meta: like(x), like(x)\n"},
         4,
-        "result-count",
+        "kernel-count",
         "f has 2 results, and 3 are given",
     ),
     "one plan for two results": (

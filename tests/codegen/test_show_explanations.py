@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ast
+import functools
+import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import opwright_codegen
-from opwright_codegen.about.explain import problems_of
+from opwright_codegen.about.explain import problems_of, show_explanations
 from opwright_codegen.cli import main
 from opwright_codegen.explanations import Explanation, explanations
 from opwright_codegen.promises.breakages import CODES
 from opwright_codegen.read.check import RULES
 
 SOURCES = Path(opwright_codegen.__file__).parent
-PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 SHOWN = [pytest.param(found, id=found.code) for found in explanations().values() if found.elsewhere is None]
 
 # Where the code is put together or passed on, and what codes that gives.
@@ -66,23 +68,50 @@ def test_every_code_is_explained_and_no_other() -> None:
     assert set().union(*found.values(), *MADE.values(), CODES) - {None} == set(explanations())
 
 
+def test_no_code_has_two_explanations() -> None:
+    """One code would mean two things, and the page would have the later one alone."""
+    files = (SOURCES / "explanations").glob("*.yaml")
+    named = [code for file in files for code in re.findall(r"^([\w-]+):$", file.read_text("utf-8"), re.MULTILINE)]
+    assert sorted(named) == sorted(explanations())
+
+
+@functools.cache
+def sections() -> dict[str, str]:
+    """The page that `opwright explain --markdown` prints: the text below the heading of each code."""
+    out = io.StringIO()
+    show_explanations(None, True, out)
+    parts = re.split(r"^### (.*)\n", out.getvalue(), flags=re.MULTILINE)
+    assert len(set(parts[1::2])) == len(parts[1::2])
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_the_page_has_a_heading_for_each_code_in_order() -> None:
+    assert list(sections()) == list(explanations())
+    subjects = {found.subject: None for found in explanations().values()}
+    headings = re.findall(r"^## (.*)$", "\n".join(sections().values()), re.MULTILINE)
+    assert [next(iter(subjects)), *headings] == list(subjects)  # the first heading is above all sections
+
+
 @pytest.mark.parametrize("explanation", SHOWN)
-def test_examples_hold(explanation: Explanation) -> None:
-    said = {problem.code for problem in problems_of(explanation.wrong, lints=explanation.is_lint)}
-    assert said == {explanation.code, *explanation.others}
-    assert problems_of(explanation.right, lints=explanation.is_lint) == ()
+def test_examples_of_the_page_hold(explanation: Explanation) -> None:
+    """The wrong files, as they are printed, produce the printed text with the code; the right ones produce nothing."""
+    section = sections()[explanation.code]
+    blocks = re.findall(r"^(Wrong|Right), `(.+?)`:\n\n```\w+\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    wrong = {name: text for title, name, text in blocks if title == "Wrong"}
+    right = {name: text for title, name, text in blocks if title == "Right"}
+    said = problems_of(wrong, lints=explanation.is_lint)
+    assert {problem.code for problem in said} == {explanation.code, *explanation.others}
+    printed = re.findall(r"^```text\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    assert printed == ["".join(f"{line.rstrip()}\n" for line in "\n\n".join(each.text for each in said).splitlines())]
+    assert f"[{explanation.code}]" in printed[0]
+    assert right and problems_of(wrong | right, lints=explanation.is_lint) == ()
 
 
 def test_what_cannot_be_shown_says_why() -> None:
     """Without an example there is a reason; and no code has both."""
     for found in explanations().values():
         assert bool(found.elsewhere) != bool(found.wrong and found.right), found.code
-
-
-def test_the_page_of_errors_is_fresh(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/errors.md is what the command prints."""
-    assert main(["explain", "--markdown"]) == 0
-    assert capsys.readouterr().out == PAGE.read_text(encoding="utf-8")
+        assert found.elsewhere is None or found.elsewhere in sections()[found.code]
 
 
 def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:

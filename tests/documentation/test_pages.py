@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from python_copies import run_python
-from test_blocks import PRINTED
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("benchmarks", "codegen", "docs", "examples", "generated", "runtime", "schemas", "templates", "tests")
@@ -22,7 +21,7 @@ PAGES = [
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted(ROOT.glob("runtime/opwright_bindings/*/README.md")),
     )
-    if "```python\n" in path.read_text() and path.name not in PRINTED
+    if "```python\n" in path.read_text()
 ]
 
 

@@ -14,8 +14,8 @@ _HEAD = """# The rules of `meta:`
 
 Every rule that a `meta:` formula may call.
 `opwright rules NAME` shows one of them, those of a project's own modules too.
-This page is what `opwright rules --markdown` prints. How formulas call rules: [schema files](schema-files.md).
-Operators that are defined at run time may have one, too: [custom operators](custom-operators.md#shapes-without-data).
+This page is printed by `opwright rules --markdown`. The page of schema files describes how formulas call rules.
+`register_meta` gives a rule to an operator that is defined at run time.
 """
 
 

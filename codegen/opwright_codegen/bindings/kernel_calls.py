@@ -110,7 +110,7 @@ def check_inline_results(formula: Formula, schema: FunctionSchema, span: Span) -
     results = max(len(schema.returns), 1)
     if len(formula.items) != results:
         message = f"{schema.name} has {results} result{'s' if results > 1 else ''}, and {len(formula.items)} are given"
-        raise SchemaError("result-count", message, formula.span or span, "an expression for each result")
+        raise SchemaError("kernel-count", message, formula.span or span, "an expression for each result")
 
 
 _UFUNC_KEYWORDS = frozenset(("out", "where", "dtype", "casting", "order", "subok"))

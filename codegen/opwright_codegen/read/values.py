@@ -208,4 +208,4 @@ def _operator_name(name: str, span: Span) -> str:
         message, hint = f"{name!r} has a namespace", "the namespace is that of the entry: leave it out"
     else:
         message, hint = f"{name!r} is not the name of an operator", "for example add.out"
-    raise SchemaError("operator-name", message, span, hint)
+    raise SchemaError("name-form", message, span, hint)

@@ -41,7 +41,7 @@ _PAGE: Final = """# Dimension rules
 
 Printed by `opwright test aten --sharded --table-only --markdown`: the family of each functional operator's rule,
 how many factors of a drawn call are parallel, reduced, windows and whole, and the rule of that call, or why nothing is
-cut. The page of [schema files](schema-files.md#the-other-keys) says what rules mean.
+cut. The page of schema files explains the notation.
 """
 
 

@@ -223,7 +223,7 @@ class CustomOpDef(Generic[P, R], Caller):
 
     def register_meta(self, formula: str, /) -> None:
         """Register what results look like by a formula of schema files, `pointwise(x, other)`: the fake kernel, which
-        `opcheck` holds the results against, and all that follows from it. `docs/rules.md` has its rules.
+        `opcheck` holds the results against, and all that follows from it. `opwright rules` lists the rules.
 
         Raises RegistrationError for a formula that cannot be, with the position in it, and for results that are no new
         tensors.
