@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rendered_cases
 
 from opwright_codegen.cli import main
 from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY, Result
@@ -23,10 +24,13 @@ from opwright_codegen.expressions.functions import FUNCTIONS, OPERATORS, UNARY, 
 pytestmark = pytest.mark.once  # the command compiles, and calls nothing
 
 HERE = Path(__file__).parent
-CASES = HERE / "cases"
-EXPECTED = CASES / "cuda" / "expected" / "native"
 EXAMPLE = HERE.parents[1] / "examples" / "native"
 NVCC = shutil.which("nvcc")
+
+
+def native(name: str, case: str = "cuda") -> Path:
+    """A file of a case's package."""
+    return rendered_cases.package_of(case) / "native" / name
 
 
 def nvrtc() -> Any:
@@ -67,7 +71,7 @@ def _text_of(program: Any, what: str) -> str:
 def compiled_by_nvcc(text: str, folder: Path, *options: str) -> tuple[str, set[str]]:
     """Return what nvcc says, and the kernels that the program has."""
     (folder / "made.cu").write_text(text, encoding="utf-8")
-    headers = ("-I", str(EXPECTED), "-isystem", sysconfig.get_path("include"))
+    headers = ("-I", str(native("")), "-isystem", sysconfig.get_path("include"))
     command = [str(NVCC), "-std=c++17", "-ptx", *options, *headers, "made.cu", "-o", "made.ptx"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     made = (folder / "made.ptx").read_text() if done.returncode == 0 else ""
@@ -94,9 +98,9 @@ def sayings(text: str, folder: Path, *options: str) -> list[tuple[str, set[str]]
         ),
     ],
 )
-def test_sources_of_the_golden_case(tmp_path: Path, name: str, options: tuple[str, ...], kernels: set[str]) -> None:
+def test_sources_of_the_case(tmp_path: Path, name: str, options: tuple[str, ...], kernels: set[str]) -> None:
     """Hostile text of the schema is no code: kernels are those of the project, and nothing is warned of."""
-    text = (EXPECTED / name).read_text(encoding="utf-8")
+    text = native(name).read_text(encoding="utf-8")
     for log, found in sayings(text, tmp_path, *options):
         assert log == ""
         assert found == kernels
@@ -128,17 +132,17 @@ def test_values_are_laid_out_as_they_are_packed(tmp_path: Path) -> None:
         checks.append(f'static_assert(sizeof({kind}) == {value.nbytes}, "size");')
         checks.append(f'static_assert(PLACE({kind}, is_there) == {place}, "mark");')
     checks.append(f'static_assert(sizeof(opwright_sizes) == {packed_sizes(()).nbytes}, "size");')
-    text = (EXPECTED / "csrc_every.cu").read_text(encoding="utf-8")
+    text = native("csrc_every.cu").read_text(encoding="utf-8")
     for log, kernels in sayings("\n".join([text, *checks]), tmp_path):
         assert log == ""
         assert kernels
 
 
 @needs_one
-def test_expressions_of_the_golden_case(tmp_path: Path) -> None:
+def test_expressions_of_the_case(tmp_path: Path) -> None:
     """For each dtype a kernel over dense operands, and one that walks others; text of the schema is no code."""
     found = {}
-    for path in sorted((CASES / "expressions" / "expected" / "native").glob("*.loops.cu")):
+    for path in sorted(native("", "expressions").glob("*.loops.cu")):
         for log, kernels in sayings(as_compiled(path), tmp_path, "--fmad=false"):
             assert log == ""
             found[path.name.split(".")[0]] = kernels
@@ -233,7 +237,7 @@ def test_the_example_of_fused_operators_compiles(tmp_path: Path, monkeypatch: py
     ids=["a name", "an included file", "another type", "linkage"],
 )  # fmt: skip
 def test_errors_are_at_lines_of_the_project(tmp_path: Path, old: str, new: str, said: str) -> None:
-    text = (EXPECTED / "csrc_axpy.cu").read_text(encoding="utf-8")
+    text = native("csrc_axpy.cu").read_text(encoding="utf-8")
     head, body = text.split('#line 1 "csrc/axpy.cu"')
     assert old in body
     for log, kernels in sayings(f'{head}#line 1 "csrc/axpy.cu"{body.replace(old, new)}', tmp_path):
@@ -283,12 +287,12 @@ def test_any_name_of_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @needs_one
 def test_headers_and_host_functions(tmp_path: Path) -> None:
     """The header is read by NVRTC, and by nvcc with the shims and the project's functions."""
-    header = (EXPECTED / "demo_cuda.h").read_text(encoding="utf-8")
+    header = native("demo_cuda.h").read_text(encoding="utf-8")
     for log, _ in sayings(header, tmp_path):
         assert log == ""
     if NVCC is not None:
         own = HERE / "cases" / "cuda" / "csrc"
-        for path in (EXPECTED / "demo_cuda_shims.cu", own / "words.cu", own / "host.cu"):
+        for path in (native("demo_cuda_shims.cu"), own / "words.cu", own / "host.cu"):
             log, found = compiled_by_nvcc(path.read_text(encoding="utf-8"), tmp_path, "-Xcompiler", "-Wall,-Wextra")
             assert log == ""
             assert all(re.search("twice|blend|add|swapped", name) for name in found)

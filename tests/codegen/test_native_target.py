@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rendered_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright_codegen.views.c_text import c_block, c_literal, c_name, c_namer
 from opwright_codegen.views.headers import include_dir
 
-NATIVE = Path(__file__).parent / "cases" / "native" / "expected" / "native"
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 # (the environment with the oracle has clang, as `ziglang`)
 ZIG = [sys.executable, "-m", "ziglang"] if find_spec("ziglang") else []
@@ -35,10 +35,15 @@ CXX_COMPILERS = [
 ]
 
 
+def native(name: str) -> Path:
+    """A file of the case `native`."""
+    return rendered_cases.package_of("native") / "native" / name
+
+
 def compiled(folder: Path, text: str, *flags: str, compiler: Sequence[str] = ("cc",), ending: str = "c") -> Path:
     """Compile C with all warnings as errors, those about trigraphs and joined comments among them."""
     (folder / f"made.{ending}").write_text(text, encoding="utf-8")
-    own = (f"-I{NATIVE}", f"-I{include_dir()}")
+    own = (f"-I{native('.')}", f"-I{include_dir()}")
     headers = (*own, "-isystem", sysconfig.get_path("include"), "-isystem", np.get_include())
     command = [*compiler, "-fPIC", "-Wall", "-Wextra", "-Werror", *flags, *headers, "-c", f"made.{ending}"]
     command += ["-o", "made.o"]
@@ -57,9 +62,9 @@ def symbols(made: Path) -> set[str]:
 @pytest.mark.parametrize("flags", [("-std=c11",), ("-std=c99", "-trigraphs"), ("-std=c11", "-O3"), ("-std=gnu17",)])
 def test_hostile_text_compiles_to_nothing_else(tmp_path: Path, flags: tuple[str, ...], compiler: list[str]) -> None:
     """The schema of the case has ends of comments, backslashes, trigraphs and quotes in its texts."""
-    made = compiled(tmp_path, (NATIVE / "demo_shims.c").read_text(encoding="utf-8"), *flags, compiler=compiler)
+    made = compiled(tmp_path, native("demo_shims.c").read_text(encoding="utf-8"), *flags, compiler=compiler)
     assert not [name for name in symbols(made) if "evil" in name]
-    prototypes = set(re.findall(r"^int (\w+)\(", (NATIVE / "demo_kernels.h").read_text(encoding="utf-8"), re.MULTILINE))
+    prototypes = set(re.findall(r"^int (\w+)\(", native("demo_kernels.h").read_text(encoding="utf-8"), re.MULTILINE))
     assert len(prototypes) == 1 + 2 + 13 + 1 + 13 + 2 + 1
     kernels = ("axpy", "words", "rows", "step", "compared", "halve", "demo")
     ours = {name for name in symbols(made) if name.startswith(kernels)}
@@ -69,7 +74,7 @@ def test_hostile_text_compiles_to_nothing_else(tmp_path: Path, flags: tuple[str,
 @needs_compiler
 def test_the_header_can_be_read_alone(tmp_path: Path) -> None:
     """Plain C: no type of Python or NumPy, and names of arguments that are words of C are others."""
-    header = (NATIVE / "demo_kernels.h").read_text(encoding="utf-8")
+    header = native("demo_kernels.h").read_text(encoding="utf-8")
     assert "Py" not in re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     compiled(tmp_path, header + "int used;\n", "-std=c11", "-Wpedantic")
     assert "int64_t _b" not in header

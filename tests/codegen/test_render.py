@@ -1,4 +1,8 @@
-"""Rendering: what each path of the generator gives, that it is the same anywhere, and clean as it is written."""
+"""Rendering: packages of the cases run, are the same anywhere, and clean as they are written.
+
+A case is a folder: `ops.yaml`, modules that it names, and `calls.py`, a program that calls the operators and asserts
+the results. Three small cases also have `expected/`, the generated text; `--update-golden` writes it anew.
+"""
 
 from __future__ import annotations
 
@@ -11,61 +15,50 @@ import sys
 from pathlib import Path
 
 import pytest
+from python_copies import run_python
+from rendered_cases import CASES, NAMES, ROOT, case, package_of, rendered, write
+from test_structure import foreign_imports
 
-from opwright_codegen.commands.job import Job
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.output.render import render
 
-ROOT = Path(__file__).parents[2]
-CASES = Path(__file__).parent / "cases"
-NAMES = sorted(path.name for path in CASES.iterdir() if path.is_dir())
+SHOWN = ("documented", "long_lines", "views")
+# Their kernels are compiled before they are called: tests/runtime/cuda and tests/runtime/native do both.
+COMPILED = ("cuda", "native")
 
 
-def render_case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    monkeypatch.chdir(CASES / name)
-    (declared,) = declare(case(f"demo_{name}", strict=name != "unbound")).values()
-    return render(declared)
-
-
-def case(package: str, *, strict: bool) -> Job:
-    """The job of the case in the working directory."""
-    return Job(
-        Path.cwd(),
-        (Path("ops.yaml"),),
-        namespace="aten",
-        derivatives=Path("derivatives.yaml") if Path("derivatives.yaml").exists() else None,
-        kernels=("kernels",) if Path("kernels.py").exists() else (),
-        rules=("opwright.rules",),
-        gradients=("gradients",),
-        strict=strict,
-        output=Path(package),
-    )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_golden(name: str, monkeypatch: pytest.MonkeyPatch, update_golden: bool) -> None:
-    found = render_case(name, monkeypatch)
+@pytest.mark.parametrize("name", SHOWN)
+def test_layout(name: str, update_golden: bool) -> None:
+    found = rendered(name)
     expected = CASES / name / "expected"
     if update_golden:
-        expected.mkdir(exist_ok=True)
-        for path in [path for path in expected.rglob("*") if path.is_file()]:
-            if path.is_file():
-                path.unlink()
-        for file, text in found.items():
-            (expected / file).parent.mkdir(exist_ok=True)
-            (expected / file).write_text(text, encoding="utf-8", newline="\n")
+        shutil.rmtree(expected, ignore_errors=True)
+        write(found, expected)
     files = [path for path in expected.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert found == {path.relative_to(expected).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in COMPILED])
+def test_calls(name: str) -> None:
+    """What is generated computes what the case says, and warns of nothing."""
+    packages = package_of(name).parent
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(packages), os.environ.get("PYTHONPATH", "")])}
+    ran = run_python(CASES / name / "calls.py", cwd=packages, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == ran.stderr == ""
+
+
 @pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The expected output of all cases, as packages beside each other."""
-    folder = tmp_path_factory.mktemp("packages")
-    for name in NAMES:
-        package = folder / f"demo_{name}"
-        shutil.copytree(CASES / name / "expected", package, ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
+def packages() -> Path:
+    """The folder with the packages of all cases."""
+    folders = [package_of(name) for name in NAMES]
+    return folders[0].parent
+
+
+def test_output_imports_nothing_of_the_runtime_but_its_interface(packages: Path) -> None:
+    files = [path for path in packages.rglob("*.py*") if path.suffix in (".py", ".pyi")]
+    assert len(files) > 200
+    assert [found for path in files for found in foreign_imports(path)] == []
 
 
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -105,17 +98,10 @@ def test_output_is_clean_for_mypy(name: str, packages: Path, tmp_path: Path) -> 
 
 
 PROGRAM = """
-import hashlib, json, os, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from test_render import case, declare, render
-hashes = {}
-for folder in sorted(Path(sys.argv[1]).iterdir()):
-    os.chdir(folder)
-    (declared,) = declare(case("demo", strict=False)).values()
-    files = render(declared)
-    hashes[folder.name] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
-print(json.dumps(hashes))
+import hashlib, json
+from rendered_cases import NAMES, rendered
+digest = lambda text: hashlib.sha256(text.encode()).hexdigest()
+print(json.dumps({name: [(file, digest(text)) for file, text in rendered(name).items()] for name in NAMES}))
 """
 
 
@@ -127,9 +113,11 @@ def test_output_depends_on_the_input_alone(tmp_path: Path) -> None:
     ]
     outputs = []
     for changes in shuffled:
-        environment = dict(sorted({**os.environ, **changes}.items(), reverse=changes["TZ"] != "UTC"))
-        arguments = [sys.executable, "-c", PROGRAM, str(CASES), str(Path(__file__).parent)]
-        ran = subprocess.run(arguments, capture_output=True, text=True, env=environment, cwd=tmp_path, check=True)
+        path = os.pathsep.join([str(CASES.parent), os.environ.get("PYTHONPATH", "")])
+        given = {**os.environ, "PYTHONPATH": path, **changes}
+        environment = dict(sorted(given.items(), reverse=changes["TZ"] != "UTC"))
+        command = [sys.executable, "-c", PROGRAM]
+        ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=True)
         outputs.append(json.loads(ran.stdout))
     assert outputs[0] == outputs[1]
     assert set(outputs[0]) == set(NAMES)

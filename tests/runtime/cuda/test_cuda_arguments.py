@@ -1,4 +1,4 @@
-"""Arguments of every type, and arguments that are written, on CUDA: kernels of the golden case held against NumPy.
+"""Arguments of every type, and arguments that are written, on CUDA: kernels of a case held against NumPy.
 
 On the stand-in for CuPy kernels are compiled as C++; structs by value have the layout that compilers for GPUs give them
 (`test_cuda_compilers.py` holds their sizes against NVRTC's).
@@ -41,9 +41,9 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def ops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The golden case, built."""
+    """The case, built."""
     folder = tmp_path_factory.mktemp("arguments") / "project"
-    shutil.copytree(CASE, folder, ignore=shutil.ignore_patterns("expected"))
+    shutil.copytree(CASE, folder)
     (folder / "ops.yaml").write_text((folder / "ops.yaml").read_text().replace("demo::", "wide_demo::"))
     for path in (folder / "csrc").glob("*.cu"):
         path.write_text(path.read_text().replace("demo_cuda", "wide_demo_cuda"))

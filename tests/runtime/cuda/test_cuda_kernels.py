@@ -263,11 +263,11 @@ def test_other_errors_of_a_launch(example: ModuleType, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The golden case, built by nvcc for a GPU, else by the stand-in for nvcc."""
+    """The case, built by nvcc for a GPU, else by the stand-in for nvcc."""
     if shutil.which("c++") is None:
         pytest.skip("there is no C++ compiler")
     folder = tmp_path_factory.mktemp("nvcc") / "project"
-    shutil.copytree(CASE, folder, ignore=shutil.ignore_patterns("expected"))
+    shutil.copytree(CASE, folder)
     schema = folder / "ops.yaml"
     schema.write_text(schema.read_text().replace("demo::", "nvcc_demo::"))
     for path in (folder / "csrc").glob("*.cu"):

@@ -1,8 +1,8 @@
 """A program of its own: C shims, built with sanitizers, are called with arrays and numbers of every kind.
 
-`python fuzzed_shims.py CALLS [SEED] [THREADS]`. The kernels are those of the example, and, for the schemas of the
-golden case, some that touch whatever they are handed: the outermost elements of each array, all of small ones. They
-answer 77 where what they write meets anything else. After each call what is only read has the bytes that it had.
+`python fuzzed_shims.py CALLS [SEED] [THREADS]`. The kernels are those of the example, and, for the schemas of
+the case `native`, some that touch whatever they are handed: the outermost elements of each array, all of small ones.
+They answer 77 where what they write meets anything else. After each call what is only read has the bytes that it had.
 """
 
 from __future__ import annotations

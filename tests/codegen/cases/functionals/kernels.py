@@ -1,4 +1,4 @@
-"""Kernels of the golden case: they write to their arguments."""
+"""Kernels of the case: they write to their arguments."""
 
 from __future__ import annotations
 

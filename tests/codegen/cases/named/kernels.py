@@ -14,7 +14,8 @@ def scale_rows(self: Array, factor: float) -> Array:
 
 
 def moments(xp: Any, self: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
-    return self.mean(dim, keepdims=keepdim), self.var(dim, keepdims=keepdim)
+    dims = None if dim is None else tuple(dim)
+    return self.mean(dims, keepdims=keepdim), self.var(dims, keepdims=keepdim)
 
 
 def pairs(self: Array) -> tuple[Array, Array]:
