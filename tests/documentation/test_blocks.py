@@ -34,7 +34,7 @@ PAGES = [
     *sorted(ROOT.glob("runtime/opwright_bindings/*/README.md")),
     *sorted(ROOT.glob("examples/**/README.md")),
 ]
-LANGUAGES = {"", "c", "cpp", "cmake", "cuda", "meson", "sh", "yaml", "toml", "python"}
+LANGUAGES = {"", "c", "cpp", "cmake", "cuda", "diff", "meson", "sh", "yaml", "toml", "python"}
 LANGUAGES |= {f"{name} excerpt" for name in ("sh", "yaml", "toml", "python", "jinja")}
 
 
