@@ -78,6 +78,7 @@ site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site
 	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source: --differences docs/differences.yaml
 	$(VENV)/bin/python docs/site/names.py build/reference/python
 	$(VENV)/bin/opwright explain --markdown >build/reference/errors.md
+	{ printf '# Keys of schema files\n\n'; $(VENV)/bin/opwright schema keys; } >build/reference/keys.md
 	$(VENV)/bin/opwright rules --markdown >build/reference/rules.md
 	$(VENV)/bin/opwright test aten --sharded --table-only --markdown >build/reference/dimension-rules.md
 	PATH="$(abspath $(VENV)-site/bin):$$PATH" NO_MKDOCS_2_WARNING=1 \

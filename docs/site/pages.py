@@ -42,8 +42,8 @@ CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 SOURCE = re.compile(r"\bsource:/([^)#\"]+)#L(\d+)")  # what `opwright docs --source source:` writes
 COLOURS = re.compile(r"^ *\.drawing \{ --ink.*?\}\n *@media.*?^    \}\n", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
-COMMAND = re.compile(r"`opwright (explain|rules)(?: ([a-z][\w-]*))?[^`\n]*`")
-PRINTED = {"explain": "errors.md", "rules": "rules.md"}  # by commands, into GENERATED
+COMMAND = re.compile(r"`opwright (explain|rules|schema keys)(?: ([a-z][\w-]*))?[^`\n]*`")
+PRINTED = {"explain": "errors.md", "rules": "rules.md", "schema keys": "keys.md"}  # by commands, into GENERATED
 
 _origins: dict[str, Path] = {}  # where each page of the site comes from, but for generated ones
 

@@ -78,13 +78,8 @@ def test_a_target_takes_two_files(tmp_path: Path) -> None:
         folder.mkdir()
     for name, text in files.items():
         (distribution / name).write_text(text, encoding="utf-8")
-    run(
-        distribution,
-        *["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"],
-        str(site),
-        ".",
-        path=site,
-    )
+    install = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", str(site), ".")
+    run(distribution, *install, path=site)
     (project / "ops.yaml").write_text(SCHEMA, encoding="utf-8")
     (command,) = blocks["sh excerpt"]
     program, *words = command.split()
