@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 __all__ = ["did_you_mean", "missing_attribute"]
@@ -13,6 +12,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names like `_mock_name`, which tools ask every object for."""
     if name.startswith("_"):
         return ""
+    import difflib  # few programs have such an error
+
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
     return f"; did you mean {near[0]!r}?" if near else ""
 

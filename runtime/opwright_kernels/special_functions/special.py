@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
+from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -282,10 +283,14 @@ def _erfinv_of_one(x: float) -> float:
     """Return the inverse of erf in more digits than float32 has. Raises ValueError where it may not."""
     if not 1e-6 < abs(x) < 1:
         raise ValueError("out of the range in which the quantile of (1 + x) / 2 serves")
-    return _quantile_of_one(0.5 * x + 0.5) * _SQRT_HALF
+    return _quantile_of_one()(0.5 * x + 0.5) * _SQRT_HALF
 
 
-_quantile_of_one = NormalDist().inv_cdf
+@cache
+def _quantile_of_one() -> Callable[[float], float]:
+    from statistics import NormalDist  # decimals, fractions and random numbers, which other functions do without
+
+    return NormalDist().inv_cdf
 
 
 @compiled

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import opwright
+import opwright_aten
+import opwright_core
+
+IMPORTED_FROM = sorted({str(Path(each.__path__[0]).parent) for each in (opwright, opwright_core, opwright_aten)})
 OPERATOR = """
 import opwright
 from opwright.library import Library
@@ -44,7 +51,7 @@ def run(folder: Path, code: str, **environment: str) -> tuple[list[str], str]:
     """The lines a program prints, and what it says on stderr."""
     done = subprocess.run(
         [sys.executable, "-c", f"import opwright\nfrom opwright import plugins\n{code}"],
-        env=os.environ | {"PYTHONPATH": str(folder)} | environment,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *IMPORTED_FROM])} | environment,
         cwd=folder,
         capture_output=True,
         text=True,
@@ -52,6 +59,63 @@ def run(folder: Path, code: str, **environment: str) -> tuple[list[str], str]:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr
+
+
+def as_folder(folder: Path, target: Path) -> str:
+    return str(shutil.copytree(folder, target / "folder"))
+
+
+def as_archive(folder: Path, target: Path) -> str:
+    return shutil.make_archive(str(target / "archive"), "zip", folder)
+
+
+def as_egg(folder: Path, target: Path) -> str:
+    egg = shutil.copytree(folder, target / "one.egg")
+    information = (egg / "one-1.5.dist-info").rename(egg / "EGG-INFO")
+    (information / "METADATA").rename(information / "PKG-INFO")
+    return str(egg)
+
+
+def as_egg_info(folder: Path, target: Path) -> str:
+    found = shutil.copytree(folder, target / "installed")
+    information = (found / "one-1.5.dist-info").rename(found / "one-1.5.egg-info")
+    (information / "METADATA").rename(information / "PKG-INFO")
+    return str(found)
+
+
+@pytest.mark.parametrize("put", [as_folder, as_archive, as_egg, as_egg_info])
+def test_found_wherever_importlib_finds_distributions(tmp_path: Path, put: Callable[[Path, Path], str]) -> None:
+    install(tmp_path / "made", "one", "ops = plugged_ops", plugged_ops=OPERATOR)
+    where = put(tmp_path / "made", tmp_path)
+    lines, _ = run(tmp_path, f"import sys; sys.path.append({where!r})\nplugins.load()\nprint(*plugins.loaded())")
+    assert lines == ["loading", "'ops' of one 1.5 (plugged_ops)"]
+
+
+def test_found_by_a_finder_of_ones_own(tmp_path: Path) -> None:
+    install(tmp_path / "made", "one", "ops = plugged_ops", plugged_ops=OPERATOR)
+    program = f"""
+import sys
+from importlib.metadata import DistributionFinder, PathDistribution
+from pathlib import Path
+class Finder(DistributionFinder):
+    def find_spec(self, *_): return None
+    def find_distributions(self, context=DistributionFinder.Context()):
+        return [PathDistribution(path) for path in Path({str(tmp_path / "made")!r}).glob("*.dist-info")]
+sys.meta_path.append(Finder())
+plugins.load()
+print([(each.name, type(each.error).__name__) for each in plugins.loaded()])
+"""
+    assert run(tmp_path, program)[0] == ["[('ops', 'ModuleNotFoundError')]"]
+
+
+def test_without_any_the_metadata_of_distributions_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "none-1.0.dist-info").mkdir()
+    lines, _ = run(
+        tmp_path,
+        f"import sys; sys.path[:] = [{str(tmp_path)!r}, {str(tmp_path / 'missing')!r}]\nplugins.load()\n"
+        "print(plugins.loaded(), plugins.are_loaded(), 'importlib.metadata' in sys.modules)",
+    )
+    assert lines == ["() True False"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ that is importing it could wait for the lock, and who holds the lock for that im
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from opwright_core.dispatch.call.operator import Operator
@@ -102,18 +102,19 @@ def _check_not_taken(package: str, kernels: Sequence[Row], places: Places) -> No
 
 def _named(
     module: str, namespace: str, rows: Sequence[tuple[Any, ...]], places: Places
-) -> Iterator[Operator | SchemaModule]:
-    """Define the operators of one schema module; yield what has to be loaded at once."""
+) -> list[Operator | SchemaModule]:
+    """Define the operators of one schema module; return what has to be loaded at once."""
     schema_module = SchemaModule(module)
-    for row in rows:
-        name = f"{namespace}::{row[0]}"
-        with registry.lock:
+    shared: list[Operator | SchemaModule] = []
+    with registry.lock:
+        for row in rows:
+            name = f"{namespace}::{row[0]}"
             known = registry.operators.get(name)
             if known is None:
                 Operator.named(name, places[name], schema_module)
-        if known is not None and (known.home is None or known.home.module != module):
-            yield known
-            yield schema_module
+            elif known.home is None or known.home.module != module:
+                shared += (known, schema_module)
+    return shared
 
 
 class _Expanded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright_core.dispatch.compiled.planned_kernels import shims_of_row, with_plans
 from opwright_core.dispatch.compiled.ufunc_kernels import with_ufunc
@@ -236,12 +236,15 @@ class Registration:
         return isinstance(self.kernel, Fallthrough)
 
 
+_KEYS: Final = DispatchKey.__members__
+
+
 def as_key(key: DispatchKey | str) -> Key:
     """Return a key, or a foreign key's name. Raises RegistrationError for what names none."""
     if isinstance(key, DispatchKey):
         return key
     try:
-        if (found := DispatchKey.__members__.get(key)) is not None:
+        if (found := _KEYS.get(key)) is not None:
             return found
         parsed: Key = import_late("opwright_core.foreign_keys").parse_key(key)
     except (TypeError, ValueError) as error:

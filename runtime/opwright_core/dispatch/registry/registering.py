@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterable
 
-from opwright_core.dispatch.call.operator import find_operator
+from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.fallbacks import INPLACE_OR_VIEW
 from opwright_core.dispatch.registry.kernel_kinds import (
     Fallthrough,
@@ -69,14 +69,23 @@ def install(
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
     hides no kernel of another, at whatever key.
     """
+    changed: set[Operator] = set()
     with registry.lock:
-        rows = _without_hidden(namespace, rows)
-        _silence(_add_kernels(namespace, rows, trusted))
-        _add_fakes(fakes)
-        _add_wrappers(namespace, wrappers)
+        try:
+            rows = _without_hidden(namespace, rows)
+            _silence(_add_kernels(namespace, rows, trusted, changed))
+            _add_fakes(fakes, changed)
+            _add_wrappers(namespace, wrappers, changed)
+        finally:
+            _forget_tables(changed)
 
 
-def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[str]:
+def _forget_tables(operators: Iterable[Operator]) -> None:
+    for operator in operators:
+        operator.forget_table()
+
+
+def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool, changed: set[Operator]) -> set[str]:
     """Register kernels; return their modules, but for those of composites, which may be the user's."""
     generated: set[str] = set()
     for name, key_name, module, general, dense, arrays in rows:
@@ -88,35 +97,35 @@ def _add_kernels(namespace: str, rows: Iterable[Row], is_trusted: bool) -> set[s
         if module:
             kind = Lazy(module, general, dense, arrays, is_composite, is_trusted, operator.name)
         known = operator.registrations.setdefault(key, [])
-        if not _is_registered(kind, known):
+        if not (known and _is_registered(kind, known)):
             known.append(Registration(key, kind, operator._where))
-            operator.forget_table()
+            changed.add(operator)
         if module and not is_composite:
             generated.add(module)
     return generated
 
 
-def _add_fakes(rows: Iterable[FakeRow]) -> None:
+def _add_fakes(rows: Iterable[FakeRow], changed: set[Operator]) -> None:
     for name, module, function in rows:
         operator = find_operator(name)
         kind = LazyFake(operator, module, function)
         known = operator.registrations.setdefault(DispatchKey.Meta, [])
-        if not _is_registered(kind, known):
+        if not (known and _is_registered(kind, known)):
             known.append(Registration(DispatchKey.Meta, kind, operator._where))
-            operator.forget_table()
+            changed.add(operator)
 
 
-def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
+def _add_wrappers(namespace: str, rows: Iterable[WrapperRow], changed: set[Operator]) -> None:
     for name, key_name, module, function in rows:
         operator = find_operator(name if "::" in name else f"{namespace}::{name}")
         key = as_key(key_name)
         known = operator.registrations.setdefault(key, [])
         kind: Kernel = _wrapper(key, module, function) if module else Fallthrough()
-        if _is_registered(kind, known):
+        if known and _is_registered(kind, known):
             continue
         # Nothing to do hides no kernel that is there.
         known.insert(len(known) if module else 0, Registration(key, kind, operator._where))
-        operator.forget_table()
+        changed.add(operator)
 
 
 def _wrapper(key: Key, module: str, function: str) -> Wrapper | LazyWrapper:
