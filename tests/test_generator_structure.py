@@ -21,7 +21,7 @@ ORDER = [
     "building", "sources", "importing", "mutants", "promises", "reference",
     "commands", "about", "hooks", "arguments", "cli", "entry",
 ]  # fmt: skip
-# The stages of the front half. `declare` runs them, and what is behind it imports `declared` alone: but for these, which
+# The stages of the front half. `declare` runs them, and modules behind it import `declared` alone, except these, which
 # work on the text of schema files.
 FRONT = ("read", "kernels", "derivatives", "bindings")
 ON_TEXT = {

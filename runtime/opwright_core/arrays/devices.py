@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright_core import keys, plugins
+from opwright_core import keys
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.errors import RegistrationError
@@ -96,6 +96,8 @@ def _parse(text: str) -> tuple[str, int | None]:
 def _check_type(name: str, text: str) -> None:
     if name in _by_name or name in ("cuda", "meta"):
         return
+    from opwright_core import plugins
+
     plugins.load()
     if name not in _by_name:
         names = ", ".join(dict.fromkeys((*_by_name, "cuda", "meta")))
@@ -237,6 +239,8 @@ def find_backend(kind: type) -> Backend | None:
         return known
     if kind.__module__.partition(".")[0] == "cupy" and "cuda" not in _by_name:
         _load_cuda()
+    from opwright_core import plugins
+
     is_last = plugins.are_loaded()
     known = _find_by_base(kind)
     if known is None and not is_last:
@@ -257,6 +261,8 @@ def backend_of(array: Array) -> Backend:
     """Return the backend of an array. Raises TypeError for anything that is no array of a registered backend."""
     backend = find_backend(type(array))
     if backend is None:
+        from opwright_core import plugins
+
         known = ", ".join(_by_name)
         raise TypeError(
             f"{type(array).__name__} is no array type of a backend; the backends are {known}{plugins.failures()}"

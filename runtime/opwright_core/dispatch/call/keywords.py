@@ -5,7 +5,6 @@ PyTorch's Python functions take the same (`torch/csrc/utils/python_arg_parser.cp
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -105,6 +104,8 @@ def unknown_name(name: str, declared: Iterable[str], *, has_others: bool) -> str
     wanted = meant(name, known)
     if wanted is None:
         candidates = [*known, *(other for other in _MEANT if has_others and meant(other, known))]
+        import difflib  # few programs have such an error
+
         wanted = next(iter(difflib.get_close_matches(name, candidates, 1)), None)
     hint = "" if wanted is None else f"; did you mean '{wanted}'?"
     return f"has no argument '{name}'{hint}"

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright_core import plugins
 from opwright_core.core import fast
 from opwright_core.dispatch.call.conversion import Mismatch
 from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSignature
@@ -18,7 +17,6 @@ from opwright_core.dispatch.call.keywords import given_by_name, translated
 from opwright_core.dispatch.call.plain_arrays import NoArray, call_with_arrays, check_tensors, is_all_numpy
 from opwright_core.dispatch.call.signature import Signature, argument_error
 from opwright_core.dispatch.package.declarations import Argument, Declaration, read
-from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
 from opwright_core.dispatch.registry.entries import Entries
 from opwright_core.dispatch.registry.tables import registry, why_lost
 from opwright_core.errors import DispatchError
@@ -243,6 +241,8 @@ class Operator(Entries):
             return self._find(keys)
 
     def _find(self, keys: int) -> Kernel:
+        from opwright_core import plugins  # (as below: importing a package resolves nothing yet)
+
         if plugins.are_loaded():
             return self._resolve(keys)
         plugins.load(wait=False)  # another thread may load one whose module this thread is importing
@@ -258,6 +258,8 @@ class Operator(Entries):
         # module holds Python's import lock and may register kernels, which needs ours. Composing and storing happen
         # under one hold of the lock: a table filled while another thread clears it would keep stale entries. Only a
         # finalizer, run in this thread, that destroys a library comes between: `changes` tells, and it is done again.
+        from opwright_core.dispatch.registry.compose import compose, compose_arrays, find_unloaded
+
         while True:
             with registry.lock:
                 if registry.operators.get(self.name) is not self:
@@ -291,10 +293,14 @@ Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment] 
 
 def find_operator(name: str) -> Operator:
     """Return the operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
-    if name not in registry.operators:
-        if has_library():
-            hooks.tools().load_whole()
-        plugins.load()
+    found = registry.operators.get(name)
+    if found is not None:
+        return found
+    from opwright_core import plugins
+
+    if has_library():
+        hooks.tools().load_whole()
+    plugins.load()
     found = registry.operators.get(name)
     if found is None:
         why = why_lost(name) or did_you_mean(name, registry.operators)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright_core import plugins
 from opwright_core.arrays.devices import Device, is_array
 from opwright_core.arrays.size import Size
 from opwright_core.arrays.sizes import is_number
@@ -76,8 +75,12 @@ class Packet(Caller):
         if name == "ufunc":
             return next(iter(self.operators.values())).ufunc
         overload = "" if name == "default" else name
-        if overload not in self.operators:
-            plugins.load()
+        found = self.operators.get(overload)
+        if found is not None:
+            return found
+        from opwright_core import plugins
+
+        plugins.load()
         found = self.operators.get(overload)
         if found is None:
             listed = ", ".join(self.overloads())
@@ -311,9 +314,12 @@ def packet(name: str) -> Packet:
 def find_packet(name: str) -> Packet:
     """Return the packet of a qualified name, if an overload is defined. Raises DispatchError."""
     known = registry.overloads.get(name)
-    if known is None or not known.operators:
-        plugins.load()
-        known = registry.overloads.get(name)
+    if known is not None and known.operators:
+        return packet(name)
+    from opwright_core import plugins
+
+    plugins.load()
+    known = registry.overloads.get(name)
     if known is None or not known.operators:
         why = why_lost(name) or did_you_mean(name, registry.overloads)
         raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright_core.core import OperatorBase
 from opwright_core.dispatch.call.signature import Signature
 from opwright_core.dispatch.registry.fallbacks import COUNTING
 from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Key, Registration
-from opwright_core.dispatch.registry.precedence import Entry, compute_entry
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, RUNTIME_KEYS, DispatchKey
 from opwright_core.places import Where, place_text
+
+if TYPE_CHECKING:
+    from opwright_core.dispatch.registry.precedence import Entry
 
 __all__ = ["Entries", "QualifiedName"]
 
@@ -80,6 +82,8 @@ class Entries(OperatorBase):
         return found
 
     def _compute_entry(self, key: DispatchKey, registered: dict[Key, list[Registration]]) -> Entry:
+        from opwright_core.dispatch.registry.precedence import Entry, compute_entry  # when something is dispatched
+
         if key is DispatchKey.BackendSelect and not registered.get(key) and self._is_factory:
             position = self.signature.device
             assert position is not None  # _is_factory says so
