@@ -35,6 +35,18 @@ ON_TEXT = {
     "output.canonical -> read.key_formats",
     "output.editor_schema -> read.entry_keys",
 }
+# What nothing needs, and what may import it: the command line, and who runs commands in other ways. Commands share
+# their settings.
+SETTINGS = {f"commands.{name}" for name in ("config", "job", "report_options", "runtime_process")}
+LEAVES = {
+    "importing": {"commands.import_"},
+    "mutants": {"commands.mutate"},
+    "reference": {"commands.docs"},
+    "commands": {"cli", "about.explain", "hooks.project"},
+    "about": {"cli"},
+    "hooks": set(),
+    "cli": {"entry"},
+}
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 PACKAGES = [name.replace(".", "/") for name in ORDER if (ROOT / name.replace(".", "/")).is_dir()]
@@ -112,6 +124,17 @@ def test_the_declared_set_is_a_border() -> None:
     }
     assert found == ON_TEXT
     assert {target for module in behind for target in graph(for_types=True)[module]} > {"declared.parts"}
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_leaves_are_imported_by_few(leaf: str) -> None:
+    found = {
+        module
+        for module, targets in graph(for_types=True).items()
+        for target in targets - SETTINGS
+        if f"{target}.".startswith(f"{leaf}.") and not f"{module}.".startswith(f"{leaf}.")
+    }
+    assert found == LEAVES[leaf]
 
 
 def _place(module: str) -> int:

@@ -61,6 +61,15 @@ LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted
 ANNOTATED = {
     "opwright.library -> opwright.testing.checking",  # the signature of `opcheck`
 }
+NAMED_IN_MESSAGES = {"opwright_core.arrays.size: ) to opwright.Size"}  # of the core: the name of its own class
+# Rooms that nothing needs: what imports them all the same, by a statement or by name, and why.
+LEAVES = {
+    "gate": {"opwright_pytest"},  # its face for pytest
+    "bindings": {
+        "gate",  # PyTorch's operators are its second opinion
+        "other_arrays",  # by name, once a tensor of PyTorch is met
+    },
+}
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
 MOST_LINES_OF_THE_CORE = 14_400
@@ -256,9 +265,40 @@ def test_the_core_names_nothing_beside_it() -> None:
     named = re.compile(r"""(?:import_late|import_module|ImportModule|_load)\(f?"(opwright[\w.]*)""")
     sources = [path for suffix in ("*.py", "*.c", "*.h") for path in (RUNTIME / CORE).rglob(suffix)]
     found = {name for path in sources for name in named.findall(path.read_text("utf-8"))}
-    kernels_in_c = {"opwright_kernels._native"}  # which may be missing
-    assert {name for name in found if name.partition(".")[0] != CORE} == kernels_in_c
+    assert {name for name in found if name.partition(".")[0] != CORE} == set()
     assert found & {f"{CORE}.inputs.calls", f"{CORE}.tensors.dlpack"}
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_leaves_are_imported_by_few(leaf: str) -> None:
+    roots = (*ROOTS, "opwright_kernels", "opwright_pytest")
+    found = set()
+    for path in (path for root in roots for path in (RUNTIME / root).rglob("*.py")):
+        module = ".".join(path.relative_to(RUNTIME).with_suffix("").parts).removesuffix(".__init__")
+        text = path.read_text("utf-8")
+        names = {*_imports(_tree(path), for_types=True), *re.findall(r"""import_late\(\s*f?"([\w.]+)""", text)}
+        if any(f"{name}.".startswith(f"opwright.{leaf}.") for name in names):
+            found.add(_room(module) if module.partition(".")[0] in ROOTS else module.partition(".")[0])
+    assert found - {leaf} == LEAVES[leaf]
+
+
+def test_messages_of_the_core_name_nothing_that_may_be_missing() -> None:
+    """Who has the core alone can do what a hint says."""
+    named = re.compile(r"\bopwright(?:\.\w|_(?:kernels|aten|codegen)\b)")
+    found = {
+        f"{module}: {node.value}"
+        for module, path in _core().items()
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and named.search(node.value)
+        if not node.value.startswith("opwright") and id(node) not in _docstrings(_tree(path))
+    }
+    assert found == NAMED_IN_MESSAGES
+
+
+def _docstrings(tree: ast.Module) -> set[int]:
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, kinds)]
+    return {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
 
 
 @pytest.mark.parametrize(("for_types", "largest"), [(False, LARGEST_CIRCLE), (True, LARGEST_CIRCLE_OF_TYPES)])

@@ -154,7 +154,9 @@ def _run(arguments: Namespace, outcome: Outcome, out: TextIO) -> int:
 
             return show_backend(arguments.name, arguments.modules, out)
         case "import":
-            return _import(arguments, out)
+            from opwright_codegen.commands.import_ import import_operators
+
+            return import_operators(arguments, out)
         case "doctor":
             from opwright_codegen.about.doctor import show_doctor
 
@@ -267,23 +269,6 @@ def _show_rules(config: Config, arguments: Namespace, out: TextIO) -> int:
 
     roots = (config.root, config.root / "src")
     return show_rules(modules_in(config.rules, roots, "rule"), arguments.rule, arguments.markdown, out)
-
-
-def _import(arguments: Namespace, out: TextIO) -> int:
-    from opwright_codegen.commands.import_ import import_files, import_torch
-
-    match arguments.source:
-        case "torch":
-            return import_torch(arguments, out)
-        case "cpp":
-            from opwright_codegen.importing.cpp import read_cpp
-
-            found = read_cpp([Path(file) for file in arguments.files], arguments.source_namespace)
-        case _:
-            from opwright_codegen.importing.backends import read_backend
-
-            found = read_backend(Path(arguments.file), arguments.source_namespace)
-    return import_files(arguments, found, out)
 
 
 def _show(error: SchemaError) -> None:

@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.guards.keys import below_autograd, enable_python_dispatcher, exclude_keys, include_keys
-from opwright_core.core import Core, core
+from opwright_core.core import Core
+from opwright_core.core import core as _core
 from opwright_core.dispatch.call.operator import Operator as Operator
 from opwright_core.dispatch.call.operator import find_operator as find_operator
 from opwright_core.dispatch.call.packets import Packet as Packet
@@ -29,6 +30,12 @@ __all__ = [
 ]  # fmt: skip
 
 _TABLES: Final = frozenset(("dump", "keys", "redispatch", "registrations", "table"))
+
+
+def core() -> Core:
+    """Return what runs calls in this process, and why: "fast" is the compiled core, with ATen's kernels in C; "partial"
+    the core alone; else "python"."""
+    return _core("opwright_kernels")
 
 
 def __getattr__(name: str) -> Any:

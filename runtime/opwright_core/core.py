@@ -23,7 +23,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Core(NamedTuple):
-    """The result of `opwright.dispatch.core()`: "fast", "partial" or "python", and why."""
+    """What runs calls: "fast", "partial" or "python", and why."""
 
     name: str
     reason: str
@@ -111,13 +111,14 @@ if fast is not None and not TYPE_CHECKING:
     OperatorBase = fast.OperatorBase
 
 
-def core() -> Core:
-    """Return what runs calls in this process, and why: "fast" is the compiled core, with ATen's kernels in C; "partial"
-    the core alone; else "python"."""
+def core(*packages: str) -> Core:
+    """Return what runs calls in this process, and why: "fast" is the compiled core, with the kernels in C of
+    `packages`; "partial" the core without some of these; else "python"."""
     if fast is None:
         return Core("python", _reason)
-    kernels, reason = _load("opwright_kernels._native")
-    return Core("partial" if kernels is None else "fast", f"{_reason}; {reason}")
+    found = [_load(f"{package}._native") for package in packages]
+    name = "partial" if any(kernels is None for kernels, _ in found) else "fast"
+    return Core(name, "; ".join([_reason, *(reason for _, reason in found)]))
 
 
 def compiled(function: _Function) -> _Function:

@@ -24,7 +24,7 @@ from opwright_codegen.output.write import replace_file
 from opwright_codegen.schema.names import PYTORCHS
 from opwright_codegen.source import Source
 
-__all__ = ["import_files", "import_torch"]
+__all__ = ["import_files", "import_operators"]
 
 _LIST: Final = """
 import importlib, pathlib, sys
@@ -37,7 +37,23 @@ pathlib.Path(sys.argv[2]).write_text(listing(sys.argv[1]), encoding="utf-8")
 _OPS, _DERIVATIVES, _TESTS, _HOLES = "ops.yaml", "derivatives.yaml", "test_ops.py", "holes.md"
 
 
-def import_torch(arguments: Namespace, out: TextIO) -> int:
+def import_operators(arguments: Namespace, out: TextIO) -> int:
+    """Write the operators of a registry or of files, as `arguments` name them. Raises UsageError, SchemaError."""
+    match arguments.source:
+        case "torch":
+            return _import_torch(arguments, out)
+        case "cpp":
+            from opwright_codegen.importing.cpp import read_cpp
+
+            found = read_cpp([Path(file) for file in arguments.files], arguments.source_namespace)
+        case _:
+            from opwright_codegen.importing.backends import read_backend
+
+            found = read_backend(Path(arguments.file), arguments.source_namespace)
+    return import_files(arguments, found, out)
+
+
+def _import_torch(arguments: Namespace, out: TextIO) -> int:
     """Write the operators of a namespace of PyTorch's registry, as kernels that call PyTorch.
 
     Raises UsageError for files that exist already, SchemaError where the registry cannot be listed.

@@ -144,7 +144,7 @@ class OtherArrays:
 
     def _refuse_mixture(self, name: str, other: Any) -> None:
         first, second = full_name(type(self.values[0])), full_name(type(other))
-        message = "arrays of one library make a call; opwright.from_dlpack(...) makes a Tensor of one, without a copy"
+        message = "arrays of one library make a call; numpy.from_dlpack(...) makes an array of one, without a copy"
         raise ArgumentError(f"{name}() got a {first} and a {second}: {message}")
 
     def call(self, operator: Operator, args: list[Any]) -> Any:

@@ -89,7 +89,7 @@ def _reduced_spec(
     if kind == "float_only" and common not in INEXACT:
         raise RuntimeError(
             "could not infer output dtype: it must be either a floating point or complex dtype. "
-            f"Got: {common}; dtype=opwright.float32 says which"
+            f"Got: {common}; dtype='float32' says which"
         )
     truth = uint8 if given is uint8 else bool_
     result = {"bool": bool_, "truth": truth, "long": int64, "real": to_real(common)}.get(kind, common)

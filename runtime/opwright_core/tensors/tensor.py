@@ -27,10 +27,10 @@ ndarray = np.ndarray
 
 
 class Tensor(TensorMethods):
-    """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
+    """An n-dimensional array with a dtype, a device and dispatch keys, which operators return.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
-    `edge` its position in the autograd graph (`opwright.autograd.nodes`; None unless `keys` has GRAD), `extra` the
+    `edge` its position in the autograd graph (None unless `keys` has GRAD), `extra` the
     storage, view base and gradient, once there are any.
     """
 

@@ -23,8 +23,8 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
     if key is DispatchKey.Meta:
         problem = (
             f"could not run {operator.name} on tensors without data (fake or meta ones): it has no fake kernel. "
-            "Register a function that makes results of the right shape: "
-            f'opwright.library.register_fake("{operator.name}")'
+            "Declare `meta` in its schema, or register a function that makes results of the right shape: "
+            f'register_fake("{operator.name}") of the library opwright'
         )
     elif key is not DispatchKey.Undefined:
         problem = f"could not run {operator.name} with arguments of {key.name}: no kernel is registered for {key.name}"

@@ -27,22 +27,21 @@ def full_name(kind: type) -> str:
 
 
 def how_to_make_tensor(value: Any) -> str:
-    """Return which function makes a tensor of a value, to go on with after a message; empty where none does."""
+    """Return which function of NumPy makes an array of a value, which calls take as a tensor, to go on with after a
+    message; empty where none does. (Functions that make Tensors may not be installed.)"""
     if isinstance(value, list | tuple) and value and all(isinstance(each, Tensor) for each in value):
-        return "; opwright.stack(...) makes a tensor of tensors of one shape"
+        return "; numpy.stack(...) makes an array of tensors of one shape"
     if isinstance(value, list | tuple) and any(hasattr(each, "__dlpack__") for each in value):
-        return "; opwright.from_dlpack(...) makes a tensor of an array of another library, without a copy"
+        return "; numpy.from_dlpack(...) makes an array of one of another library, without a copy"
     if isinstance(value, _SEQUENCES):
-        return "; opwright.tensor(...) makes a tensor of it" if _is_of_plain_dtype(value) else ""
+        return "; numpy.asarray(...) makes an array of it" if _is_of_plain_dtype(value) else ""
     if isinstance(value, ndarray):
         return ""  # of a dtype that no function takes
     if hasattr(value, "__dlpack__"):
-        return "; opwright.from_dlpack(...) makes a tensor of it, without a copy"
+        return "; numpy.from_dlpack(...) makes an array of it, without a copy"
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        return "; opwright.asarray(...) makes a tensor of it"
-    if isinstance(value, memoryview | bytearray | array):
         return "; numpy.asarray(...) makes an array of it"
-    return ""
+    return "; numpy.asarray(...) makes an array of it" if isinstance(value, memoryview | bytearray | array) else ""
 
 
 def _is_of_plain_dtype(value: Any) -> bool:

@@ -141,12 +141,12 @@ def _optional_tensor(value: Any) -> Any:
     if value is None or isinstance(value, Tensor):
         return value
     if hasattr(value, "dtype"):
-        raise Mismatch("wrap an array with opwright.from_numpy")
+        raise Mismatch("make a Tensor of the array first")
     if isinstance(value, list | tuple) and value and all(isinstance(item, Tensor) for item in value):
         several = f"declare ({', '.join(['Tensor'] * len(value))}) to return them all"
         raise Mismatch(several if len(value) > 1 else "return the Tensor itself")
     is_number = isinstance(value, bool | int | float | complex | list | tuple)
-    raise Mismatch("make a Tensor of it with opwright.tensor" if is_number else "")
+    raise Mismatch("make a Tensor of it first" if is_number else "")
 
 
 def _tensor_list(value: Any) -> list[Any]:

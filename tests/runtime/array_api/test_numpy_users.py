@@ -60,9 +60,9 @@ def test_names_that_have_no_counterpart() -> None:
 
 
 ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
-    "a list": (lambda: opwright.add([1, 2], 3), r"got list \[1, 2\]; opwright.tensor\(...\) makes a tensor of it"),
-    "a number": (lambda: opwright.sqrt(2), r"got int 2; opwright.tensor\(...\) makes a tensor of it"),
-    "texts": (lambda: opwright.sign(np.array(["a"])), r"complex64, complex128\.\n"),  # and no function makes a tensor
+    "a list": (lambda: opwright.add([1, 2], 3), r"got list \[1, 2\]; numpy.asarray\(...\) makes an array of it"),
+    "a number": (lambda: opwright.sqrt(2), r"got int 2; numpy.asarray\(...\) makes an array of it"),
+    "texts": (lambda: opwright.sign(np.array(["a"])), r"complex64, complex128\.\n"),  # and no function makes an array
     "a list of lists": (lambda: opwright.cat([[1], [2]]), r"element 0 is list \[1\]; opwright.tensor\(...\) makes"),
     "decimals": (lambda: matrix().round(1), r"'decimals' is keyword-only: round\(self, decimals=1\)\n"),
     "steps": (lambda: opwright.linspace(0, 1), r"argument 'steps' \(position 2\); NumPy's default is steps=50\n"),
@@ -74,7 +74,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: opwright.hypot(opwright.tensor([3]), opwright.tensor([4])),
         r"not implemented for int64: expected a dtype of these: floating; convert it first, for example to float32",
     ),
-    "mean of ints": (lambda: opwright.tensor([1, 2]).mean(), "Got: int64; dtype=opwright.float32 says which"),
+    "mean of ints": (lambda: opwright.tensor([1, 2]).mean(), "Got: int64; dtype='float32' says which"),
 }
 
 
@@ -105,7 +105,7 @@ Foreign.__qualname__, Foreign.__module__ = "Tensor", "torch"
 
 
 def test_arrays_of_other_libraries_are_named_in_full() -> None:
-    message = r"got a torch.Tensor and a Tensor: .* opwright.from_dlpack\(...\) makes a Tensor of one, without a copy"
+    message = r"got a torch.Tensor and a Tensor: .* numpy.from_dlpack\(...\) makes an array of one, without a copy"
     with pytest.raises(opwright.ArgumentError, match=message):
         opwright.add(opwright.ones(2), Foreign([1.0, 1.0]))
     assert opwright.sqrt(Foreign([1.0, 4.0])).tolist() == [1.0, 2.0]

@@ -114,7 +114,7 @@ def _returning(value: Callable[[Tensor], Any], returns: str) -> Any:
         (lambda x: (x + 1,), "Tensor", "return the Tensor itself"),
         (lambda x: [x + 1, None], "Tensor[]", "item 1 is None where a Tensor is declared"),
         (lambda x: x + 1, "Tensor[]", "return a list of it"),
-        (lambda x: [1.0], "Tensor", "make a Tensor of it with opwright.tensor"),
+        (lambda x: [1.0], "Tensor", "make a Tensor of it first"),
         (lambda x: "a", "int", "must return int, but returned str 'a'"),
     ],
 )
