@@ -30,7 +30,7 @@ LOG := pip.log
 # What says that the compiled core is built for an environment's Python, or that it cannot be.
 CORE := $(VENV)/.core
 CORE_ORACLE := $(WITH_ORACLE)/.core
-CORE_SOURCES := setup.py $(wildcard runtime/opwright_core/fast/*.[ch] runtime/opwright_core/include/opwright/*.h runtime/opwright_kernels/native/*.[ch]) $(wildcard runtime/opwright_kernels/special_functions/*.py) $(addprefix runtime/,opwright_core/core.py opwright_core/dispatch/compiled/signature_keys.py opwright/autograd/fields.py opwright/autograd/formulas.py)
+CORE_SOURCES := setup.py runtime/setup.py runtime/opwright_build.py $(wildcard runtime/opwright_core/fast/*.[ch] runtime/opwright_core/include/opwright/*.h runtime/opwright_kernels/native/*.[ch]) $(wildcard runtime/opwright_kernels/special_functions/*.py) $(addprefix runtime/,opwright_core/core.py opwright_core/dispatch/compiled/signature_keys.py opwright_core/gradient_codes.py)
 # Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
 SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 
@@ -123,26 +123,30 @@ demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small network
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle $(VENV)-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build dist
+	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle $(VENV)-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build runtime/build dist
 
-$(INSTALLED): GROUPS := --editable . --group dev $(if $(BARE),,--group bindings --group array-api --group elsewhere)
+$(INSTALLED): GROUPS := --group dev $(if $(BARE),,--group bindings --group array-api --group elsewhere)
 $(INSTALLED_SITE): GROUPS := --group site
 ifeq ($(TORCH),)
-$(INSTALLED_ORACLE): GROUPS := --editable . --group dev --group bindings --group array-api --group elsewhere --group oracle --group cuda-tests
+$(INSTALLED_ORACLE): GROUPS := --group dev --group bindings --group array-api --group elsewhere --group oracle --group cuda-tests
 else
-$(INSTALLED_ORACLE): GROUPS := --editable . --group dev --group beside-oracle torch==$(TORCH)
+$(INSTALLED_ORACLE): GROUPS := --group dev --group beside-oracle torch==$(TORCH)
 endif
 # PyTorch of another version comes with CUDA libraries of its own.
 $(INSTALLED_ORACLE): FREE := $(if $(TORCH),/^torch==/d;/^nvidia-/d)
 $(INSTALLED_ORACLE): override PYTHON := $(ORACLE_PYTHON)
-$(INSTALLED) $(INSTALLED_ORACLE) $(INSTALLED_SITE): pyproject.toml $(CONSTRAINTS)
+# The three distributions, editable. The library is installed without its dependencies: in a clone, these are the other two.
+$(INSTALLED) $(INSTALLED_ORACLE): OURS := --editable runtime --editable codegen[cli,math]
+$(INSTALLED) $(INSTALLED_ORACLE): LIBRARY := --editable .
+$(INSTALLED) $(INSTALLED_ORACLE) $(INSTALLED_SITE): pyproject.toml runtime/pyproject.toml codegen/pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(@D) || { echo "no environment could be made in $(@D): $(PYTHON) needs its venv module" >&2; exit 1; }
 	@echo "installing into $(@D)"
 	@sed '$(FREE)' $(CONSTRAINTS) >$(@D)/constraints.txt
 	@{ $(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint $(@D)/constraints.txt); \
+	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet $(OURS) $(GROUPS) $(if $(NEWEST),--upgrade --upgrade-strategy eager,--constraint $(@D)/constraints.txt) && \
+	   $(if $(LIBRARY),PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --no-deps $(LIBRARY),true); \
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
 	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"
@@ -151,5 +155,6 @@ $(INSTALLED) $(INSTALLED_ORACLE) $(INSTALLED_SITE): pyproject.toml $(CONSTRAINTS
 $(CORE): $(INSTALLED)
 $(CORE_ORACLE): $(INSTALLED_ORACLE)
 $(CORE) $(CORE_ORACLE): $(CORE_SOURCES)
+	@cd runtime && "$(abspath $(@D))/bin/python" setup.py --quiet build_ext --inplace
 	@$(@D)/bin/python setup.py --quiet build_ext --inplace
 	@touch $@

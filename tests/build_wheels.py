@@ -1,8 +1,9 @@
 """A program that builds the wheels of this project without containers: `build_wheels.py FOLDER`.
 
-One for each Python that it finds (`install_everywhere.py`), with the compiled core, to which auditwheel gives the tag
-of the oldest C library that it runs on; and one without, for all others. It prints the size of each. Machines with
-containers do the same by [tool.cibuildwheel], for musl's C library, too.
+It builds the three source distributions, and wheels from them: in a clone, the library would name the folders of its
+neighbours. Each Python that it finds (`install_everywhere.py`) gets wheels with compiled code, to which auditwheel
+gives the tag of the oldest C library that they run on. One set without compiled code is for all other Pythons. It
+prints the size of each file. Machines with containers build the same by [tool.cibuildwheel], also for musl's C library.
 """
 
 from __future__ import annotations
@@ -18,16 +19,28 @@ from pathlib import Path
 from install_everywhere import ROOT, pythons
 
 NOT_SOURCES = (".*", "build", "dist", "__pycache__", "*.so", "*.egg-info")
+DISTRIBUTIONS = {"opwright_core": "runtime", "opwright_codegen": "codegen", "opwright": "."}  # by their files' names
+COMPILED = ("opwright_core", "opwright")
+PACK = "import sys, setuptools.build_meta as build; build.build_sdist(sys.argv[1])"
 
 
-def built(command: str, folder: Path, **environment: str) -> Path:
-    """Build the wheel of one Python, of a copy of the sources; return it."""
+def packed(folder: Path) -> dict[str, Path]:
+    """Build the source distributions from a copy of the tree; return their files by name."""
     with tempfile.TemporaryDirectory() as temporary:
-        project, made = Path(temporary, "project"), Path(temporary, "wheel")
-        shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns(*NOT_SOURCES))
+        tree = Path(temporary, "tree")
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*NOT_SOURCES))
+        for part in DISTRIBUTIONS.values():
+            command = [sys.executable, "-c", PACK, folder.resolve()]
+            subprocess.run(command, cwd=tree / part, check=True, stdout=subprocess.DEVNULL)
+    return {name: next(folder.glob(f"{name}-[0-9]*.tar.gz")) for name in DISTRIBUTIONS}
+
+
+def built(command: str, source: Path, folder: Path, **environment: str) -> Path:
+    """Build the wheel of one source distribution for one Python; return it."""
+    with tempfile.TemporaryDirectory() as temporary:
         pip = [command, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        subprocess.run([*pip, "--wheel-dir", made, project], env=os.environ | environment, check=True)
-        (wheel,) = made.glob("*.whl")
+        subprocess.run([*pip, "--wheel-dir", temporary, source], env=os.environ | environment, check=True)
+        (wheel,) = Path(temporary).glob("*.whl")
         return Path(shutil.copy2(wheel, folder))
 
 
@@ -51,11 +64,13 @@ def main() -> int:
     """Build all of them into the folder."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
+    sources = packed(folder)
+    made = list(sources.values())
     for command in pythons().values():
-        wheel = repaired(built(command, folder, CFLAGS="-g0", LDFLAGS="-Wl,-s"))
-        print(f"{wheel.stat().st_size / 2**20:5.2f} MiB  {wheel.name}", flush=True)
-    wheel = built(sys.executable, folder, CC="no-compiler")
-    print(f"{wheel.stat().st_size / 2**20:5.2f} MiB  {wheel.name}")
+        made += [repaired(built(command, sources[name], folder, LDFLAGS="-Wl,-s")) for name in COMPILED]
+    made += [built(sys.executable, source, folder, CC="no-compiler") for source in sources.values()]
+    for path in made:
+        print(f"{path.stat().st_size / 2**20:5.2f} MiB  {path.name}")
     return 0
 
 

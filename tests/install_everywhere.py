@@ -3,6 +3,10 @@
 It looks in PATH and among those that pyenv holds, from 3.11 on. Each environment gets the
 newest of everything, NumPy too, and has to have the compiled core; there the core's tests run. A package that
 an earlier Opwright generated, with its C library, runs there with the newest NumPy and with the oldest.
+
+A second environment of each Python gets `opwright-core` alone, with the wheels of two projects (`core_alone.py`): each
+kind of call has to work there, and each error to say what it says with the library. With `--between`, the oldest and
+the newest Python get the second environment only.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from core_alone import PROGRAMS, wheels
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests/runtime/core/test_fast_core.py", "tests/runtime/autograd/test_compiled_passes.py")
@@ -50,17 +56,14 @@ def _runs(command: str) -> bool:
     return subprocess.run([command, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
 
 
-def installed(command: str, oldest_numpy: str, copied: Path) -> tuple[bool, str]:
-    """Install into an environment of this Python and try it; return whether all went well, and what was said.
-
-    From a copy of its own: setuptools writes `opwright.egg-info` into the folder, and two of them at once meet there.
-    """
+def installed(command: str, oldest_numpy: str, copied: Path) -> str:
+    """Install into an environment of this Python and try it; return what was said. Raises CalledProcessError."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
         python, project = Path(folder, "bin", "python"), Path(sources, "project")
         shutil.copytree(copied, project)
         pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         pytest: list[str | Path] = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        steps: list[list[str | Path]] = [
+        return said_by(
             [command, "-m", "venv", folder],
             [*pip, project, "pytest", "hypothesis"],
             [python, "-c", ASKED],
@@ -68,35 +71,55 @@ def installed(command: str, oldest_numpy: str, copied: Path) -> tuple[bool, str]
             [*pip, "--only-binary", "numpy", oldest_numpy],
             [python, "-c", ASKED],
             [*pytest, COMPAT],
-        ]
-        said = ""
-        for step in steps:
-            done = subprocess.run(
-                step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-            )
-            if done.returncode != 0:
-                return False, said + done.stdout
-            said += "".join(done.stdout.splitlines(keepends=True)[-1:])
-        return True, said
+        )
+
+
+def alone(command: str, copied: Path, built: list[Path]) -> str:
+    """Install the core and wheels of operators into an environment of this Python, and call them; return what was said.
+    Raises CalledProcessError."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = Path(folder, "bin", "python")
+        pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        return said_by(
+            [command, "-m", "venv", folder],
+            [*pip, copied / "runtime"],
+            [*pip, "--no-index", *built],
+            *([python, "-c", program, *files] for program, files in PROGRAMS),
+        )
+
+
+def said_by(*steps: list[str | Path]) -> str:
+    """Run commands; return the last line of each. Raises CalledProcessError with all that one said, if it fails."""
+    said = ""
+    for step in steps:
+        done = subprocess.run(step, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            raise subprocess.CalledProcessError(done.returncode, step, said + done.stdout)
+        said += "".join(done.stdout.splitlines(keepends=True)[-1:])
+    return said
 
 
 def main(words: list[str]) -> int:
-    """Try all of them, two at a time; with `--between`, all but the oldest and the newest, if there are others. The
-    sources are copied at once: tests that run meanwhile leave files there."""
+    """Try all of them, two at a time. The sources are copied at once: tests that run meanwhile leave files there."""
     found = pythons()
     between = {version: found[version] for version in sorted(found)[1:-1]}
-    found = between if between and words == ["--between"] else found
+    whole = between if between and words == ["--between"] else found
     left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         copied = Path(shutil.copytree(ROOT, Path(folder, "project"), ignore=left_out))
+        built = wheels(Path(folder))
         subprocess.run([sys.executable, COMPAT / "earlier.py", Path(folder, "earlier")], check=True)
         if Path(folder, "earlier").exists():
             os.environ["OPWRIGHT_EARLIER"] = str(Path(folder, "earlier"))
-        numpys = [OLDEST_NUMPY.get(minor, "numpy") for _, minor in found]
-        results = list(pool.map(installed, found.values(), numpys, [copied] * len(found)))
-    for version, (is_well, said) in zip(found, results, strict=True):
-        print(f"Python {version[0]}.{version[1]}: {'well' if is_well else 'FAILED'}\n{said}")
-    return int(not found or not all(is_well for is_well, _ in results))
+        runs = {(*version, "the core alone"): pool.submit(alone, found[version], copied, built) for version in found}
+        for version in whole:
+            numpy = OLDEST_NUMPY.get(version[1], "numpy")
+            runs[*version, "everything"] = pool.submit(installed, whole[version], numpy, copied)
+        for (major, minor, what), run in runs.items():
+            error = run.exception()
+            said = error.stdout if isinstance(error, subprocess.CalledProcessError) else run.result()
+            print(f"Python {major}.{minor}, {what}: {'FAILED' if error else 'well'}\n{said}")
+    return int(not found or any(run.exception() for run in runs.values()))
 
 
 if __name__ == "__main__":

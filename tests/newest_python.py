@@ -3,8 +3,9 @@
 It makes that suite's root in a temporary folder (debootstrap), installs a copy of the project there into an environment
 of each Python, with the newest NumPy, and runs TESTS with the compiled core and in Python alone. Then it installs a
 wheel of a new project there, with a kernel in C, which the Python that runs this program has built, and runs the
-project's tests. RECORDS is the folder of the records. If the machine cannot do this, a line says why, and the program
-ends with 0. The suite has no free-threaded Python.
+project's tests. Another environment gets `opwright-core` alone, and the wheels of `core_alone.py`. RECORDS is the
+folder of the records. If the machine cannot do this, a line says why, and the program ends with 0. The suite has no
+free-threaded Python.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from core_alone import PROGRAMS, wheels
 from install_everywhere import ASKED, ROOT
 
 PYTHONS = ("3.14", "3.15")
@@ -75,6 +77,10 @@ class Suite:
             pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
             subprocess.run([*pip, "--wheel-dir", built, demo], check=True)
             shutil.copytree(demo / "tests", built / "tests")
+        alone = self.folder / "alone"
+        shutil.rmtree(alone, ignore_errors=True)
+        alone.mkdir()
+        wheels(alone)
         subprocess.run([sys.executable, ROOT / "tests" / "compat" / "earlier.py", self.folder / "earlier"], check=True)
         (wheel,) = built.glob("*-abi3-*.whl")  # it holds the kernel in C
         print(f"built by Python {sys.version.split()[0]}: {wheel.name}", flush=True)
@@ -110,6 +116,18 @@ class Suite:
             shutil.copyfile(self.folder / "project" / record, records / Path(record).name)
         self.run("sh", "-c", f"{' '.join(pip)} --no-deps /built/*.whl")
         self.attempt(*pytest, "--rootdir=/built", "/built/tests")
+        self.test_the_core_alone(version)
+
+    def test_the_core_alone(self, version: str) -> None:
+        """Install the core and wheels of operators for one Python, and call them."""
+        folder = f"/environments/{version}-alone"
+        python = f"{folder}/bin/python"
+        pip = [python, "-m", "pip", "install", "--quiet", "--root-user-action=ignore", "--disable-pip-version-check"]
+        self.run(f"python{version}", "-m", "venv", "--clear", folder)
+        self.run(*pip, "/project/runtime")
+        self.run("sh", "-c", f"{' '.join(pip)} --no-index /alone/built/*.whl")
+        for program, files in PROGRAMS:
+            self.attempt(python, "-c", program, *(f"/project/{file.relative_to(ROOT)}" for file in files))
 
 
 def is_done(command: list[str | Path] | list[str]) -> bool:

@@ -28,8 +28,8 @@ output = "src/demo/operators"
 native = ["csrc"]
 """
 BACKENDS = {
-    "setuptools.build_meta": '[build-system]\nrequires = ["setuptools", "opwright"]\n',
-    "hatchling.build": '[build-system]\nrequires = ["hatchling", "opwright"]\n',
+    "setuptools.build_meta": '[build-system]\nrequires = ["setuptools", "opwright-codegen"]\n',
+    "hatchling.build": '[build-system]\nrequires = ["hatchling", "opwright-codegen"]\n',
 }
 HATCH = '\n[tool.hatch.build.hooks.opwright]\n\n[tool.hatch.build.targets.wheel]\npackages = ["src/demo"]\n'
 CALL = "import demo, numpy; print(demo.axpy(numpy.arange(3.0), numpy.ones(3), alpha=2.0), demo.__file__)"
@@ -158,7 +158,7 @@ def test_projects_that_do_not_ask_are_left_alone(tmp_path: Path) -> None:
     """Setuptools calls plug-ins for every project: what is not named in `requires` generates nothing."""
     folder = project(tmp_path / "p", "setuptools.build_meta")
     settings = folder / "pyproject.toml"
-    settings.write_text(settings.read_text().replace('"opwright"', '"opwright-of-others"'))
+    settings.write_text(settings.read_text().replace('"opwright-codegen"', '"opwright-codegen-of-others"'))
     wheel, _ = call(folder, "build_wheel", "setuptools.build_meta")
     assert wheel.name == "demo-1.0-py3-none-any.whl"
     assert not (folder / "src/demo/operators").exists()

@@ -1,4 +1,5 @@
-"""The wheel: with the compiled core where there is a C compiler, in Python alone where there is none, and tagged so."""
+"""The wheels of core and library: with the extensions in C where there is a C compiler, in Python alone where there is
+none, and tagged so."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def sources(folder: Path) -> Path:
 
 
 def setup(folder: Path, *command: str, **environment: str) -> str:
-    """Run a command of setup.py; return what it says of problems."""
+    """Run a command of setup.py in a folder; return what it says of problems."""
     done = subprocess.run(
         [sys.executable, "setup.py", "--quiet", *command],
         cwd=folder,
@@ -50,11 +51,11 @@ def setup(folder: Path, *command: str, **environment: str) -> str:
     return done.stderr
 
 
-def wheel(folder: Path, **environment: str) -> tuple[Path, str]:
-    """Return the wheel that is built of a copy of the sources, and what is said of it."""
-    said = setup(sources(folder), "bdist_wheel", "--dist-dir", "dist", **environment)
-    (made,) = (folder / "dist").glob("*.whl")
-    return made, said
+def wheels(folder: Path, **environment: str) -> tuple[list[Path], str]:
+    """Return the wheels of core and library that are built of a copy of the sources, and what is said of them."""
+    built = ["bdist_wheel", "--dist-dir", str(folder / "dist")]
+    said = [setup(part, *built, **environment) for part in (sources(folder) / "runtime", folder)]
+    return sorted((folder / "dist").glob("*.whl")), "".join(said)
 
 
 BROKEN = "import sys; sys.stderr.write('loops.c:1:9: error: unknown type name\\n'); sys.exit(1)"
@@ -72,10 +73,11 @@ def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, t
     broken.write_text(f"#!{sys.executable}\n{BROKEN}\n")
     broken.chmod(0o755)
     path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
-    made, said = wheel(tmp_path / "project", CC=compiler, PATH=path)
-    assert made.name.endswith("-py3-none-any.whl")
-    assert said.count(f"opwright_core._fast is not built, Python runs in its place: {reason}\n") == 1
-    names = zipfile.ZipFile(made).namelist()
+    made, said = wheels(tmp_path / "project", CC=compiler, PATH=path)
+    assert [path.name.endswith("-py3-none-any.whl") for path in made] == [True, True]
+    for extension in ("opwright_core._fast", "opwright_kernels._native"):
+        assert said.count(f"{extension} is not built, Python runs in its place: {reason}\n") == 1
+    names = [name for path in made for name in zipfile.ZipFile(path).namelist()]
     assert [name for name in names if re.search(r"/_(fast|native)\.|\.[ch]$", name) and "/include/" not in name] == []
     headers = [path.name for path in (ROOT / "runtime/opwright_core/include/opwright").iterdir()]
     assert sorted(name for name in names if "/include/" in name) == [
@@ -86,12 +88,14 @@ def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, t
 
 def test_a_build_in_place_has_the_reason_and_nothing_older(tmp_path: Path) -> None:
     """`make` and `pip install --editable` build in place: there the folder of the sources is what is installed."""
-    runtime = sources(tmp_path / "project") / "runtime"
+    project = sources(tmp_path / "project")
+    runtime = project / "runtime"
     built = [runtime / "opwright_core" / "_fast", runtime / "opwright_kernels" / "_native"]
     older = [path.with_name(f"{path.name}{sysconfig.get_config_var('EXT_SUFFIX')}") for path in built]
     for path in older:
         path.write_bytes(b"built of other sources")
-    setup(tmp_path / "project", "build_ext", "--inplace", CC="false")
+    for folder in (runtime, project):
+        setup(folder, "build_ext", "--inplace", CC="false")
     for path in built:
         assert path.with_name(f"{path.name}_missing.txt").read_text() == "false ended with 1\n"
     assert not any(path.exists() for path in older)
@@ -107,17 +111,18 @@ def test_one_file_includes_the_headers_of_numpy() -> None:
 @pytest.mark.slow  # (it compiles for half a minute; `install_everywhere.py` does so in continuous integration)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_with_a_compiler_it_is_for_this_one(tmp_path: Path) -> None:
-    made, said = wheel(tmp_path)
+    made, said = wheels(tmp_path)
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     version = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    assert made.name.endswith(f"-{version}-{version}-{platform}.whl")
+    assert [path.name.endswith(f"-{version}-{version}-{platform}.whl") for path in made] == [True, True]
     assert "not built" not in said
     assert ran(made, tmp_path) == "fast [2.0, 2.0]"
 
 
-def ran(made: Path, folder: Path, reason: str = "") -> str:
-    """Return which code serves a call of what a wheel has, and its result; a reason is warned of, once."""
-    zipfile.ZipFile(made).extractall(folder / "installed")
+def ran(made: list[Path], folder: Path, reason: str = "") -> str:
+    """Return which code serves a call of what wheels have, and its result; a reason is warned of, once."""
+    for wheel in made:
+        zipfile.ZipFile(wheel).extractall(folder / "installed")
     # Without `site`, in which an editable installation of this folder would offer its own core.
     code = "import opwright; print(opwright.dispatch.core().name, (opwright.ones(2) + 1).tolist())"
     environment = {name: value for name, value in os.environ.items() if name != "OPWRIGHT_PURE"}
@@ -138,13 +143,14 @@ def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
         command = [*clang(), "-c"]
     elif shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}")
-    # A build that fails has written the headers that come of tables.
-    setup(ROOT, "build_ext", f"--build-temp={tmp_path}", f"--build-lib={tmp_path / 'lib'}", CC="false")
-    include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}", f"-I{tmp_path / 'include'}"]
     core = ROOT / "runtime" / "opwright_core"
-    include += [f"-I{core}", f"-I{core / 'include'}"]
+    include = [f"-isystem{sysconfig.get_path('include')}", f"-isystem{np.get_include()}"]
+    include += [f"-I{tmp_path / 'include'}", f"-I{core}", f"-I{core / 'include'}"]
     checks = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    for folder in (ROOT / "runtime" / "opwright_core" / "fast", ROOT / "runtime" / "opwright_kernels" / "native"):
+    parts = {ROOT / "runtime": core / "fast", ROOT: ROOT / "runtime" / "opwright_kernels" / "native"}
+    for project, folder in parts.items():
+        # A build that fails has written the headers that come of tables.
+        setup(project, "build_ext", f"--build-temp={tmp_path}", f"--build-lib={tmp_path / 'lib'}", CC="false")
         files = sorted(map(str, folder.glob("*.c")))  # (zig links what it compiles together)
         done = subprocess.run(
             [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -176,8 +182,8 @@ def test_what_clang_compiles_computes_the_same(tmp_path: Path) -> None:
     compiler.write_text(f'#!/bin/sh\nexec {shlex.join(clang())} "$@"\n')
     compiler.chmod(0o755)
     project = sources(tmp_path / "project")
-    said = setup(project, "build_ext", "--inplace", CC=str(compiler), LDSHARED="cc -shared")
-    assert said == ""
+    for part in (project / "runtime", project):
+        assert setup(part, "build_ext", "--inplace", CC=str(compiler), LDSHARED="cc -shared") == ""
     code = (
         "import sys, pytest, opwright_core.core as core; print(core.fast.__file__); sys.exit(pytest.main(sys.argv[1:]))"
     )

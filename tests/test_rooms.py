@@ -46,8 +46,8 @@ ROOMS = [
 # What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the
 # whole, and what is seen of it.
 GROUND = (
-    "core", "errors", "foreign_keys", "hooks", "keys", "keysets", "locks", "names", "places", "plugins",
-    "state", "versions",
+    "core", "errors", "foreign_keys", "gradient_codes", "hooks", "keys", "keysets", "locks", "names", "places",
+    "plugins", "state", "versions",
 )  # fmt: skip
 BASE = ("namespaces", "pytree", "types")
 TOOLS = (

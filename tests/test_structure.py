@@ -1,4 +1,4 @@
-"""The shape of the project: which package may import which, and what the distribution holds."""
+"""The shape of the project: which package may import which, and which files READMEs name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import functools
 import re
 import shutil
 import subprocess
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -229,15 +228,6 @@ def test_no_import_cycles(package: str) -> None:
 
     for module in sorted(edges):
         visit(module, ())
-
-
-def test_the_distribution_names_every_package_of_the_tree() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    found = {"opwright_codegen.schemas", "opwright_codegen.templates", "opwright_codegen.templates.new"}
-    for package, folder in PACKAGES.items():
-        for init in folder.rglob("__init__.py"):
-            found.add(".".join((package, *init.parent.relative_to(folder).parts)))
-    assert set(settings["packages"]) == found
 
 
 # The README of the top folder names each file and subfolder.

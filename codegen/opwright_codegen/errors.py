@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 from opwright_codegen.source import Span
 
-__all__ = ["MAX_ERRORS", "Errors", "SchemaError", "SchemaErrors", "UsageError", "nearest", "shorten", "undoubled"]
+__all__ = [
+    "MAX_ERRORS",
+    "Errors",
+    "SchemaError",
+    "SchemaErrors",
+    "UsageError",
+    "library_module",
+    "nearest",
+    "shorten",
+    "undoubled",
+]
 
 # Past this many causes nothing more is read: the file is not what it is taken for.
 MAX_ERRORS = 100
@@ -135,6 +146,13 @@ class UsageError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(undoubled(message))
+
+
+def library_module(name: str) -> str:
+    """Return a module of the library for `python -m`. Raises UsageError if the library is not installed."""
+    if find_spec("opwright") is None:
+        raise UsageError("this command runs operators by the library, which is not installed: pip install opwright")
+    return name
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -49,7 +49,7 @@ def _load(name: str) -> tuple[Any, str]:
 
 
 def _reason_of_the_build(name: str) -> str:
-    """Return the reason that setup.py wrote where it could not build the extension."""
+    """Return the reason that the build wrote where it could not build the extension."""
     package, _, module = name.rpartition(".")
     found = Path(sys.modules[package].__path__[0], f"{module}_missing.txt")
     otherwise = "`make generate` or `pip install` does it, where there is a C compiler"

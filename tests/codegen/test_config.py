@@ -87,12 +87,3 @@ def test_what_is_no_toml(tmp_path: Path, text: str) -> None:
     with pytest.raises(SchemaError) as caught:
         read_config(path)
     assert caught.value.code == "config-syntax"
-
-
-def test_the_version_is_that_of_the_distribution() -> None:
-    import tomllib
-
-    from opwright_codegen import VERSION
-
-    root = Path(__file__).parents[2]
-    assert tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"] == VERSION

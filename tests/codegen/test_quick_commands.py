@@ -79,7 +79,7 @@ def test_compiled_templates_are_kept_and_those_of_another_text_are_not_believed(
 ) -> None:
     """Beside the templates, where Python keeps its modules; where nobody may write, they are compiled each time."""
     (tmp_path / "one.j2").write_text("a {{ x }}")
-    monkeypatch.setattr(templates, "files", lambda _: tmp_path)
+    monkeypatch.setattr(templates, "data_folder", lambda _: tmp_path)
     monkeypatch.setattr("sys.dont_write_bytecode", False)
 
     def text() -> str:

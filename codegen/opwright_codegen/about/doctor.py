@@ -25,8 +25,8 @@ __all__ = ["show_doctor"]
 _CORE: Final = """
 import json, warnings
 warnings.simplefilter("ignore")
-import opwright
-print(json.dumps(opwright.dispatch.core()))
+from opwright_core.core import core
+print(json.dumps(core()))
 """
 _CUPY: Final = """
 import cupy
@@ -37,7 +37,13 @@ _FRAMEWORKS: Final = (
     ("PyTorch", "torch"), ("JAX", "jax"), ("Dask", "dask"), ("xarray", "xarray"), ("pandas", "pandas"),
     ("Numba", "numba"), ("Triton", "triton"), ("tvm-ffi", "apache-tvm-ffi"),
 )  # fmt: skip
-_TOOLS: Final = (("pytest", "pytest", "opwright test"), ("watchfiles", "watchfiles", "opwright generate --watch"))
+_TOOLS: Final = (
+    ("library", "opwright", "opwright gate, test, docs, table"),
+    ("sympy", "sympy", "shapes with symbolic sizes"),
+    ("rich", "rich", "reports as text and colours"),
+    ("pytest", "pytest", "opwright test"),
+    ("watchfiles", "watchfiles", "opwright generate --watch"),
+)
 _SECONDS: Final = 30.0
 
 
@@ -68,7 +74,7 @@ def _items() -> Iterator[_Item]:
     lock = "" if getattr(sys, "_is_gil_enabled", bool)() or sys.version_info < (3, 13) else ", without the GIL"
     yield _Item("Python", True, f"{platform.python_version()}{lock}, {sys.executable}")
     yield _Item("machine", True, f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
-    for name in ("numpy", "ml_dtypes", "lark", "jinja2", "pyyaml", "rich", "sympy"):
+    for name in ("numpy", "ml_dtypes", "lark", "jinja2", "pyyaml"):
         yield _package(name, name, needed=True)
     yield _core()
     yield _compiler("C compiler", lambda: find_compiler().command)
@@ -80,7 +86,7 @@ def _items() -> Iterator[_Item]:
         yield _Item("headers of JAX", False, "kernels in C are not built for JAX: jaxlib has no headers")
     for name, distribution, use in _TOOLS:
         item = _package(name, distribution)
-        yield item if item.found else item._replace(says=f"{use} needs it: pip install {distribution}")
+        yield item if item.found else item._replace(says=f"needed for {use}: pip install {distribution}")
 
 
 def _package(name: str, distribution: str, *, needed: bool = False) -> _Item:

@@ -41,7 +41,5 @@ def _place(told: Any) -> str:
 
 def _clone() -> str:
     """Return the folder of the clone that this code stands in, where it was not installed."""
-    for folder in Path(opwright_codegen.__file__).resolve().parents[1:3]:
-        if (folder / "pyproject.toml").is_file() and (folder / "runtime" / "opwright").is_dir():
-            return str(folder)
-    return ""
+    folder = Path(opwright_codegen.__file__).resolve().parents[2]
+    return str(folder) if (folder / "runtime" / "pyproject.toml").is_file() else ""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TextIO
 
+from opwright_codegen import data_folder
+
 __all__ = ["SCHEMAS", "keys_table", "show_schema"]
 
-_FOLDER: Final = "opwright_codegen.schemas"
+_FOLDER: Final = "schemas"  # one of data_folder
 _PRINTED: Final = "opwright_codegen.findings"
 # By the name of a file's kind: the folder and name of its schema, if the generator does not make it, and its content.
 SCHEMAS: Final = {
@@ -39,7 +41,8 @@ def show_schema(name: str | None, out: TextIO) -> int:
             from importlib.resources import files  # which no other command loads for the names alone
 
             package, file, _ = SCHEMAS[name]
-            out.write((files(package) / file).read_text(encoding="utf-8"))
+            folder = data_folder(package) if package == _FOLDER else files(package)
+            out.write((folder / file).read_text(encoding="utf-8"))
     return 0
 
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.findings.text import console_for
+from opwright_codegen.findings.text import console_for, has_rich
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -23,7 +23,7 @@ class Progress:
         self._count = count
         self._done = 0
         self._start = time.perf_counter()
-        self._is_live = out.isatty()
+        self._is_live = out.isatty() and has_rich()
         self._bar: Bar | None = None
 
     @property

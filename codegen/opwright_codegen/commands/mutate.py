@@ -18,7 +18,7 @@ from opwright_codegen.commands.generate import generate
 from opwright_codegen.commands.job import Job, job_of
 from opwright_codegen.commands.report_options import add_report_options, wishes_of
 from opwright_codegen.declared.declare import declare
-from opwright_codegen.errors import UsageError
+from opwright_codegen.errors import UsageError, library_module
 from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.model import NAMESPACE, Mutant
 from opwright_codegen.mutants.projects import generate_mutants
@@ -127,5 +127,5 @@ def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant]
     }
     paths = [folder, *job.roots, *job.beside, Path.cwd(), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths))), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "opwright.gate.mutants"]
+    command = [sys.executable, "-m", library_module("opwright.gate.mutants")]
     return subprocess.run(command, input=json.dumps(order).encode(), env=environment, check=False).returncode

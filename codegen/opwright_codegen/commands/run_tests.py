@@ -16,7 +16,7 @@ from opwright_codegen.commands.report_options import known_findings
 from opwright_codegen.commands.runtime_process import project_modules
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.declared.model import DeclaredSet
-from opwright_codegen.errors import UsageError
+from opwright_codegen.errors import UsageError, library_module
 from opwright_codegen.findings.finding import Outcome
 from opwright_codegen.findings.tests import add_tests
 
@@ -45,7 +45,14 @@ def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
         by = arguments.sharded
         modules += [f"{each}_{by.partition('-')[0]}" for each in found] if by != "numpy" else []
         options = ["--by", by, *["--table-only"] * arguments.table_only, *["--markdown"] * arguments.markdown]
-        table = [sys.executable, "-m", "opwright.gate.sharding_table", *_each("--load", modules), *options, *namespaces]
+        table = [
+            sys.executable,
+            "-m",
+            library_module("opwright.gate.sharding_table"),
+            *_each("--load", modules),
+            *options,
+            *namespaces,
+        ]
         return subprocess.run(table, env=environment, check=False).returncode
     command = [sys.executable, "-m", "pytest", "-p", "opwright_pytest", "-p", "no:cacheprovider", "--noconftest"]
     command += [
@@ -77,7 +84,7 @@ def run_bench(words: Sequence[str]) -> int:
     told the project's. Raises UsageError, SchemaErrors."""
     namespaces, modules, environment = project_modules()
     told = [*_each("--load", modules), *_each("--project", namespaces)]
-    command = [sys.executable, "-m", "opwright.gate.bench.command", *told, *words]
+    command = [sys.executable, "-m", library_module("opwright.gate.bench.command"), *told, *words]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from opwright_codegen.findings.text import console_for
+from opwright_codegen.findings.text import console_for, has_rich
 from opwright_codegen.findings.texts import one_line
 
 __all__ = ["write_table"]
@@ -16,7 +16,7 @@ _WIDEST: Final = 48  # columns of text that later cells are moved by, elsewhere
 
 def write_table(headings: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO) -> None:
     """Write rows of cells below their headings."""
-    if stream.isatty():
+    if stream.isatty() and has_rich():
         _write_for_people(headings, rows, stream)
         return
     shown = [[one_line(cell) for cell in row] for row in rows]

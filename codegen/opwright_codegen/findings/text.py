@@ -1,12 +1,13 @@
 """Findings for people: the place, what is wrong, the line with a caret, a hint. Colours are for terminals.
 
-Rich draws colours, and is loaded where there are any: `NO_COLOR` switches them off, `FORCE_COLOR` on.
+Rich draws colours if it is installed, and is loaded for them alone: `NO_COLOR` switches them off, `FORCE_COLOR` on.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from opwright_codegen.findings.finding import Finding, Level
@@ -15,7 +16,7 @@ from opwright_codegen.findings.texts import fit, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console_for", "is_coloured", "text_of", "write_findings"]
+__all__ = ["console_for", "has_rich", "is_coloured", "text_of", "write_findings"]
 
 _STYLES: Final[dict[Level, str]] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _NARROWEST: Final = 20
@@ -45,7 +46,13 @@ def is_coloured(stream: TextIO) -> bool:
     """Whether a stream is given colours."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+    wanted = bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+    return wanted and has_rich()
+
+
+def has_rich() -> bool:
+    """Return whether Rich is installed, which draws colours, tables and bars on terminals."""
+    return find_spec("rich") is not None
 
 
 def console_for(stream: TextIO) -> Console:

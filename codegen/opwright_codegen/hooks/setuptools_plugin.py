@@ -1,7 +1,7 @@
-"""The plug-in of setuptools: a project whose build asks for Opwright is generated and compiled when it is built.
+"""The plug-in of setuptools: generates and compiles a project whose build requires `opwright-codegen`.
 
-Setuptools calls `finalize` for every project that it builds where Opwright is installed. Those that do not name it in
-`requires` of [build-system] are left as they are.
+Setuptools calls `finalize` for every project that it builds where the generator is installed. It leaves a project alone
+if `requires` of [build-system] does not name the generator.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BuildOperators", "finalize"]
 
-_NAME = re.compile(r"\s*opwright\s*(?:$|[^\w\s.-])", re.IGNORECASE)
+_NAME = re.compile(r"\s*opwright[-_.]codegen\s*(?:$|[^\w\s.-])", re.IGNORECASE)
 
 
 def finalize(distribution: Distribution) -> None:

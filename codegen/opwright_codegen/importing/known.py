@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 
+from opwright_codegen import data_folder
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.schema.model import FunctionSchema
@@ -23,7 +22,7 @@ def known_schema(name: str) -> FunctionSchema | None:
 
 @cache
 def _schemas() -> dict[str, FunctionSchema]:
-    folder = Path(str(files("opwright_codegen.schemas")))
+    folder = data_folder("schemas")
     schemas = tuple(sorted(path for path in folder.glob("*.yaml") if path.name not in _OTHERS))
     (declared,) = declare(Inputs(folder, schemas, namespace=PYTORCHS), binds=False).values()
     return {each.name: each.schema for each in declared.all}

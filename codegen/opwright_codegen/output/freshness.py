@@ -12,10 +12,11 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import opwright_codegen
+from opwright_codegen import core_folder, data_folder
 from opwright_codegen.declared.binding_folders import own_files
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.output.write import MANIFEST, manifest_names, replace_file
@@ -89,15 +90,11 @@ def keep_stamp(
 
 def generator_files() -> list[Path]:
     """Return the sources of the generator itself: its modules, grammars, templates, our bindings, and headers of C."""
-    found = [*map(str, header_files()), *own_files()]
-    for package in ("opwright_codegen", "opwright_codegen.templates"):
-        spec = find_spec(package)
-        for top in spec.submodule_search_locations or () if spec else ():
-            for folder, _, names in os.walk(top):  # in half the time of Path.rglob
-                found += (
-                    os.path.join(folder, name) for name in names if name.endswith((".py", ".lark", ".json", ".j2"))
-                )
-    return list(map(Path, sorted(found)))
+    found = [str(core_folder() / "__init__.py"), *map(str, header_files()), *own_files()]  # the first has the version
+    for top in (Path(opwright_codegen.__file__).parent, data_folder("templates")):
+        for folder, _, names in os.walk(top):  # in half the time of Path.rglob
+            found += (os.path.join(folder, name) for name in names if name.endswith((".py", ".lark", ".json", ".j2")))
+    return list(map(Path, sorted(set(found))))
 
 
 def _relative(folder: Path, base: Path) -> str:

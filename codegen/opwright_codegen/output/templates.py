@@ -20,13 +20,15 @@ from pathlib import Path
 from jinja2 import BytecodeCache, Environment, FunctionLoader, StrictUndefined
 from jinja2.bccache import Bucket, bc_magic
 
+from opwright_codegen import data_folder
+
 __all__ = ["environment"]
 
 
 @cache
 def environment() -> Environment:
     """Return what renders templates: they substitute and indent, and a name that is missing is an error."""
-    folder = files("opwright_codegen.templates")
+    folder = data_folder("templates")
     return Environment(
         loader=FunctionLoader(_text),
         undefined=StrictUndefined,
@@ -34,14 +36,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
-        bytecode_cache=_Compiled(folder) if isinstance(folder, Path) else None,  # (not in an archive)
+        bytecode_cache=_Compiled(folder),
     )
 
 
 def _text(name: str) -> str:
     """Return the text of a template: `ops.py.j2`, or `PACKAGE:FILE` for a file of another package."""
     package, _, file = name.rpartition(":")
-    return files(package or "opwright_codegen.templates").joinpath(file).read_text(encoding="utf-8")
+    folder = files(package) if package else data_folder("templates")
+    return folder.joinpath(file).read_text(encoding="utf-8")
 
 
 class _Compiled(BytecodeCache):

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from opwright_codegen.errors import UsageError
+from opwright_codegen.errors import UsageError, library_module
 from opwright_codegen.promises.breakages import CODES, Breakage
 from opwright_codegen.promises.states import State
 from opwright_codegen.schema.compat import differences
@@ -56,7 +56,7 @@ def _finding(told: dict[str, str], old: State, new: State) -> Breakage:
 def _run(verb: str, file: Path, runs: Runs, wishes: dict[str, Any]) -> str:
     paths, packages = runs
     path = os.pathsep.join([*map(str, paths), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    command = [sys.executable, "-P", "-m", "opwright.testing.recorded_calls", verb, str(file)]
+    command = [sys.executable, "-P", "-m", library_module("opwright.testing.recorded_calls"), verb, str(file)]
     environment = os.environ | {"PYTHONPATH": path, "OPWRIGHT_PLUGINS": "0"}
     wanted = json.dumps(wishes | {"packages": list(packages)})
     run = subprocess.run(command, input=wanted, capture_output=True, text=True, check=False, env=environment)

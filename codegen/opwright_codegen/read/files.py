@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.resources import files
-from pathlib import Path
 
+from opwright_codegen import data_folder
 from opwright_codegen.documents.files import PathLike, read_source
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.autogen import add_variants, inherit_kernels
@@ -57,7 +56,7 @@ def _try_source(path: PathLike, errors: Errors) -> Source | None:
 def known_tags(path: PathLike | None, errors: Errors) -> dict[str, str]:
     """Return the tags of a file, of the one that ships with this package for None, each with its description."""
     if path is None:
-        path = Path(str(files("opwright_codegen.schemas") / "tags.yaml"))
+        path = data_folder("schemas") / "tags.yaml"
     source = _try_source(path, errors)
     return read_tags(source, errors) if source is not None else {}
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from opwright_codegen.errors import UsageError
+from opwright_codegen.errors import UsageError, library_module
 
 __all__ = ["Facts", "told"]
 
@@ -43,7 +43,7 @@ def told(
 
 def _lines(given: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[Facts]:
     """Yield what one process says. Raises UsageError where it says why it cannot."""
-    command = [sys.executable, "-m", "opwright.gate.showing"]
+    command = [sys.executable, "-m", library_module("opwright.gate.showing")]
     run = subprocess.run(
         command, input=json.dumps(given), capture_output=True, text=True, errors="replace", check=False, env=environment
     )

@@ -1,8 +1,9 @@
 """The targets that exist: those of every package, the bindings, and those of installed distributions.
 
-The table below is the only list of targets that every package gets. Bindings are folders (`declared.binding_folders`).
-Targets of other distributions are entry points of the group `opwright.targets`, each a function from the declared set
-to files. Their metadata is read only if a project asks for one.
+A target is an entry point of the group `opwright.targets`: a function from the declared set to files. The table below has
+the targets that every package gets, so that no metadata is read for them; `pyproject.toml` of the generator has the same
+rows. Metadata of other distributions is read only if a project asks for a target. Bindings are folders
+(`declared.binding_folders`).
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ def _others(chosen: Sequence[str] = ()) -> list[Found]:
             "by targets" if each.name in chosen else "on request",
         )
         for each in entry_points(group=GROUP)
+        if OWN.get(each.name) != each.value
     }
     return sorted(found, key=attrgetter("name", "value", "distribution"))
 

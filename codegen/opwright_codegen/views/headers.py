@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
+
+from opwright_codegen import core_folder
 
 __all__ = ["header_files", "header_text", "include_dir"]
 
 
 def include_dir() -> Path:
     """Return the folder that compilers look for `opwright/NAME.h` in, without importing the core."""
-    spec = find_spec("opwright_core")
-    places = spec.submodule_search_locations or () if spec else ()
-    return next((Path(place, "include") for place in places if Path(place, "include").is_dir()), Path("include"))
+    return core_folder() / "include"
 
 
 def header_files() -> list[Path]:

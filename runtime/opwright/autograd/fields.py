@@ -14,6 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.autograd.collecting import adopt_node
+from opwright_core import gradient_codes
 
 if TYPE_CHECKING:
     from opwright.autograd.nodes import Node
@@ -24,20 +25,16 @@ __all__ = [
 ]  # fmt: skip
 
 
-# What the core keeps, too: `SAVE_VALUE` and so on of fast/saved_values.h, by `NUMBERS` of setup.py.
-_VALUE, _TENSOR, _RESULT, _OTHER, _SHAPE, _COUNT, _STRIDES = range(7)
-
-
 class Way(IntEnum):
     """The ways of saving a value."""
 
-    ARGUMENT = _VALUE
-    SAVED = _TENSOR
-    RESULT = _RESULT  # one whose history is the node
-    OTHER = _OTHER  # one without a history
-    SHAPE = _SHAPE
-    NUMEL = _COUNT
-    STRIDE = _STRIDES
+    ARGUMENT = gradient_codes.SAVE_VALUE
+    SAVED = gradient_codes.SAVE_TENSOR
+    RESULT = gradient_codes.SAVE_RESULT  # one whose history is the node
+    OTHER = gradient_codes.SAVE_OTHER  # one without a history
+    SHAPE = gradient_codes.SAVE_SHAPE
+    NUMEL = gradient_codes.SAVE_COUNT
+    STRIDE = gradient_codes.SAVE_STRIDES
     # what only Python saves
     STORAGE_OFFSET = 7
     COUNTS = 8

@@ -14,20 +14,28 @@ from typing import Any, Final, NamedTuple
 from opwright.autograd.nodes import Node
 from opwright.namespaces import ops
 from opwright_core.core import fast
+from opwright_core.gradient_codes import (
+    STEP_APART,
+    STEP_CALL,
+    STEP_CONJ,
+    STEP_GIVEN,
+    STEP_GRAD,
+    STEP_SAME,
+    STEP_SAVED,
+    STEP_SWAPPED,
+    STEP_TURNED,
+    STEP_VALUE,
+)
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["gradients_for"]
 
 Function = Callable[..., Any]
-# What a step does: `STEP_GRAD` and so on of runtime/opwright_core/fast/gradients.c, by `NUMBERS` of setup.py.
-_GRAD, _SAVED, _VALUE, _GIVEN, _CONJ, _CALL = range(6)
-# How the gradient of a matrix lies beside that of its view, `STEP_SAME` and so on: products are added through views.
-_APART, _SAME, _TURNED, _SWAPPED = range(4)
 _LAYS: Final = {
-    ("grad.reshape(self_shape)",): _SAME,
-    ("grad.t()",): _TURNED,
-    ("grad.numpy_T()",): _TURNED,
-    ("grad.transpose(dim0, dim1)",): _SWAPPED,
+    ("grad.reshape(self_shape)",): STEP_SAME,
+    ("grad.t()",): STEP_TURNED,
+    ("grad.numpy_T()",): STEP_TURNED,
+    ("grad.transpose(dim0, dim1)",): STEP_SWAPPED,
 }
 _ARITHMETIC: Final = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _WITH_ALPHA: Final = ("add", "sub", "rsub")
@@ -50,7 +58,7 @@ def gradients_for(node: type[Node]) -> Any:
     try:
         texts = tuple(getattr(node, "formulas", ()))
         formulas = tuple([_Reader(node).read(text) if text else () for text in texts])
-        return fast.Gradients(node, formulas, node.saved, _LAYS.get(texts, _APART))
+        return fast.Gradients(node, formulas, node.saved, _LAYS.get(texts, STEP_APART))
     except (ValueError, AttributeError):  # more than it holds, or slots of another kind
         return None
 
@@ -74,25 +82,25 @@ class _Reader:
     def value(self, part: ast.expr) -> _Value:
         """Add the steps of a part of the formula."""
         if not self.names_own(part):
-            return self.add(_GIVEN, given=self.evaluated(part))
+            return self.add(STEP_GIVEN, given=self.evaluated(part))
         match part:
             case ast.Name("grad"):
-                return self.add(_GRAD, is_tensor=True)
+                return self.add(STEP_GRAD, is_tensor=True)
             case ast.Name(name):
                 is_saved = name in self.node.saved
-                return self.add(_SAVED if is_saved else _VALUE, slot=name, is_tensor=is_saved)
+                return self.add(STEP_SAVED if is_saved else STEP_VALUE, slot=name, is_tensor=is_saved)
             case ast.UnaryOp(ast.USub(), operand):
                 return self.operator("neg.default", self.tensor(operand))
             case ast.BinOp(left, operation, right) if type(operation) in _ARITHMETIC:
                 return self.arithmetic(_ARITHMETIC[type(operation)], self.value(left), self.value(right))
             case ast.Call(ast.Attribute(of, "conj" | "conjugate"), []):
                 value = self.value(of)
-                return self.add(_CONJ, operands=(value.number,), is_tensor=value.is_tensor)
+                return self.add(STEP_CONJ, operands=(value.number,), is_tensor=value.is_tensor)
             case ast.Attribute(of, "mH" | "mT" as name):
                 turned = self.operator(
-                    "transpose.int", self.tensor(of), self.add(_GIVEN, given=-2), self.add(_GIVEN, given=-1)
+                    "transpose.int", self.tensor(of), self.add(STEP_GIVEN, given=-2), self.add(STEP_GIVEN, given=-1)
                 )
-                return turned if name == "mT" else self.add(_CONJ, operands=(turned.number,), is_tensor=True)
+                return turned if name == "mT" else self.add(STEP_CONJ, operands=(turned.number,), is_tensor=True)
             case ast.Call(function, arguments, []):
                 return self.call(function, arguments)
         raise _Unreadable
@@ -135,16 +143,16 @@ class _Reader:
         base, overload = name.split(".")
         found: Any = getattr(getattr(ops.aten, base), overload)
         if base in _WITH_ALPHA:
-            operands = (*operands, self.add(_GIVEN, given=1))
+            operands = (*operands, self.add(STEP_GIVEN, given=1))
         if len(found.signature.types) != len(operands):
             raise _Unreadable
-        return self.add(_CALL, table=found.table, function=found.call, operands=_numbers(operands), is_tensor=True)
+        return self.add(STEP_CALL, table=found.table, function=found.call, operands=_numbers(operands), is_tensor=True)
 
     def function(self, found: Any, *operands: _Value) -> _Value:
         """Add a call of a function, which is taken to give a tensor."""
         if not callable(found):
             raise _Unreadable
-        return self.add(_CALL, table={}, function=found, operands=_numbers(operands), is_tensor=True)
+        return self.add(STEP_CALL, table={}, function=found, operands=_numbers(operands), is_tensor=True)
 
     def add(
         self,

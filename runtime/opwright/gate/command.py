@@ -16,11 +16,12 @@ from typing import Any, Final, TextIO
 from opwright.gate.candidates import NAMESPACE, loading_line
 from opwright.gate.meanings import torch_line
 from opwright.gate.properties import PROPERTIES
-from opwright.gate.reports import FORMATS
+from opwright.gate.reports import FORMATS, check_format
 from opwright.gate.reports.baseline import known_from_json
 from opwright.gate.reports.finish import Wanted, finish, keep
 from opwright.gate.reports.progress import ProgressLine
 from opwright.gate.run import Progress, gate
+from opwright.ground.extras import ExtraMissing
 
 __all__ = ["main", "make_parser"]
 
@@ -50,6 +51,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("name what to judge: NAMESPACE, NAMESPACE::NAME, torch:NAMESPACE")
     handed = _handed() if arguments.handed else _NOTHING
     try:
+        check_format(arguments.format)
         if arguments.reference == "torch":
             modules.append(torch_line())
         with _progress(sys.stderr, arguments.quiet) as progress:
@@ -76,7 +78,7 @@ def main(words: Sequence[str] | None = None) -> int:
         )
         status = finish(report, wanted, sys.stdout)
         sys.stdout.flush()
-    except ValueError as error:
+    except (ValueError, ExtraMissing) as error:
         print(f"opwright gate: {error}", file=sys.stderr)
         return 2
     except OSError as error:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.ground.extras import require
 from opwright.guards.fork_locks import ForkLock
 from opwright.inspection.meta_formulas import Expression, MetaFormula, RuleCall
 from opwright.registering.custom_classes import declared_classes, is_declared
@@ -32,10 +33,16 @@ __all__ = [
 _generating: Final = ForkLock()
 
 
+def _generator() -> Any:
+    """Return the lock of the generator. Raises ExtraMissing if the generator is not installed."""
+    require("opwright_codegen")
+    return _generating.lock
+
+
 def parse(text: str) -> FunctionSchema:
     """Return the schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError with the position in
     it."""
-    with _generating.lock:
+    with _generator():
         from opwright_codegen.errors import SchemaError
         from opwright_codegen.schema.model import FunctionSchema
 
@@ -52,7 +59,7 @@ def parse_definition(text: str, manners: list[str] | None = None) -> FunctionSch
     Raises RegistrationError for that, if there is no such list, and for what PyTorch refuses: unknown types, a default
     before `...`, a device without quotes, classes that are not registered.
     """
-    with _generating.lock:
+    with _generator():
         from opwright_codegen.schema.definitions import definition_problems
     schema: FunctionSchema = parse(text)
     refused, taken = definition_problems(schema, declared_classes())
@@ -80,7 +87,7 @@ def _refuse_classes(declared: Type) -> None:
 
 def incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
     """Return why calls written for `old` would break under `new`; nothing where they would not."""
-    with _generating.lock:
+    with _generator():
         from opwright_codegen.schema.compat import incompatibilities as found
     return found(new, old)
 
@@ -93,6 +100,7 @@ def declaration_of(schema: FunctionSchema) -> str:
 
 def spell(value: Any) -> str:
     """Return a Python value as a schema writes it as a default."""
+    require("opwright_codegen")
     from opwright_codegen.schema.defaults import spell as written
 
     return written(value)
@@ -100,6 +108,7 @@ def spell(value: Any) -> str:
 
 def located(code: str, message: str, path: str, text: str, start: int, end: int, hint: str) -> str:
     """Return an error message that shows the position in a text, as errors of schemas do."""
+    require("opwright_codegen")
     from opwright_codegen.errors import SchemaError
     from opwright_codegen.source import Source, Span
 
@@ -113,7 +122,7 @@ def operator_functions(
 
     `known` is what they may name; `file` is where tracebacks say that they stand.
     """
-    with _generating.lock:
+    with _generator():
         from opwright_codegen.output.render import render_operator
 
         text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
@@ -140,7 +149,7 @@ def meta_formula(name: str, declaration: str, text: str) -> MetaFormula:
         raise RegistrationError(f"{name} returns nothing that a meta formula could describe: leave it out")
     from opwright_core import rules
 
-    with _generating.lock:
+    with _generator():
         from opwright_codegen.declared.meta_formula import bind_meta
         from opwright_codegen.errors import SchemaError, SchemaErrors
         from opwright_codegen.output.render import render_meta
@@ -165,7 +174,7 @@ def cost_formula(name: str, declaration: str, text: str, meta: str) -> str:
     """Return what calls of an operator cost, over its arguments. Raises RegistrationError with the position in the
     text. `meta`, a signature of `gufunc`, may name dimensions."""
     schema = parse(f"{name}{declaration}")
-    with _generating.lock:
+    with _generator():
         from opwright_codegen.bindings.costs import cost_text
         from opwright_codegen.declared.parts import Operator
         from opwright_codegen.errors import SchemaError
@@ -182,7 +191,7 @@ def dimensions(name: str, declaration: str, sharding: str, linear: str) -> tuple
     """Return the rule of `sharding` or the reason that it says, and the groups of `linear`, of an operator that returns
     its results. Raises RegistrationError with the position in the text."""
     schema = parse(f"{name}{declaration}")
-    with _generating.lock:
+    with _generator():
         from opwright_codegen.bindings.shardings import linear_groups, written_sharding
         from opwright_codegen.declared.parts import Sharding
         from opwright_codegen.errors import SchemaError

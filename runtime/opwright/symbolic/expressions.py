@@ -11,8 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
 from typing import Any
 
-import sympy
-from sympy.core.symbol import Str
+from opwright.ground.extras import require
+
+require("sympy")
+
+import sympy  # noqa: E402
+from sympy.core.symbol import Str  # noqa: E402
 
 Expr = Any
 ZERO, ONE, MINUS_ONE = sympy.Integer(0), sympy.Integer(1), sympy.Integer(-1)

@@ -1,6 +1,6 @@
 /* Gradients: the formulas of a class of nodes, as calls of operators, and the slots that a pass frees.
  *
- * Python reads the formulas (`opwright.autograd.formulas`). `apply` of the node computes the same, and is called if a saved
+ * Python reads the formulas (`opwright_core.gradient_codes`). `apply` of the node computes the same, and is called if a saved
  * tensor has to be looked at, or an operand is not what a step expects. */
 
 #include "arrays.h"
@@ -8,7 +8,7 @@
 #include "engine.h"
 #include "saved_values.h"
 
-/* What a step does, by the numbers of `opwright.autograd.formulas`: STEP_GRAD is the gradient of the result, STEP_SAVED a
+/* What a step does, by the numbers of `opwright_core.gradient_codes`: STEP_GRAD is the gradient of the result, STEP_SAVED a
  * tensor that the node saved, STEP_VALUE anything else in a slot, STEP_GIVEN a constant, STEP_CONJ a value's conjugate,
  * STEP_CALL an operator's result; and how the gradient of a view's node lies beside that of its base: STEP_APART for nodes
  * of no such view, STEP_SAME, STEP_TURNED, STEP_SWAPPED by its two dims. */

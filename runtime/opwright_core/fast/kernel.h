@@ -7,7 +7,7 @@
 #include "numpy_api.h"
 #include "threads.h"
 
-#include "numbers.h" /* written by the build: CORE_VERSION, and what else `NUMBERS` in setup.py lists */
+#include "numbers.h" /* written by the build: CORE_VERSION, and what else `NUMBERS` in opwright_build.py lists */
 
 typedef struct CompiledKernel CompiledKernel;
 

@@ -13,8 +13,10 @@ from opwright.gate.meanings import torch_line
 from opwright.gate.mutants.outcomes import Measure, Mutant, percent
 from opwright.gate.mutants.results import report_of, write_measure
 from opwright.gate.mutants.running import Compare, measure
+from opwright.gate.reports import check_format
 from opwright.gate.reports.finish import Wanted, finish
 from opwright.gate.reports.progress import ProgressLine
+from opwright.ground.extras import ExtraMissing
 
 __all__ = ["main"]
 
@@ -24,6 +26,7 @@ def main(given: str) -> int:
     order = json.loads(given)
     mutants = [Mutant(**each) for each in order["mutants"]]
     try:
+        check_format(order["wanted"]["format"])
         order["modules"] = [*([torch_line()] if order["reference"] else []), *order["modules"]]
         with ProgressLine(sys.stderr, len(mutants)) as line:
             found = measure(
@@ -37,7 +40,7 @@ def main(given: str) -> int:
                 report=line,
             )
         return _show(found, order["wanted"])
-    except ValueError as error:
+    except (ValueError, ExtraMissing) as error:
         print(f"opwright: {error}", file=sys.stderr)
         return 2
     except OSError as error:

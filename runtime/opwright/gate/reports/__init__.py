@@ -6,14 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from opwright.gate.verdicts import Report
+from opwright.ground.extras import require
 
 if TYPE_CHECKING:
     from opwright.gate.reports.baseline import KnownFinding
     from opwright.gate.reports.page.curves import Curve
 
-__all__ = ["FORMATS", "write_report"]
+__all__ = ["FORMATS", "check_format", "write_report"]
 
 FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")
+
+
+def check_format(format: str) -> None:
+    """Raise ExtraMissing if a report of this format needs a package that is not installed."""
+    if format == "text":
+        require("rich")
 
 
 def write_report(

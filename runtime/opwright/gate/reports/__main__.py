@@ -6,8 +6,10 @@ import json
 import sys
 
 from opwright.gate.loading import load_modules
+from opwright.gate.reports import check_format
 from opwright.gate.reports.finish import Wanted, finish
 from opwright.gate.reports.reading import read_report
+from opwright.ground.extras import ExtraMissing
 
 __all__ = ["main"]
 
@@ -17,12 +19,16 @@ def main(given: str) -> int:
     wishes = json.loads(given)
     path = wishes.pop("report")
     try:
+        check_format(wishes["format"])
         report = read_report(path)
     except OSError as error:
         print(f"opwright: {path}: {error.strerror}", file=sys.stderr)
         return 2
     except ValueError as error:
         print(f"opwright: {path}: {error}", file=sys.stderr)
+        return 2
+    except ExtraMissing as error:
+        print(f"opwright: {error}", file=sys.stderr)
         return 2
     wanted = Wanted.of(wishes)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -30,7 +31,7 @@ class ProgressLine:
         self._task: TaskID | None = None
 
     def __enter__(self) -> ProgressLine:
-        if self._stream.isatty():
+        if self._stream.isatty() and find_spec("rich") is not None:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             columns = (

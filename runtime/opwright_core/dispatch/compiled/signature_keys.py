@@ -32,7 +32,7 @@ __all__ = ["fast", "packet_stub", "plan", "stub"]
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
-# What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of setup.py.
+# What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of opwright_build.py.
 (_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _ARRAYS,
  _PLACES, _FLOATS, _WRITTEN, _REST, _REPEATED) = range(15)  # fmt: skip
 _MOST_REPEATED: Final = 8
