@@ -27,6 +27,10 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_ORACLE := $(WITH_ORACLE)/.installed
 INSTALLED_SITE := $(VENV)-site/.installed
 LOG := pip.log
+# What the generator writes: ATen's operators, the stub of the library, the tables of grammars.
+ATEN := generated/opwright_aten/manifest.json
+STUB := runtime/opwright/__init__.pyi
+TABLES := $(patsubst %.lark,%.json,$(wildcard codegen/opwright_codegen/*/*.lark))
 # What says that the compiled core is built for an environment's Python, or that it cannot be.
 CORE := $(VENV)/.core
 CORE_ORACLE := $(WITH_ORACLE)/.core
@@ -41,39 +45,55 @@ unexport PYTHONDONTWRITEBYTECODE
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help generate check test newest newest-python oldest tested bench site wheels array-api notebooks demo clean
+.PHONY: help generate check test newest newest-python oldest tested bench site wheels array-api notebooks demo clean FORCE
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
-generate: $(CORE)  ## write generated/opwright_aten anew, if schemas or templates changed; build the compiled core
-	$(VENV)/bin/opwright generate
-	$(VENV)/bin/python -m opwright.facade_stub
-	$(VENV)/bin/python -m opwright_codegen.parsing.tables
+generate: $(CORE) $(STUB) $(TABLES)  ## generate ATen's operators (generated/opwright_aten), if schemas or templates changed; build the compiled core
 
-check: $(INSTALLED)  ## fresh output, schemas in canonical form and without findings, ruff, mypy, the order of imports
-	$(VENV)/bin/opwright generate --check
+# The generator itself finds whether it has anything to do. It changes files only if their text changes.
+$(ATEN): FORCE | $(if $(ORACLE),$(INSTALLED_ORACLE),$(INSTALLED))
+	@$(if $(ORACLE),$(WITH_ORACLE),$(VENV))/bin/opwright generate
+FORCE:
+
+$(STUB): $(ATEN) runtime/opwright/__init__.py runtime/opwright/facade_stub.py
+	@$(VENV)/bin/python -m opwright.facade_stub
+	@touch $@
+
+$(TABLES): %.json: %.lark codegen/opwright_codegen/parsing/tables.py | $(INSTALLED)
+	@$(VENV)/bin/python -m opwright_codegen.parsing.tables
+	@touch $(TABLES)
+
+check: $(ATEN)  ## the same output of two runs, schemas in canonical form and without findings, ruff, mypy, the order of imports
+	@rm -rf build/seed-*
+	@for seed in 1 2; do \
+	    PYTHONHASHSEED=$$seed $(VENV)/bin/opwright generate --output build/seed-$$seed/opwright_aten && \
+	    diff -r --exclude=__pycache__ generated/opwright_aten build/seed-$$seed/opwright_aten || exit 1; done
 	$(VENV)/bin/opwright fmt --check
 	$(VENV)/bin/opwright lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check --no-respect-gitignore generated
+	$(VENV)/bin/ruff format --check --no-respect-gitignore generated
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pytest tests/test_structure.py tests/test_rooms.py tests/test_generator_structure.py
 
 test bench: export OPWRIGHT_PURE = $(PURE)
 ifeq ($(ORACLE),)
-test: $(if $(PURE),$(INSTALLED),$(CORE))  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment (TORCH=2.14.1: with that version); PURE=1: in Python alone; SLOW=1: all cases
+test: $(if $(PURE),$(INSTALLED),$(CORE)) $(ATEN)  ## the tests; ORACLE=1: those that compare with PyTorch, in their own environment (TORCH=2.14.1: with that version); PURE=1: in Python alone; SLOW=1: all cases
 	$(VENV)/bin/pytest $(PYTEST) --record=$(call RECORD,$(VENV)) $(TESTS)
 else
-test: $(CORE_ORACLE)
+test: $(CORE_ORACLE) $(ATEN)
 	$(WITH_ORACLE)/bin/pytest $(PYTEST) $(if $(TORCH),-m oracle,--leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE)))
 endif
 
 bench: $(CORE_ORACLE)  ## the budgets, measured against PyTorch; RUNS=3: three times, the middle figure of each
+	@$(WITH_ORACLE)/bin/opwright generate
 	$(WITH_ORACLE)/bin/python -m benchmarks --runs $(RUNS)
 
-site: $(CORE) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site; VERSION=0.1: as that version, into the branch gh-pages
+site: $(CORE) $(ATEN) $(INSTALLED_SITE)  ## the documentation as a site, into build/site: to read it, python3 -m http.server -d build/site; VERSION=0.1: as that version, into the branch gh-pages
 	rm -rf build/reference
 	$(VENV)/bin/opwright docs aten --output build/reference/operators --math mathml --source source: --differences docs/differences.yaml
 	$(VENV)/bin/python docs/site/names.py build/reference/python
@@ -98,32 +118,33 @@ oldest: ## the shorter run with the oldest supported versions (constraints-oldes
 	$(MAKE) test VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt \
 	    TESTS="tests/compat tests/runtime/core tests/runtime/arrays $(OF_BINDINGS)"
 
-newest-python: $(INSTALLED)  ## the core's, autograd's and fakes' tests on the Pythons of Debian's development suite: as root, in a root of its own (ROOT=folder keeps it)
+newest-python: $(ATEN)  ## the core's, autograd's and fakes' tests on the Pythons of Debian's development suite: as root, in a root of its own (ROOT=folder keeps it)
 	$(VENV)/bin/python tests/newest_python.py $(RECORDS) $(if $(ROOT),--root $(ROOT))
 
 tested: $(INSTALLED)  ## write the table "Tested with" of README.md anew, from the records of the runs
 	$(VENV)/bin/python tests/tested_with.py --write $(RECORDS)/*.json
 
-wheels: $(INSTALLED)  ## the wheels of every Python that is here, into dist/: without containers, which [tool.cibuildwheel] is for
+wheels: $(INSTALLED)  ## source distributions, and wheels for every Python that is here, into dist/: without containers, which [tool.cibuildwheel] is for
 	@$(VENV)/bin/python -m pip install --quiet --group wheels
 	$(VENV)/bin/python tests/build_wheels.py dist
 
 array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... names a copy of them, which is not ours; STANDARD=2024.12: those of that version
 	@test -f "$(SUITE)/conftest.py" || { echo "SUITE must name a copy of data-apis/array-api-tests, with its stubs" >&2; exit 1; }
+	@$(WITH_ORACLE)/bin/opwright generate
 	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=$(STANDARD) \
 	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize \
 	    --xfails-file="$(abspath tests/array_api_failures.txt)" -o xfail_strict=true
 
-notebooks: $(INSTALLED)  ## the tutorial as notebooks, into build/notebooks
+notebooks: $(ATEN)  ## the tutorial as notebooks, into build/notebooks
 	$(VENV)/bin/python tests/documentation/notebooks.py build/notebooks
 
-demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small networks are trained
+demo: $(ATEN)  ## a schema, its code, a call, two errors; two small networks are trained
 	$(VENV)/bin/python examples/demo.py
 	$(VENV)/bin/python examples/train_classifier.py
 	$(VENV)/bin/python examples/train_transformer.py
 
 clean:  ## remove environments and whatever was built
-	rm -rf $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle $(VENV)-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build runtime/build dist
+	rm -rf generated/opwright_aten $(VENV) $(VENV)-oracle* $(VENV)-site $(VENV)-newest $(VENV)-newest-oracle $(VENV)-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .opwright_cache build runtime/build dist
 
 $(INSTALLED): GROUPS := --group dev $(if $(BARE),,--group bindings --group array-api --group elsewhere)
 $(INSTALLED_SITE): GROUPS := --group site

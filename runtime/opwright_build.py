@@ -34,7 +34,7 @@ if int(setuptools.__version__.partition(".")[0]) < 77:
 
 from setuptools.command.bdist_wheel import bdist_wheel
 
-__all__ = ["COMMANDS", "CORE", "RUNTIME", "VERSION", "extension", "options"]
+__all__ = ["COMMANDS", "CORE", "RUNTIME", "VERSION", "Wheel", "extension", "options"]
 
 RUNTIME: Final = Path(__file__).resolve().parent
 CORE: Final = RUNTIME / "opwright_core"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from opwright_codegen.findings.text import console_for, has_rich
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["Progress", "shown"]
+__all__ = ["Progress", "progress_bar", "shown"]
+
+_SOON: Final = 0.5  # seconds, before which no bar appears
 
 
 class Progress:
@@ -53,6 +57,30 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+@contextmanager
+def progress_bar(stream: TextIO) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that shows a step, the number of steps done, and the total: a bar, on a terminal."""
+    start = time.perf_counter()
+    bar: Bar | None = None
+
+    def show(step: str, done: int, total: int) -> None:
+        nonlocal bar
+        if not stream.isatty() or not has_rich() or time.perf_counter() - start < _SOON:
+            return
+        if bar is None:
+            bar = _make_bar(stream)
+            bar.add_task("", total=total)
+            bar.start()
+        bar.update(bar.task_ids[0], description=step, completed=done)
+        bar.refresh()
+
+    try:
+        yield show
+    finally:
+        if bar is not None:
+            bar.stop()
 
 
 def _make_bar(out: TextIO) -> Bar:

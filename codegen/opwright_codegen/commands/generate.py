@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from argparse import Namespace
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from opwright_codegen.building.progress import progress_bar
 from opwright_codegen.commands.job import Job
 from opwright_codegen.declared.binding_folders import module_file
 from opwright_codegen.errors import SchemaError, UsageError, nearest
@@ -140,8 +142,11 @@ def _report_advice(advice: Sequence[SchemaError], is_wanted: bool, out: TextIO) 
         print(f"{pieces} of advice: opwright check --advice shows what ATen's operators are held to", file=out)
 
 
-def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -> dict[str, str]:
-    """Return the files of one namespace, name to text; of a dry run empty texts. Raises SchemaErrors."""
+def render_namespace(
+    job: Job, declared: DeclaredSet, *, is_dry: bool = False, report: Callable[[str, int, int], None] | None = None
+) -> dict[str, str]:
+    """Return the files of one namespace, name to text; of a dry run empty texts. `report`: as `render` has it. Raises
+    SchemaErrors."""
     from opwright_codegen.output.render import is_wanted, render
     from opwright_codegen.targets.registry import binding_of, other_targets, own_targets
 
@@ -150,7 +155,7 @@ def render_namespace(job: Job, declared: DeclaredSet, *, is_dry: bool = False) -
         from opwright_codegen.targets.program import program
 
         targets |= {f"--plugin {command}": program(command) for command in job.programs}
-    texts = render(declared, targets, only=job.only or None, known=job.targets, is_dry=is_dry)
+    texts = render(declared, targets, only=job.only or None, known=job.targets, is_dry=is_dry, report=report)
     for framework in job.bindings:
         if is_wanted(module_file(declared.package, framework)[3:], job.only):
             from opwright_codegen.targets.binding_files import left_out
@@ -168,7 +173,8 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], Mapping[str, Declare
     _hold_to_lock(job, sets.values())
     after_declare = time.perf_counter()
     folders = {name: job.folder(name, tuple(sets)) for name in sets}
-    texts = {name: render_namespace(job, each) for name, each in sets.items()}
+    with progress_bar(sys.stderr) as report:
+        texts = {name: render_namespace(job, each, report=report) for name, each in sets.items()}
     _check_only(job)
     times = {"declare": after_declare - start, "render": time.perf_counter() - after_declare}
     for name, folder in folders.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -32,31 +32,35 @@ def render(
     only: Collection[str] | None = None,
     known: set[str] | None = None,
     is_dry: bool = False,
+    report: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, str]:
     """Return the files of a package, name to text, that targets make: by default those of every package.
 
     `only`: names of files, or their stems; empty or None means all. The names that it could have said are added to
     `known`. `is_dry`: all that can be wrong is found, but the texts of our templates are empty.
-    Raises SchemaErrors.
+    `report` is called before each file with its name, how many are done, and how many there are. Raises SchemaErrors.
     """
     found: dict[str, str] = {}
     made: set[str] = set()  # by templates: their folders are packages of Python
-    for target_name, target in (own_targets() if targets is None else targets).items():
-        for name, content in target(declared).items():
-            shown = name.removeprefix("../")  # as a module beside the package is called
-            if known is not None:
-                known.add(shown)
-            if not is_wanted(shown, only):
-                continue
-            if isinstance(content, str):
-                _check_free(name, target_name, found)
-                found[name] = content
-            else:
-                with failures(content.maker):
-                    values = content.context()
-                    if values is not None:
-                        made.add(name)
-                        found[name] = "" if is_dry else _filled(content, name, declared.namespace, values)
+    named = (own_targets() if targets is None else targets).items()
+    files = [(target_name, *file) for target_name, target in named for file in target(declared).items()]
+    for done, (target_name, name, content) in enumerate(files):
+        shown = name.removeprefix("../")  # as a module beside the package is called
+        if known is not None:
+            known.add(shown)
+        if not is_wanted(shown, only):
+            continue
+        if report is not None:
+            report(shown, done, len(files))
+        if isinstance(content, str):
+            _check_free(name, target_name, found)
+            found[name] = content
+            continue
+        with failures(content.maker):
+            values = content.context()
+            if values is not None:
+                made.add(name)
+                found[name] = "" if is_dry else _filled(content, name, declared.namespace, values)
     if not is_dry:
         found = _folders(found, made, _header(declared.view), declared.namespace) | found
     _check_folders(found)
