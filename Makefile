@@ -27,9 +27,10 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_ORACLE := $(WITH_ORACLE)/.installed
 INSTALLED_SITE := $(VENV)-site/.installed
 LOG := pip.log
-# What the generator writes: ATen's operators, the stub of the library, the tables of grammars.
+# What is generated: ATen's operators, the stub of the library, the names of operators, the tables of grammars.
 ATEN := generated/opwright_aten/manifest.json
 STUB := runtime/opwright/__init__.pyi
+NAMES := codegen/opwright_codegen/kernels/aten_names.json
 TABLES := $(patsubst %.lark,%.json,$(wildcard codegen/opwright_codegen/*/*.lark))
 # What says that the compiled core is built for an environment's Python, or that it cannot be.
 CORE := $(VENV)/.core
@@ -51,7 +52,7 @@ help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
-generate: $(CORE) $(STUB) $(TABLES)  ## generate ATen's operators (generated/opwright_aten), if schemas or templates changed; build the compiled core
+generate: $(CORE) $(STUB) $(NAMES) $(TABLES)  ## generate ATen's operators (generated/opwright_aten), if schemas or templates changed; build the compiled core
 
 # The generator itself finds whether it has anything to do. It changes files only if their text changes.
 $(ATEN): FORCE | $(if $(ORACLE),$(INSTALLED_ORACLE),$(INSTALLED))
@@ -60,6 +61,10 @@ FORCE:
 
 $(STUB): $(ATEN) runtime/opwright/__init__.py runtime/opwright/facade_stub.py
 	@$(VENV)/bin/python -m opwright.facade_stub
+	@touch $@
+
+$(NAMES): $(ATEN) codegen/opwright_codegen/kernels/aten_names.py
+	@$(VENV)/bin/python -m opwright_codegen.kernels.aten_names
 	@touch $@
 
 $(TABLES): %.json: %.lark codegen/opwright_codegen/parsing/tables.py | $(INSTALLED)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from core_alone import write_project
 
 pytestmark = pytest.mark.once  # metadata of builds, and commands in processes of their own
 
@@ -173,6 +174,16 @@ def test_the_library_computes_without_extras(installed: Any) -> None:
     program = "x = opwright.tensor([2.0], requires_grad=True); (x * x).sum().backward(); print(x.grad.tolist())"
     done = installed(LIBRARY, "-c", IMPORTED + program)
     assert done.stdout == "[4.0]\n", done.stderr
+
+
+def test_the_generator_without_the_library(installed: Any, tmp_path: Path) -> None:
+    """Rules, headers and formulas of derivatives need the core alone."""
+    write_project(tmp_path)
+    for command in ("generate", "build"):
+        program = f"import os, sys; os.chdir({str(tmp_path)!r}); from opwright_codegen.cli import main; "
+        done = installed(GENERATOR, "-c", f"{program}sys.exit(main([{command!r}]))")
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "earlier_ops" / "autograd" / "ops.py").is_file()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from pipeline import Run, assert_refused, generate_project, imported, new_namesp
 import opwright
 from opwright.autograd import gradcheck
 from opwright_codegen.cli import main
-from opwright_codegen.kernels.used_packages import UsedPackage
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.kernels.aten_names import written
+from opwright_codegen.kernels.used_packages import ATEN_NAMES, UsedPackage
 from opwright_core.dispatch.registry.tables import registry
 
 SCHEMAS = """
@@ -193,3 +195,18 @@ def test_one_mistake_is_reported_once(
     assert main(["generate"]) == 1
     shown = capsys.readouterr().err
     assert shown.count("no kernel is called 'nowhere'") == 2 and "\n2 errors\n" in shown  # one an entry
+
+
+def test_the_names_of_aten_are_fresh() -> None:
+    """`make generate` writes them, for machines without the library."""
+    assert ATEN_NAMES.read_text() == written(UsedPackage("opwright_aten"))
+
+
+def test_without_the_library_formulas_may_call_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = UsedPackage("opwright_aten")
+    names = set(installed.functions), installed.methods
+    monkeypatch.setattr(UsedPackage, "_file", lambda self, module: None)
+    package = UsedPackage("opwright_aten")
+    assert (set(package.functions), package.methods) == names and len(names[0]) > 900
+    with pytest.raises(SchemaError, match=r"'opwright_aten', which .* uses, is not installed"):
+        package.declarations()

@@ -243,9 +243,10 @@ def _kernels_by_name() -> dict[str, str]:
 
 
 def parts_of(module: str) -> tuple[str, ...]:
-    """Return the modules or packages that a name in settings stands for."""
+    """Return the modules or packages that a name in settings stands for; without the library, the core's alone."""
     name = _current_name(module)
-    return _PARTS.get(name, (name,))
+    found = _PARTS.get(name, (name,))
+    return tuple(part for part in found if part == name or find_spec(part.partition(".")[0]) is not None)
 
 
 def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None) -> list[tuple[str, Path]]:
