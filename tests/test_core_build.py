@@ -17,22 +17,23 @@ import numpy as np
 import pytest
 from installing import copied
 
+import opwright_core
 from opwright_core.core import fast
 
 pytestmark = pytest.mark.once  # it builds wheels of both kinds, whichever runs here
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("runtime", "codegen", "generated", "templates", "schemas")
+PARTS = ("runtime", "codegen", "templates", "schemas")
 
 
 def sources(folder: Path) -> Path:
     """Copy what is built, without what was."""
-    folder.mkdir(exist_ok=True)
+    (folder / "generated").mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         copied(ROOT / part, folder / part)
     for built in (folder / "runtime").rglob("_*.so"):
         built.unlink()
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     return folder
 
@@ -79,11 +80,39 @@ def test_without_a_compiler_it_is_for_every_python(compiler: str, reason: str, t
         assert said.count(f"{extension} is not built, Python runs in its place: {reason}\n") == 1
     names = [name for path in made for name in zipfile.ZipFile(path).namelist()]
     assert [name for name in names if re.search(r"/_(fast|native)\.|\.[ch]$", name) and "/include/" not in name] == []
+    assert "opwright_aten/ops/pointwise.py" in names and not list((tmp_path / "project" / "generated").iterdir())
     headers = [path.name for path in (ROOT / "runtime/opwright_core/include/opwright").iterdir()]
     assert sorted(name for name in names if "/include/" in name) == [
         f"opwright_core/include/opwright/{name}" for name in sorted(headers)
     ]
     assert ran(made, tmp_path, f"opwright_core._fast is not built: {reason}") == "python [2.0, 2.0]"
+
+
+def test_source_distributions_are_enough_to_build_wheels(tmp_path: Path) -> None:
+    """That of the library contains the generated operators, and neither of the other projects."""
+    project, packed, built = sources(tmp_path / "project"), tmp_path / "packed", tmp_path / "built"
+    for part in ("runtime", "codegen", "."):
+        setup(project / part, "sdist", "--dist-dir", str(packed))
+    wheels = {}
+    for archive in packed.iterdir():
+        shutil.unpack_archive(archive, tmp_path / "unpacked", filter="data")
+        setup(tmp_path / "unpacked" / archive.name.removesuffix(".tar.gz"), "bdist_wheel", "-d", str(built), CC="false")
+    for path in built.iterdir():
+        with zipfile.ZipFile(path) as wheel:
+            name = path.name.partition("-")[0]
+            (metadata,) = (each for each in wheel.namelist() if each.endswith("/METADATA"))
+            needs = re.findall(r"^Requires-Dist: ([^;\n]+)$", wheel.read(metadata).decode(), re.MULTILINE)
+            wheels[name] = {each.partition("/")[0] for each in wheel.namelist() if ".dist-info/" not in each}, needs
+    version = opwright_core.__version__
+    assert wheels == {
+        "opwright_core": ({"opwright_core"}, ["numpy>=2.0", "ml_dtypes>=0.5"]),
+        "opwright_codegen": (
+            {"opwright_codegen"}, [f"opwright-core=={version}", "lark>=1.2.2", "jinja2>=3.1", "pyyaml>=6.0"]
+        ),
+        "opwright": (
+            {"opwright", "opwright_aten", "opwright_kernels", "opwright_pytest"}, [f"opwright-core=={version}"]
+        ),
+    }  # fmt: skip
 
 
 def test_a_build_in_place_has_the_reason_and_nothing_older(tmp_path: Path) -> None:
@@ -190,7 +219,7 @@ def test_what_clang_compiles_computes_the_same(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", "tests/runtime/core/test_compiled_kernels.py"],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(project / part) for part in PARTS[:3])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (project / "runtime", ROOT / "generated")))},
         capture_output=True,
         text=True,
         check=False,

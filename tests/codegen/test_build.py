@@ -21,7 +21,7 @@ import pytest
 from python_copies import run_python
 
 from opwright_codegen.building.compiler import BuildError, ToolsMissing, find_compiler
-from opwright_codegen.building.progress import Progress, shown
+from opwright_codegen.building.progress import Progress, progress_bar, shown
 from opwright_codegen.building.state import depended, stamps_of
 from opwright_codegen.cli import main
 from opwright_codegen.commands import build as command
@@ -357,6 +357,21 @@ def test_a_terminal_has_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -
     bar = re.sub(r"\x1b\[[0-9?;]*[A-Za-z]", "", terminal.getvalue())
     steps = re.findall(r"(\d/2) +(\w\.c), [0-9.]+ s", bar)
     assert list(dict.fromkeys(steps)) == [("0/2", "a.c"), ("1/2", "b.c")]
+    assert terminal.getvalue().endswith("\x1b[2K")  # nothing is left
+
+
+def test_a_run_that_takes_long_has_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("opwright_codegen.building.progress._SOON", 0)
+    terminal, file = Terminal(), io.StringIO()
+    for out in (terminal, file):
+        with progress_bar(out) as report:
+            report("ops/a.py", 0, 2)
+            report("ops/b.py", 1, 2)
+    assert file.getvalue() == ""
+    bar = re.sub(r"\x1b\[[0-9?;]*[A-Za-z]", "", terminal.getvalue())
+    steps = re.findall(r"(\d/2) +(ops/\w\.py)", bar)
+    assert list(dict.fromkeys(steps)) == [("0/2", "ops/a.py"), ("1/2", "ops/b.py")]
     assert terminal.getvalue().endswith("\x1b[2K")  # nothing is left
 
 
