@@ -32,7 +32,7 @@ ATEN := generated/opwright_aten/manifest.json
 STUB := runtime/opwright/__init__.pyi
 NAMES := codegen/opwright_codegen/kernels/aten_names.json
 TABLES := $(patsubst %.lark,%.json,$(wildcard codegen/opwright_codegen/*/*.lark))
-# What says that the compiled core is built for an environment's Python, or that it cannot be.
+# What says that the compiled core is built for an environment's Python, or that it cannot be: an installation builds it.
 CORE := $(VENV)/.core
 CORE_ORACLE := $(WITH_ORACLE)/.core
 CORE_SOURCES := setup.py runtime/setup.py runtime/opwright_build.py $(wildcard runtime/opwright_core/fast/*.[ch] runtime/opwright_core/include/opwright/*.h runtime/opwright_kernels/native/*.[ch]) $(wildcard runtime/opwright_kernels/special_functions/*.py) $(addprefix runtime/,opwright_core/core.py opwright_core/dispatch/compiled/signature_keys.py opwright_core/gradient_codes.py)
@@ -176,7 +176,7 @@ $(INSTALLED) $(INSTALLED_ORACLE) $(INSTALLED_SITE): pyproject.toml runtime/pypro
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
 	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"
-	@touch $@
+	@touch $@ $(@D)/.core
 
 $(CORE): $(INSTALLED)
 $(CORE_ORACLE): $(INSTALLED_ORACLE)
