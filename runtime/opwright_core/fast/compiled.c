@@ -4,13 +4,16 @@
 #include "float_errors.h"
 #include "interned.h"
 #include "kernel_sets.h"
+#include "long_calls.h"
 
 typedef struct {
     Callable base;
     const CompiledKernel *kernel;
+    Py_ssize_t out;     /* the position of `out` among the function's parameters; -1: it has none */
+    npy_intp long_from; /* from how many elements on the function runs in a helper thread */
 } Compiled;
 
-static PyObject *numpy = NULL;
+static PyObject *numpy = NULL, *call_here = NULL;
 
 /* Read a call into `call`. Returns 0 unless the array module is NumPy, all arguments are positional, and at most `out`
  * is given by name; the Python handles any other call. */
@@ -64,10 +67,23 @@ PyObject *call_kernel(const CompiledKernel *kernel, const KernelCall *call) {
     return result;
 }
 
+/* Whether a call only computes a new result, of arrays that the function takes behind the array module. */
+static int is_functional(const Compiled *compiled, PyObject *const *args, size_t flagged, PyObject *names) {
+    const int writes = compiled->out >= 0 && PyVectorcall_NARGS(flagged) > compiled->out && args[compiled->out] != Py_None;
+    return names == NULL && !writes && (compiled->kernel->traits & OF_NUMPY) == 0;
+}
+
+/* Call the Python function: in a helper thread where it only computes a new result of long arrays. Returns what it returns. */
+static PyObject *call_python(const Compiled *compiled, PyObject *const *args, size_t flagged, PyObject *names) {
+    if (is_functional(compiled, args, flagged, names)) {
+        return call_numpy(compiled->base.function, args, flagged, compiled->long_from);
+    }
+    return PyObject_Vectorcall(compiled->base.function, args, flagged, names);
+}
+
 /* Call the kernel; where it refuses the call, and for errors to report, call the Python function. Returns a new
  * reference; NULL with an exception. */
-static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
-    Compiled *compiled = (Compiled *)self;
+static PyObject *call_kernel_or_python(const Compiled *compiled, PyObject *const *args, size_t flagged, PyObject *names) {
     KernelCall call;
     if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
         forget_errors();
@@ -81,7 +97,36 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t fla
             return result;
         }
     }
-    return PyObject_Vectorcall(compiled->base.function, args, flagged, names);
+    return call_python(compiled, args, flagged, names);
+}
+
+/* Call a `Compiled`, the first argument, with the others, in this thread. Returns what it returns. */
+static PyObject *compiled_call_here(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    return call_kernel_or_python((const Compiled *)args[0], args + 1, (size_t)(count - 1), NULL);
+}
+
+/* Call the kernel or the Python function: where that takes long, in a helper thread. Returns what they return. */
+static PyObject *compiled_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+    const Compiled *compiled = (const Compiled *)self;
+    const Py_ssize_t count = PyVectorcall_NARGS(flagged);
+    if ((compiled->kernel->traits & WHOLE) != 0 && has_long(args, count, compiled->long_from) &&
+        is_functional(compiled, args, flagged, names)) {
+        PyObject *given[MOST_GIVEN + 1] = {self};
+        memcpy(given + 1, args, (size_t)count * sizeof *args);
+        return call_numpy(call_here, given, (size_t)count + 1, compiled->long_from);
+    }
+    return call_kernel_or_python(compiled, args, flagged, names);
+}
+
+/* Return the position of a parameter of a Python function; -1 if it has none of the name. */
+static Py_ssize_t find_parameter(PyObject *function, PyObject *name) {
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    PyObject *names = PyObject_GetAttrString((PyObject *)code, "co_varnames");
+    Py_ssize_t position = names == NULL ? -1 : PySequence_Index(names, name);
+    PyErr_Clear();
+    Py_XDECREF(names);
+    return position < code->co_argcount ? position : -1;
 }
 
 /* Take the Python function and find the kernel of its name. Returns 0; -1 with a TypeError if it is no function, or a
@@ -91,12 +136,16 @@ static int compiled_init(PyObject *self, PyObject *const *args) {
         PyErr_SetString(PyExc_TypeError, "Compiled() takes a function");
         return -1;
     }
+    Compiled *compiled = (Compiled *)self;
     const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)args[0])->func_name);
-    ((Compiled *)self)->kernel = name == NULL ? NULL : find_kernel(name);
-    if (name != NULL && ((Compiled *)self)->kernel == NULL) {
+    compiled->kernel = name == NULL ? NULL : find_kernel(name);
+    if (name != NULL && compiled->kernel == NULL) {
         PyErr_Format(PyExc_ValueError, "no kernel in C is called %s", name);
+        return -1;
     }
-    return ((Compiled *)self)->kernel == NULL ? -1 : 0;
+    compiled->out = find_parameter(args[0], interned.out);
+    compiled->long_from = long_from_of(args[0]);
+    return compiled->kernel == NULL ? -1 : 0;
 }
 
 CallableType compiled_type = {
@@ -106,10 +155,12 @@ CallableType compiled_type = {
     .init = compiled_init,
 };
 
-/* Import NumPy. Returns -1 with an exception. */
+/* Import NumPy, and make the function that helper threads call. Returns -1 with an exception. */
 int compiled_ready(void) {
+    static PyMethodDef here = {"call_here", (PyCFunction)(void (*)(void))compiled_call_here, METH_FASTCALL, NULL};
     numpy = PyImport_ImportModule("numpy");
-    return numpy == NULL ? -1 : 0;
+    call_here = PyCFunction_New(&here, NULL);
+    return numpy == NULL || call_here == NULL ? -1 : 0;
 }
 
 /* Return the kernel of a function, if it has a trait (0: any kernel): borrowed, else NULL. */

@@ -46,6 +46,7 @@ const Setting core_settings[] = {
 static const Setting *const tables[] = {
     core_settings,    storage_settings,  wrapping_settings,   property_settings, key_settings,  writing_settings,
     saving_settings,  recorder_settings, view_history_settings, rebase_settings, leaf_settings, engine_settings,
+    long_call_settings,
 };
 
 /* Make the ints of keys that follow from others. Returns -1 with an exception. */

@@ -36,6 +36,6 @@ PyObject *configure(PyObject *module, PyObject *const *args, Py_ssize_t count, P
 /* The tables, each in the file that goes by it. */
 extern const Setting core_settings[], storage_settings[], wrapping_settings[], property_settings[], key_settings[],
     writing_settings[], saving_settings[], recorder_settings[], view_history_settings[], rebase_settings[],
-    leaf_settings[], engine_settings[];
+    leaf_settings[], engine_settings[], long_call_settings[];
 
 #endif

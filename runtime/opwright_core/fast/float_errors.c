@@ -3,9 +3,12 @@
 
 #include "float_errors.h"
 
+#include "long_calls.h"
 #include "numpy_api.h"
 
 #include <string.h>
+
+#include "numbers.h"
 
 static PyObject *settings = NULL;      /* NumPy's ContextVar, whose values never change; NULL where there is none */
 static PyObject *read_settings = NULL; /* returns the dict of what is set */
@@ -53,14 +56,22 @@ int told_errors(int errors) {
     return errors & told_by_last;
 }
 
+/* Call a ufunc for a new result, or to write one to `names`: only the first may take place in a helper thread. */
+static PyObject *call_ufunc(PyObject *ufunc, PyObject *const *args, size_t flagged, PyObject *names) {
+    return names == NULL ? call_numpy(ufunc, args, flagged, CALL_LONG) : PyObject_Vectorcall(ufunc, args, flagged, names);
+}
+
 /* Call a kernel, which may be one of NumPy's ufuncs: the warnings of these would be of the caller's frame, where no filter
  * hides them, since C has none. Returns what a vectorcall does. */
 PyObject *call_in_silence(PyObject *function, PyObject *const *args, size_t flagged, PyObject *names) {
-    if (!Py_IS_TYPE(function, &PyUFunc_Type) || silence == NULL || told_errors(FP_ERRORS) != 0) {
+    if (!Py_IS_TYPE(function, &PyUFunc_Type)) {
         return PyObject_Vectorcall(function, args, flagged, names);
     }
+    if (silence == NULL || told_errors(FP_ERRORS) != 0) {
+        return call_ufunc(function, args, flagged, names);
+    }
     PyObject *before = PyContextVar_Set(settings, silence);
-    PyObject *result = before == NULL ? NULL : PyObject_Vectorcall(function, args, flagged, names);
+    PyObject *result = before == NULL ? NULL : call_ufunc(function, args, flagged, names);
     if (before != NULL) {
         PyObject *type, *error, *traceback;
         PyErr_Fetch(&type, &error, &traceback);

@@ -32,6 +32,8 @@ typedef PyObject *(*Handler)(const CompiledKernel *kernel, const KernelCall *cal
 #define UNPLANNED 8
 /* … in place, where `out` is the first operand, the handler looks at all that the rule does, and so needs no plan. */
 #define WRITES 16
+/* … on long arrays the handler takes long, and looks at no signals meanwhile. */
+#define WHOLE 32
 
 struct CompiledKernel {
     const char *name; /* of the function */

@@ -307,7 +307,7 @@ int count_of_sequence(PyObject *object) {
 }
 
 /* The elements of the first slice, and how long the next ones should take, in nanoseconds. */
-#define SLICE_WORK ((npy_intp)1 << 22)
+#define SLICE_WORK ((npy_intp)1 << 20)
 #define SLICE_TIME 50000000
 
 /* A part of a long loop, from the unit `from` on. */
@@ -387,9 +387,14 @@ void do_ranges(RangeWork work, void *job, npy_intp count, npy_intp size) {
 
 /* Run as `do_ranges` does, one range after another, on this thread alone. */
 void do_in_order(RangeWork work, void *job, npy_intp count, npy_intp size) {
-    if (!PyErr_Occurred()) {
-        run_long(work, job, count, NPY_MAX_INTP, size > 0 ? size : 1);
+    if (PyErr_Occurred()) {
+        return;
     }
+    if (size < LONG_WORK) {
+        work(job, 0, count);
+        return;
+    }
+    run_long(work, job, count, NPY_MAX_INTP, size);
 }
 
 /* Bytes that are copied, in blocks. */

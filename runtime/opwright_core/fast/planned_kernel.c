@@ -19,6 +19,7 @@ typedef struct {
     PyObject *fill; /* `fill(args)` returns the tensor specs of a call's results and what is cast, or None */
     PyObject *wrap;  /* `wrap(spec, output, *operands)` */
     PyObject *note;  /* `note(error)` adds to an error of the kernel which operator raised it; None: Python words it */
+    int by_blocks;   /* whether a pointwise kernel may be called with a block at a time */
     Py_ssize_t total;
     char kinds[MOST_ARGUMENTS + 1];
     int passed_count;
@@ -94,7 +95,7 @@ static PyObject *cast_at(const Planned *planned, const PlanEntry *entry, int pla
 }
 
 /* Take references to what the kernel gets: arrays and options, as the plan, if there is one, casts them; arrays as they are
- * unless `is_whole`. Returns how many, or -1. */
+ * unless `is_whole`. Returns how many; -1 with an exception, or without one for an operand that Python casts. */
 static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values, int is_whole) {
     for (int i = 0; i < planned->passed_count; i++) {
         int position = planned->passed[i];
@@ -108,9 +109,6 @@ static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const 
         if (values[i] == NULL) {
             while (i > 0) {
                 Py_DECREF(values[--i]);
-            }
-            if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_TypeError, "an operand that the Python casts");
             }
             return -1;
         }
@@ -204,6 +202,33 @@ static void note_error(const Planned *planned) {
     PyErr_Restore(type, error, traceback);
 }
 
+/* Whether the error that is set is one by which a kernel in C refuses operands. */
+static int is_refusal(void) {
+    return PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+           PyErr_ExceptionMatches(PyExc_OverflowError);
+}
+
+/* Have Python handle a call, and word the error that is set, if there is one. Where Python computes a result, a handler of
+ * a signal raised that error, and it stays; but a user's kernel in C may refuse operands. Returns what the operator
+ * returns. */
+static PyObject *call_general(const Planned *planned, PyObject *const *args, size_t flagged) {
+    PyObject *type, *error, *traceback;
+    if (PyErr_Occurred() && planned->note == Py_None && is_refusal()) {
+        PyErr_Clear();
+    }
+    PyErr_Fetch(&type, &error, &traceback);
+    PyObject *result = PyObject_Vectorcall(planned->base.function, args, flagged, NULL);
+    if (type != NULL && result != NULL) {
+        Py_CLEAR(result);
+        PyErr_Restore(type, error, traceback);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    return result;
+}
+
 /* Whether the error that is set is the last word: an interrupt, or that of a kernel which is not called again. */
 static int is_final(const Planned *planned, int by_kernel) {
     if (!PyErr_ExceptionMatches(PyExc_Exception)) {
@@ -240,22 +265,25 @@ static PyObject *call_reduced(const Planned *planned, const PlanEntry *entry, Py
 static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, PyObject *const *args, int *by_kernel) {
     PyObject *stack[MOST_PASSED + 1], *result = NULL;
     PyObject **values = stack + 1; /* the callee may use the one before */
-    if (entry->is_reduced && planned->note == Py_None) {
+    if (entry->is_reduced && planned->by_blocks) {
         result = call_reduced(planned, entry, args, NULL);
-        *by_kernel = result == NULL;
-        if (result != NULL || PyErr_Occurred()) {
+        *by_kernel = PyErr_Occurred() != NULL;
+        if (result != NULL || *by_kernel) {
             return result;
         }
     }
     int count = pass(planned, entry, args, values, 1);
     if (count < 0) {
+        *by_kernel = PyErr_Occurred() != NULL; /* (of a cast) */
         return NULL;
     }
     PyObject *output = planned->is_copy ? dense_copy(values[0]) : NULL;
     if (output == NULL && !PyErr_Occurred()) {
         output = call_in_silence(planned->kernel, values, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     }
-    if (output != NULL) {
+    if (output == Py_NotImplemented && planned->note == Py_None) {
+        Py_DECREF(output); /* a user's kernel in C refuses operands */
+    } else if (output != NULL) {
         result = wrap_outputs(planned, entry, output, values, count);
         Py_DECREF(output);
     } else {
@@ -275,13 +303,12 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
         return NULL;
     }
     if (entry->is_reduced) { /* (a kernel would cast to the target with a warning) */
-        PyObject *done = planned->note != Py_None ? NULL : call_reduced(planned, entry, args, ((Tensor *)args[planned->written])->array);
+        PyObject *done = !planned->by_blocks ? NULL : call_reduced(planned, entry, args, ((Tensor *)args[planned->written])->array);
         *by_kernel = done == NULL;
         return done;
     }
     int count = pass(planned, entry, args, values, 1), is_done = 0;
     if (count < 0) {
-        PyErr_Clear();
         return NULL;
     }
     PyObject *tensor = args[planned->written], *target = Py_NewRef(((Tensor *)tensor)->array);
@@ -400,9 +427,8 @@ static PyObject *planned_call(PyObject *self, PyObject *const *args, size_t flag
         if (result != NULL || (PyErr_Occurred() && (is_final(planned, by_kernel) || is_write))) {
             return result;
         }
-        PyErr_Clear(); /* the Python words it */
     }
-    return PyObject_Vectorcall(planned->base.function, args, flagged, names);
+    return call_general(planned, args, flagged);
 }
 
 /* Read the positions of what the kernel gets. Returns -1 with an exception. */
@@ -470,6 +496,7 @@ static const Field planned_fields[] = {
     {"wrap", FIELD_OBJECT, offsetof(Planned, wrap)},
     {"written", FIELD_NUMBER, offsetof(Planned, written)},
     {"note", FIELD_OBJECT, offsetof(Planned, note)},
+    {"by_blocks", FIELD_TRUTH, offsetof(Planned, by_blocks)},
     {NULL, FIELD_OBJECT, 0},
 };
 

@@ -8,7 +8,7 @@ import threading
 from types import FrameType
 from typing import Any, Final, Protocol
 
-__all__ = ["HeldSignals", "is_main_thread", "take"]
+__all__ = ["PATIENCE", "HeldSignals", "is_main_thread", "take"]
 
 # What `signal` wraps, without its enumerations: a tenth of the time.
 _signal: Final = importlib.import_module("_signal")
@@ -95,7 +95,7 @@ class _Lock(Protocol):
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
 
 
-_PATIENCE: Final = 0.2  # seconds between two looks at the signals that came while a lock was waited for
+PATIENCE: Final = 0.2  # seconds between two looks at the signals that came in a wait
 
 
 def take(lock: _Lock, *, wait: bool = True) -> tuple[bool, HeldSignals | None]:
@@ -104,7 +104,7 @@ def take(lock: _Lock, *, wait: bool = True) -> tuple[bool, HeldSignals | None]:
     is_main = is_main_thread()
     while True:
         signals = HeldSignals() if is_main else None
-        if lock.acquire(timeout=_PATIENCE if wait else 0):
+        if lock.acquire(timeout=PATIENCE if wait else 0):
             return True, signals
         if signals is not None:
             signals.deliver()

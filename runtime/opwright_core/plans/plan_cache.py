@@ -120,8 +120,8 @@ class PlanCache(SpecCache):
         is_tensor = self.kinds[position] in "TO"
         return is_tensor and (spec.common is spec.compute or value.array.dtype is spec.common)
 
-    def fill(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any) -> Any:
-        """Add the specs of a call's plans, and return them. `operands` are those of the call.
+    def fill(self, key: Any, plan: Plan | Sequence[Plan], *operands: Any, is_kept: bool = True) -> Any:
+        """Add the specs of a call's plans if they are to be kept, and return them. `operands` are those of the call.
 
         Raises RuntimeError if the rule planned for other operands: the kernel would not get these.
         """
@@ -129,7 +129,8 @@ class PlanCache(SpecCache):
         if not _are_as_given(plans[0], operands):
             raise RuntimeError("a rule whose plans are kept must take the operands as they are")
         own = tuple([self._own(each) for each in plans])
-        return self.keep(key, own[0] if isinstance(plan, Plan) else own)
+        specs = own[0] if isinstance(plan, Plan) else own
+        return self.keep(key, specs) if is_kept else specs
 
     def _own(self, plan: Plan) -> CachedSpec:
         """Return the plan's spec as one of this cache's own: it notes the layout of the kernel's results."""

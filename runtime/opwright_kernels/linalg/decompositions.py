@@ -11,6 +11,7 @@ import numpy as np
 
 from opwright.errors import LinAlgError
 from opwright_core.core import compiled
+from opwright_core.locks.long_calls import cubic
 from opwright_kernels.linalg import elimination, lapack
 
 Array = Any
@@ -70,6 +71,7 @@ def _converged(operator: str, function: Callable[..., Any], *args: Any) -> Any:
 
 
 @compiled
+@cubic
 def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Array, Array]:
     """Return the inverses, and 0 or the position of the first zero on the diagonal of U (`linalg_inv_ex`)."""
     if xp is np and lapack.serves(A):
@@ -88,6 +90,7 @@ def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Arra
 
 
 @compiled
+@cubic
 def solution_and_factors(
     xp: ModuleType, A: Array, B: Array, left: bool, check_errors: bool
 ) -> tuple[Array, Array, Array, Array]:
@@ -135,6 +138,7 @@ def _triangle_solved(xp: ModuleType, A: Array, B: Array, upper: bool, unit: bool
 
 
 @compiled
+@cubic
 def solve_triangular(xp: ModuleType, A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     """Return X with A @ X = B, or X @ A = B, for one triangle of A (`linalg_solve_triangular`)."""
     if left:
@@ -143,6 +147,7 @@ def solve_triangular(xp: ModuleType, A: Array, B: Array, upper: bool, left: bool
     return turned.swapaxes(-1, -2)
 
 
+@cubic
 def solve_transposed_triangular(
     xp: ModuleType, self: Array, A: Array, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Array, Array]:
@@ -153,6 +158,7 @@ def solve_transposed_triangular(
 
 
 @compiled
+@cubic
 def solve_with_lu(xp: ModuleType, LU: Array, pivots: Array, B: Array, left: bool, adjoint: bool) -> Array:
     """Return X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint (`linalg_lu_solve`).
 
@@ -189,6 +195,7 @@ def row_order(xp: ModuleType, pivots: Array, rows: int) -> Array:
     return order
 
 
+@cubic
 def solve_with_cholesky(xp: ModuleType, self: Array, input2: Array, upper: bool) -> Array:
     """Return X with A @ X = B, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U (`cholesky_solve`)."""
     adjoint = input2.conj().swapaxes(-1, -2)
@@ -196,6 +203,7 @@ def solve_with_cholesky(xp: ModuleType, self: Array, input2: Array, upper: bool)
     return _triangle_solved(xp, other, _triangle_solved(xp, lower, self, False, False), True, False)
 
 
+@cubic
 def inverse_of_cholesky(xp: ModuleType, self: Array, upper: bool) -> Array:
     """Return the inverse of A, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U (`cholesky_inverse`)."""
     check_factorizations(elimination.first_zero(xp, self), "cholesky_inverse", self.ndim == 2)
@@ -212,6 +220,7 @@ def _factors_of_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array]:
 
 
 @compiled
+@cubic
 def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
     """Return the determinants, LU and pivots (`_linalg_det`)."""
     factors, pivots = _factors_of_determinant(xp, A)
@@ -221,6 +230,7 @@ def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
 
 
 @compiled
+@cubic
 def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Array]:
     """Return sign and logarithm of the absolute value of the determinants, LU and pivots (`_linalg_slogdet`)."""
     factors, pivots = _factors_of_determinant(xp, A)
@@ -235,6 +245,7 @@ def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Arra
 
 
 @compiled
+@cubic
 def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
     """Return LU, pivots, and 0 or the position of the first zero on the diagonal of U (`linalg_lu_factor_ex`)."""
     factors, pivots, _ = _factored(xp, A)
@@ -244,6 +255,7 @@ def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tu
     return factors, pivots, info
 
 
+@cubic
 def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """Return P, L and U with A = P @ L @ U (`linalg_lu`)."""
     rows = A.shape[-2]
@@ -282,6 +294,7 @@ def lu_unpacked(
 
 
 @compiled
+@cubic
 def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bool) -> tuple[Array, Array]:
     """Return L with A = L @ L.mH, or U with A = U.mH @ U, from that triangle of A (`linalg_cholesky_ex`); and 0, or the
     order of the first leading minor that is not positive-definite."""
@@ -315,6 +328,7 @@ def _factored_as_far_as_possible(xp: ModuleType, A: Array) -> tuple[Array, Array
     return result, info
 
 
+@cubic
 def qr(xp: ModuleType, A: Array, mode: str) -> tuple[Array, Array]:
     """Return Q with orthonormal columns and an upper triangle R with A = Q @ R; no Q in mode `r` (`linalg_qr`)."""
     if mode == "r":
@@ -326,6 +340,7 @@ def qr(xp: ModuleType, A: Array, mode: str) -> tuple[Array, Array]:
 # Eigenvalues and singular values
 
 
+@cubic
 def eigh(xp: ModuleType, A: Array, UPLO: str, compute_v: bool) -> tuple[Array, Array]:
     """Return eigenvalues in ascending order, and eigenvectors as columns, of Hermitian matrices of which one triangle
     is read (`_linalg_eigh`)."""
@@ -335,6 +350,7 @@ def eigh(xp: ModuleType, A: Array, UPLO: str, compute_v: bool) -> tuple[Array, A
     return values, vectors
 
 
+@cubic
 def eig(xp: ModuleType, self: Array) -> tuple[Array, Array]:
     """Return eigenvalues, and eigenvectors as columns (`linalg_eig`). Raises RuntimeError for what is not finite."""
     _check_finite(xp, self, "torch.linalg.eig")
@@ -342,6 +358,7 @@ def eig(xp: ModuleType, self: Array) -> tuple[Array, Array]:
     return _as_complex(xp, values), _as_complex(xp, vectors)
 
 
+@cubic
 def eigvals(xp: ModuleType, self: Array) -> Array:
     """Return eigenvalues (`linalg_eigvals`). Raises RuntimeError for what is not finite."""
     _check_finite(xp, self, "torch.linalg.eigvals")
@@ -358,6 +375,7 @@ def _check_finite(xp: ModuleType, self: Array, operator: str) -> None:
         raise RuntimeError(f"{operator}: input tensor should not contain infs or NaNs.")
 
 
+@cubic
 def singular_value_decomposition(
     xp: ModuleType, A: Array, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Array, Array, Array]:

@@ -10,6 +10,7 @@ from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import as_dtype, complex64, complex128, float32, float64, int64, to_real
 from opwright_core.arrays.sizes import holds
 from opwright_core.errors import DispatchError
+from opwright_core.locks.long_calls import cubic, interruptible
 from opwright_kernels.linalg import lapack
 from opwright_kernels.moving.shapes import strided
 from opwright_kernels.rules.matrices import check_inexact
@@ -19,6 +20,8 @@ Array = Any
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
+@interruptible
+@cubic
 def least_squares(
     xp: ModuleType, self: Array, b: Array, rcond: float | None, driver: str | None
 ) -> tuple[Array, Array, Array, Array]:

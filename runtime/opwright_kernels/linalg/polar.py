@@ -5,11 +5,13 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from opwright_core.locks.long_calls import cubic
 from opwright_kernels.linalg.decompositions import eigh, singular_value_decomposition
 
 Array = Any
 
 
+@cubic
 def hermitian_square_root(xp: ModuleType, self: Array) -> Array:
     """Return X with X @ X = A for Hermitian matrices of which the lower triangle is read; negative eigenvalues count as
     0 (`linalg_matrix_sqrth`)."""
@@ -18,6 +20,7 @@ def hermitian_square_root(xp: ModuleType, self: Array) -> Array:
     return _hermitian((vectors * roots[..., None, :]) @ _adjoint(vectors))
 
 
+@cubic
 def polar_factors(xp: ModuleType, A: Array) -> tuple[Array, Array]:
     """Return U with orthonormal columns and a positive-semidefinite H with A = U @ H (`linalg_polar`)."""
     u, s, vh = singular_value_decomposition(xp, A, False, True, None)

@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from opwright_core.locks.long_calls import cubic
+
 Array = Any
 
 
+@cubic
 def triangle_and_reflections(xp: ModuleType, self: Array) -> tuple[Array, Array]:
     """Return R on and above the diagonal, reflections below it, and their tau (`geqrf`)."""
     if xp is np:
@@ -28,6 +31,7 @@ def triangle_and_reflections(xp: ModuleType, self: Array) -> tuple[Array, Array]
     return turned.swapaxes(-1, -2), tau
 
 
+@cubic
 def product_of_reflections(xp: ModuleType, input: Array, tau: Array) -> Array:
     """Return the first columns of the product, as many as `input` has (`linalg_householder_product`)."""
     rows, columns = input.shape[-2:]
@@ -35,6 +39,7 @@ def product_of_reflections(xp: ModuleType, input: Array, tau: Array) -> Array:
     return _reflected(xp, input, tau, result, False)
 
 
+@cubic
 def multiply_by_reflections(
     xp: ModuleType, self: Array, input2: Array, input3: Array, left: bool, transpose: bool
 ) -> Array:

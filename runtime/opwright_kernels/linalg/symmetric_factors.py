@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opwright_core.core import compiled
+from opwright_core.locks.long_calls import cubic
 
 Array = Any
 
@@ -21,6 +22,7 @@ _GROWTH = (1 + sqrt(17)) / 8  # bounds how fast elements grow, whichever size a 
 
 
 @compiled
+@cubic
 def ldl_and_info(xp: ModuleType, self: Array, hermitian: bool, check_errors: bool) -> tuple[Array, Array, Array]:
     """Return L below D in one triangle, pivots, and 0 or the position of the first block of D that is zero
     (`linalg_ldl_factor_ex`). Of a matrix the lower triangle is read."""
@@ -117,6 +119,7 @@ def _divided(columns: Array, block: Array) -> Array:
     return result
 
 
+@cubic
 def solve_with_ldl(xp: ModuleType, LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """Return X with A @ X = B, from the factors of A; the batches broadcast (`linalg_ldl_solve`).
 

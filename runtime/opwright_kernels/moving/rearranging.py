@@ -11,6 +11,7 @@ from opwright_core import rules
 from opwright_core.arrays.dtypes import int64
 from opwright_core.arrays.layouts import check_countable, wrap_dim
 from opwright_core.core import compiled
+from opwright_core.locks.long_calls import interruptible
 from opwright_kernels.moving.shapes import diagonal, take_slice
 
 Array = Any
@@ -65,6 +66,7 @@ def repeat(xp: ModuleType, self: Array, repeats: Sequence[int]) -> Array:
     return xp.broadcast_to(self.reshape(shape), tiled).reshape(result)
 
 
+@interruptible
 def counted(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
     """Return each position as many times as its count says (`repeat_interleave.Tensor`)."""
     check_repeats(repeats)

@@ -249,6 +249,7 @@ def _scatter_in_order(target: Array, chosen: Array, values: Array) -> Array:
 _DIRECT = 64  # elements for which `ufunc.at` is as fast in any shape
 _WIDE = 256  # elements of a slice from which on a call of its own is less than the work
 _AT_ONCE = 1 << 16  # elements whose positions are made at once
+_PART = 1 << 22  # elements of one `ufunc.at`, during which no other thread of Python runs
 
 
 def _reduce_into(xp: ModuleType, target: Array, index: Array, values: Array, reduce: str, include_self: bool) -> None:
@@ -300,8 +301,13 @@ def accumulate(xp: ModuleType, ufunc: str, target: Array, index: Array, values: 
 def _accumulate_in_order(combine: Any, target: Array, index: Array, values: Array) -> None:
     """Call `ufunc.at`, element by element, for which NumPy is quick; wide slices are taken one by one instead."""
     width = count(target.shape[1:])
-    if target.ndim == 1 or index.size * width <= _DIRECT:
+    if index.size * width <= _DIRECT or (target.ndim == 1 and index.size <= _PART):
         combine.at(target, index, values)
+        return
+    if target.ndim == 1:
+        values = np.broadcast_to(values, index.shape)
+        for start in range(0, index.size, _PART):
+            combine.at(target, index[start : start + _PART], values[start : start + _PART])
         return
     values = np.broadcast_to(values, (index.size, *target.shape[1:]))
     flat = flattened(np, target)

@@ -51,15 +51,14 @@ typedef struct {
     const Array *edges;
     const char *values;
     int64_t *to;
-    npy_intp count;
     int type, right;
 } BelowJob;
 
-/* Count boundaries below each value; NaN is above all. Needs no GIL. */
-static void count_all_below(void *given) {
+/* Count boundaries below some values; NaN is above all. Needs no GIL. */
+static void count_all_below(void *given, int64_t from, int64_t to) {
     const BelowJob *job = given;
     const npy_intp length = PyArray_DIM(job->edges, 0);
-    for (npy_intp i = 0; i < job->count; i++) {
+    for (int64_t i = from; i < to; i++) {
         if (job->type == NPY_INT64) {
             job->to[i] = below_i64((const int64_t *)PyArray_DATA(job->edges), length, ((const int64_t *)job->values)[i], job->right);
         } else {
@@ -82,8 +81,8 @@ static PyObject *handle_count_below(const CompiledKernel *kernel, const KernelCa
     }
     Array *result = new_array(PyArray_NDIM(values), PyArray_DIMS(values), NPY_INT64);
     if (result != NULL) {
-        BelowJob job = {edges, PyArray_BYTES(values), (int64_t *)PyArray_DATA(result), count_of(values), type, call->args[2] == Py_True};
-        do_work(count_all_below, &job, job.count * 8);
+        BelowJob job = {edges, PyArray_BYTES(values), (int64_t *)PyArray_DATA(result), type, call->args[2] == Py_True};
+        do_ranges(count_all_below, &job, count_of(values), count_of(values) * 8);
     }
     return (PyObject *)result;
 }

@@ -165,11 +165,31 @@ SCATTER_LOOP(larger_f64, double, *there = *there >= given_one || *there != *ther
 SCATTER_LOOP(smaller_f32, float, *there = *there <= given_one || *there != *there ? *there : given_one)
 SCATTER_LOOP(smaller_f64, double, *there = *there <= given_one || *there != *there ? *there : given_one)
 
+/* How many elements of one outer slice are written between two looks at signals. */
+#define PART_WORK ((npy_intp)1 << 20)
+
+/* Whether the next part of a long write begins: no handler of a signal has raised. */
+static int goes_on(npy_intp start, npy_intp along) {
+    return start < along && !PyErr_Occurred() && (start == 0 || PyErr_CheckSignals() == 0);
+}
+
 /* Scatter elements of 4 or 8 bytes into a dense array, by indices that are all in range. */
 void scatter_dense(ScatterJob *job, Step step, npy_intp bytes) {
     static const RangeWork works[][2] = {{put_4, put_8}, {add_f32, add_f64}, {multiply_f32, multiply_f64},
                                          {larger_f32, larger_f64}, {smaller_f32, smaller_f64}};
-    do_ranges(works[step - PUT][bytes == 8], job, job->outer > 1 ? job->outer : job->inner, job->outer * job->along * job->inner);
+    const RangeWork work = works[step - PUT][bytes == 8];
+    if (job->outer != 1) {
+        do_ranges(work, job, job->outer, job->outer * job->along * job->inner);
+        return;
+    }
+    const npy_intp most = PART_WORK / job->inner + 1;
+    for (npy_intp start = 0; goes_on(start, job->along); start += most) {
+        ScatterJob part = *job;
+        part.along = most < job->along - start ? most : job->along - start;
+        part.index += start * job->inner;
+        part.from += start * job->inner * job->from_step * bytes;
+        do_ranges(work, &part, part.inner, part.along * part.inner);
+    }
 }
 
 /* Put slices at the positions of an index, in some of the outer dimensions, or in a part of each slice where there is one
@@ -189,6 +209,22 @@ static void put_slices(void *given, int64_t first, int64_t end) {
         part.to = job->put.to + o * job->outer_to;
         part.from = job->put.from + o * job->outer_from;
         part.put(&part, 0, part.points);
+    }
+}
+
+/* Put the slices of an index of `along` positions, each of `inner` elements behind each outer one. */
+static void run_slices(SlicesJob *job, npy_intp along, npy_intp inner) {
+    if (job->outer != 1) {
+        do_ranges(put_slices, job, job->outer, job->outer * along * inner);
+        return;
+    }
+    const npy_intp most = PART_WORK / (inner + 1) + 1;
+    for (npy_intp start = 0; goes_on(start, along); start += most) {
+        SlicesJob part = *job;
+        part.put.offsets += start;
+        part.put.points = part.put.points_shape[0] = most < along - start ? most : along - start;
+        part.put.from += start * part.put.points_from[0];
+        do_ranges(put_slices, &part, inner, part.put.points * inner);
     }
 }
 
@@ -224,7 +260,7 @@ int write_slices(Array *target, int axis, Array *index, const char *from, int fr
         job.put.block_from[0] = from_step * bytes;
         job.outer_to = size * inner * bytes;
         job.outer_from = from_step * along * inner * bytes;
-        do_ranges(put_slices, &job, job.outer > 1 ? job.outer : inner, job.outer * along * inner);
+        run_slices(&job, along, inner);
     }
     PyMem_RawFree(offsets);
     return is_inside;

@@ -324,7 +324,7 @@ static PyObject *handle_sum(const CompiledKernel *kernel, const KernelCall *call
 }
 
 const CompiledKernel matmul_kernels[] = {
-    {"matrix_product", handle_product, NULL, 0},
-    {"product_sum", handle_sum, NULL, 0},
+    {"matrix_product", handle_product, NULL, WHOLE},
+    {"product_sum", handle_sum, NULL, WHOLE},
     {NULL, NULL, NULL, 0},
 };

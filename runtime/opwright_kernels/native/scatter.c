@@ -20,18 +20,19 @@ typedef struct {
         double f64;
         int64_t i64;
     } number; /* what `here` is where a number is given */
+    npy_intp at[NPY_MAXDIMS]; /* the place in the index where the walk goes on */
     int is_out_of_range;
 } Walk;
 
-/* Define a walk that runs STEP for each element, with the pointers `there` and `here`. It stops and sets
+/* Define a walk on to the next elements that runs STEP for each, with the pointers `there` and `here`. It stops and sets
  * `is_out_of_range` at a bad index. Returns nothing. */
 #define WALK(NAME, STEP)                                                                                               \
-    static void NAME(void *given) {                                                                                    \
+    static void NAME(void *given, int64_t first, int64_t end) {                                                        \
         Walk *job = given;                                                                                             \
-        npy_intp at[NPY_MAXDIMS] = {0};                                                                                \
+        npy_intp *at = job->at;                                                                                        \
         const char *index = job->index;                                                                                \
         char *base = job->there, *here = job->here;                                                                    \
-        for (;;) {                                                                                                     \
+        for (int64_t i = first; i < end && !job->is_out_of_range; i++) {                                               \
             int64_t position = *(const int64_t *)index;                                                                \
             position += position < 0 ? job->from_end : 0;                                                              \
             if (position < 0 || position >= job->size) {                                                                     \
@@ -53,10 +54,10 @@ typedef struct {
                 here -= job->here_strides[dim] * at[dim];                                                              \
                 at[dim] = 0;                                                                                           \
             }                                                                                                          \
-            if (dim < 0) {                                                                                             \
-                return;                                                                                                \
-            }                                                                                                          \
         }                                                                                                              \
+        job->index = index;                                                                                            \
+        job->there = base;                                                                                             \
+        job->here = here;                                                                                              \
     }
 
 WALK(take_4, *(uint32_t *)here = *(const uint32_t *)there)
@@ -79,11 +80,17 @@ WALK(smaller_f32, KEEP(float, <=))
 WALK(smaller_f64, KEEP(double, <=))
 
 /* Return the walk of a step for elements of some bytes; sums and products are of floats alone. */
-static Work work_of(Step step, npy_intp bytes) {
-    static const Work works[][2] = {
+static RangeWork work_of(Step step, npy_intp bytes) {
+    static const RangeWork works[][2] = {
         {take_4, take_8}, {put_4, put_8}, {add_to_f32, add_to_f64},
         {multiply_f32, multiply_f64}, {larger_f32, larger_f64}, {smaller_f32, smaller_f64}};
     return works[step][bytes == 8];
+}
+
+/* Walk over the whole index, in its order. */
+static void run_walk(Walk *job, RangeWork work) {
+    const npy_intp count = PyArray_MultiplyList(job->shape, job->ndim);
+    do_in_order(work, job, count, count);
 }
 
 /* Read a dimension of an array. Returns it, counted from the front; -1 if there is none. */
@@ -104,6 +111,7 @@ static int begin(Walk *job, Array *array, int axis, const Array *index, int ndim
     job->there = PyArray_BYTES(array);
     job->is_out_of_range = 0;
     job->from_end = 0;
+    memset(job->at, 0, sizeof job->at);
     for (int i = 0; i < ndim; i++) {
         if ((i != axis && shape[i] > PyArray_DIM(array, i)) || shape[i] == 0) {
             return 0;
@@ -229,19 +237,19 @@ static PyObject *walked_copy(Walk *job, Step step, Array *self, const KernelCall
         if (walked_dense(job, step, self, index, source)) {
             return Py_NewRef((PyObject *)self);
         }
-        do_work(work_of(step, PyArray_ITEMSIZE(self)), job, PyArray_MultiplyList(job->shape, job->ndim));
+        run_walk(job, work_of(step, PyArray_ITEMSIZE(self)));
         return Py_NewRef((PyObject *)self);
     }
     Array *copy = new_like(self);
     if (copy == NULL) {
         return NULL;
     }
-    memcpy(PyArray_BYTES(copy), PyArray_BYTES(self), (size_t)PyArray_NBYTES(self));
+    copy_bytes(PyArray_BYTES(copy), PyArray_BYTES(self), PyArray_NBYTES(self));
     job->there = PyArray_BYTES(copy);
     if (walked_dense(job, step, copy, index, source)) {
         return (PyObject *)copy;
     }
-    do_work(work_of(step, PyArray_ITEMSIZE(self)), job, PyArray_MultiplyList(job->shape, job->ndim));
+    run_walk(job, work_of(step, PyArray_ITEMSIZE(self)));
     if (job->is_out_of_range) {
         Py_CLEAR(copy);
     }
@@ -356,7 +364,7 @@ static PyObject *taken(Walk *job, Array *self, const Array *index) {
     for (int i = 0; i < job->ndim; i++) {
         job->here_strides[i] = job->ndim == PyArray_NDIM(index) ? PyArray_STRIDE(result, i) : PyArray_ITEMSIZE(self);
     }
-    do_work(work_of(TAKE, PyArray_ITEMSIZE(self)), job, count_of(index));
+    run_walk(job, work_of(TAKE, PyArray_ITEMSIZE(self)));
     if (job->is_out_of_range) {
         Py_CLEAR(result);
     }

@@ -110,20 +110,21 @@ static PyObject *handle_embedding(const CompiledKernel *kernel, const KernelCall
 /* Rows that a mask chooses. */
 typedef struct {
     const char *mask, *from;
-    char *to;
+    char *to; /* where the next row goes */
     npy_intp count, bytes;
 } MaskedJob;
 
-/* Copy the rows where the mask is True. Needs no GIL. */
-static void take_masked(void *given) {
-    const MaskedJob *job = given;
+/* Copy the next rows where the mask is True. Needs no GIL. */
+static void take_masked(void *given, int64_t first, int64_t end) {
+    MaskedJob *job = given;
     char *to = job->to;
-    for (npy_intp i = 0; i < job->count; i++) {
+    for (int64_t i = first; i < end; i++) {
         if (job->mask[i]) {
             memcpy(to, job->from + i * job->bytes, (size_t)job->bytes);
             to += job->bytes;
         }
     }
+    job->to = to;
 }
 
 /* take_at(self, [mask]), of the first dimensions. Returns a new array; NULL without an exception unless both are dense,
@@ -150,7 +151,7 @@ static PyObject *masked(Array *self, Array *mask) {
     Array *result = new_of(PyArray_DESCR(self), ndim - dims + 1, shape);
     if (result != NULL) {
         job.to = PyArray_BYTES(result);
-        do_work(take_masked, &job, count_of(result));
+        do_in_order(take_masked, &job, job.count, job.count > count_of(result) ? job.count : count_of(result));
     }
     return (PyObject *)result;
 }

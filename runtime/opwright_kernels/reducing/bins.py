@@ -15,8 +15,11 @@ from opwright_core.arrays.sizes import holds
 from opwright_core.core import compiled
 from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import NUMBERS
+from opwright_kernels.moving.scattering import accumulate
 
 Array = Any
+
+_LONG = 1 << 22  # elements of one call of NumPy's
 
 
 def searchsorted(
@@ -89,9 +92,19 @@ def bincount(xp: ModuleType, self: Array, weights: Array | None, minlength: int)
     if self.min() < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs")
     if weights is None:
-        return xp.bincount(self.astype("int64", copy=False), minlength=minlength)
-    totals = xp.bincount(self.astype("int64", copy=False), weights.astype("float64"), minlength=minlength)
+        return _sums_at(xp, self.astype("int64", copy=False), None, minlength)
+    totals = _sums_at(xp, self.astype("int64", copy=False), weights.astype("float64"), minlength)
     return totals.astype("float32") if weights.dtype == np.dtype("float32") else totals
+
+
+def _sums_at(xp: ModuleType, places: Array, weights: Array | None, minlength: int) -> Array:
+    """Return `bincount`; of many places in parts: no other thread of Python runs during one of NumPy's."""
+    if xp is not np or places.size <= _LONG:
+        return xp.bincount(places, weights, minlength)
+    added = np.ones((), np.int64) if weights is None else weights.astype(np.float64, copy=False)
+    sums = np.zeros(max(minlength, int(places.max()) + 1), added.dtype)
+    accumulate(np, "add", sums, places, added)
+    return sums
 
 
 def check_counted(self: Array, weights: Array | None, minlength: int) -> None:
@@ -120,7 +133,7 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
     # Step by step in the dtype of the elements, as in PyTorch: rounding decides about those close to an edge.
     first, number, length = (self.dtype.type(each) for each in (low, bins, high - low))
     positions = ((elements - first) * number / length).astype("int64")
-    return xp.bincount(xp.minimum(positions, bins - 1), minlength=bins).astype(self.dtype)
+    return _sums_at(xp, xp.minimum(positions, bins - 1), None, bins).astype(self.dtype)
 
 
 @compiled
@@ -169,7 +182,7 @@ def histogram_between(
     positions = xp.searchsorted(bins, elements[inside], side="right") - 1
     weights = None if weight is None else weight.reshape(-1)[inside]
     count = len(bins) - 1
-    found = xp.bincount(xp.minimum(positions, count - 1), weights, minlength=count).astype(self.dtype)
+    found = _sums_at(xp, xp.minimum(positions, count - 1), weights, count).astype(self.dtype)
     if density:
         found = found / found.sum() / (bins[1:] - bins[:-1])
     return found, bins
@@ -218,7 +231,7 @@ def counts_between_edges(
         found = xp.searchsorted(edges, elements, side="right") - 1
         cells = cells * shape[position] + xp.clip(found, 0, shape[position] - 1)
     weights = None if weight is None else weight.reshape(-1)[is_inside].astype("float64")
-    counts = xp.bincount(cells[is_inside], weights, minlength=math.prod(shape)).reshape(shape).astype(self.dtype)
+    counts = _sums_at(xp, cells[is_inside], weights, math.prod(shape)).reshape(shape).astype(self.dtype)
     if density:
         counts = counts / counts.sum()
         for position, edges in enumerate(bins):

@@ -224,7 +224,7 @@ def _order_of_wide(xp: ModuleType, keys: Array) -> Array:
         return order
     # The faster sort mixed up equal keys: sorted again by the number of their run, then by position.
     runs = xp.zeros(keys.shape, dtype="uint32")
-    xp.cumsum(differs, axis=-1, dtype="uint32", out=runs[..., 1:])
+    xp.cumsum(differs.astype("uint32"), axis=-1, dtype="uint32", out=runs[..., 1:])  # (a sum that casts holds the GIL)
     packed = runs.astype("uint64")
     packed <<= packed.dtype.type(32)
     packed |= order.astype("uint64")

@@ -12,12 +12,14 @@ from typing import Any
 from opwright_core.arrays.dtypes import COMPLEX
 from opwright_core.arrays.layouts import count, surely_empty, wrap_dim
 from opwright_core.errors import DispatchError
+from opwright_core.locks.long_calls import interruptible
 from opwright_kernels.reducing.sorting import sort, sortable
 
 Array = Any
 Unique = tuple[Array, Array, Array]
 
 
+@interruptible
 def unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> Unique:
     """Return the unique elements in order."""
     check_ordered(self)
@@ -31,11 +33,13 @@ def unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, retu
     return ordered[is_first], inverse, _lengths(xp, is_first) if return_counts else _none(xp)
 
 
+@interruptible
 def unique_and_inverse(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool) -> tuple[Array, Array]:
     """Return the unique elements in order, and the position of each element's equal among them."""
     return unique(xp, self, sorted, return_inverse, False)[:2]
 
 
+@interruptible
 def unique_slices(
     xp: ModuleType, self: Array, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
 ) -> Unique:
@@ -46,6 +50,7 @@ def unique_slices(
     return _unique_rows(xp, self, dim, rows[order], order)
 
 
+@interruptible
 def unique_neighbours(
     xp: ModuleType, self: Array, return_inverse: bool, return_counts: bool, dim: int | None
 ) -> Unique:
@@ -59,6 +64,7 @@ def unique_neighbours(
     return elements[is_first], inverse, _lengths(xp, is_first) if return_counts else _none(xp)
 
 
+@interruptible
 def unique_neighbour_slices(xp: ModuleType, self: Array, dim: int, return_inverse: bool, return_counts: bool) -> Unique:
     """Return the slices of `dim` without those equal to the one before. As in PyTorch, all three results are there in
     any case."""
@@ -111,7 +117,7 @@ def _differs_from_previous(xp: ModuleType, elements: Array) -> Array:
 
 def _ranks(xp: ModuleType, is_first: Array, order: Array | None) -> Array:
     """Return the number of the run that each element belongs to; elements stand in `order`, or in their own."""
-    runs = xp.cumsum(is_first, dtype="int64")
+    runs = xp.cumsum(is_first.astype("int64"))  # (a sum that casts holds the GIL)
     runs -= 1
     if order is None:
         return runs

@@ -39,7 +39,7 @@ def made(function: Any, other: Any) -> dict[str, Any]:
     return {
         "Factory": fast.Factory(function, other),
         "Kernel": fast.Kernel(other, np.add, (0, 1), 2, "fc", "a", False),
-        "Planned": fast.Planned(function, "TT", other, (-1, 0, 1), np, other, other, -1, None),
+        "Planned": fast.Planned(function, "TT", other, (-1, 0, 1), np, other, other, -1, None, False),
         "Selector": fast.Selector(function, {1: other}, 1, 0),
         "Stub": fast.Stub(function, other),
         "UserKernel": fast.UserKernel(function, other, 2, (), other, None),
@@ -117,9 +117,9 @@ def test_wrong_arguments_are_refused(name: str, args: tuple[Any, ...], message: 
 
 def test_values_beyond_what_c_holds_are_refused() -> None:
     with pytest.raises(ValueError, match="so many arguments"):
-        fast.Planned(len, "T" * 17, len, (), np, len, len, -1)
+        fast.Planned(len, "T" * 17, len, (), np, len, len, -1, None, False)
     with pytest.raises(OverflowError):
-        fast.Planned(len, "T", len, (), np, len, len, 1 << 40, None)
+        fast.Planned(len, "T", len, (), np, len, len, 1 << 40, None, False)
     with pytest.raises(TypeError, match="by position"):
         fast.Factory(function=len, below=len)
 

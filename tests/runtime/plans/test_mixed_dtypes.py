@@ -114,10 +114,10 @@ def test_what_is_drawn_mixes_dtypes(ops: Any, monkeypatch: pytest.MonkeyPatch) -
     """An error of a call whose operands would be right in one dtype is a finding: such a call is drawn."""
     plain = PlanCache.fill
 
-    def fill(cache: PlanCache, key: Any, plan: Any, *operands: Any) -> Any:
+    def fill(cache: PlanCache, key: Any, plan: Any, *operands: Any, **options: Any) -> Any:
         if len({each.dtype for each in operands}) > 1:
             raise ValueError("zip() argument 2 is longer than argument 1")
-        return plain(cache, key, plan, *operands)
+        return plain(cache, key, plan, *operands, **options)
 
     monkeypatch.setattr(PlanCache, "fill", fill)
     drawn = list(samples(f"mixed::f{CASES.index((('x', 'y', 'z'), ('x', 'y', 'z'), 2))}", dtypes=[opwright.float64]))

@@ -19,6 +19,7 @@ from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import RowCall, general_shim, name_error
 from opwright_core.keys import DENSE_CPU, NONDENSE
+from opwright_core.locks.long_calls import call_in_thread
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan_cache import PlanCache, ViewCache
 from opwright_core.tensors.results import planned_result
@@ -34,12 +35,13 @@ F = TypeVar("F", bound=Function)
 # What the key of a cached view has of an argument, by its type.
 _LETTERS: Final = {"int": "V", "SymInt": "V", "bool": "V", "int[]": "I", "SymInt[]": "I"}
 if fast is not None:
-    fast.configure(constant_classes=(Device, Layout, MemoryFormat))
+    fast.configure(constant_classes=(Device, Layout, MemoryFormat), call_in_thread=call_in_thread)
 
 
 def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | None, Function | None]:
     """Return the shims of a row: for all calls, for dense tensors, and for plain arrays; None where the first does for
     these, too. A kernel that `is_trusted` returns results of the same layout each time."""
+    row.is_trusted = is_trusted
     if row.cache is not None:
         row.cache.is_trusted = is_trusted
     if row.is_native:
@@ -50,6 +52,7 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
         shim = fast.Planned(
             general, row.kinds, row.function, row.positions, np,
             lambda a: ((call.plan(call.values(a)).spec,), None) if written else None, planned_result, written, None,
+            True,
         )  # fmt: skip
     elif fast is None:
         shim = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
@@ -70,13 +73,11 @@ def _planned(row: Row, general: Function) -> Function:
     """Return a row's shim in the compiled core, in front of the general one."""
     if (cache := row.cache) is None or not cache.runs_in_core:
         return general
-    # (what a kernel of ours does not take, Python computes; a user's kernel is called once)
-    note = None if cache.is_trusted else partial(name_error, row=row)
     kernel, made = row.function, row.ufunc
     if made is not None and row.key == "CPU" and row.positions == tuple(range(len(made.letters))):
         at = tuple([i if letter == "T" else -1 - i for i, letter in enumerate(made.letters) if letter in "TN"])
         kernel = fast.Kernel(kernel, made.function, at, len(made.letters), made.dtypes, "arrays", False)
-    return planned_in_c(general, row.kinds, kernel, row.positions, cache, note)
+    return planned_in_c(general, row.kinds, kernel, row.positions, cache, partial(name_error, row=row))
 
 
 def planned_in_c(
@@ -88,9 +89,12 @@ def planned_in_c(
     note: Callable[[Exception], None] | None = None,
     xp: Any = np,
 ) -> Function:
-    """Return a kernel with a plan cache in C. `xp` is what it gets at position -1."""
+    """Return a kernel with a plan cache in C. `xp` is what it gets at position -1; `note` is called with its errors."""
+    by_blocks = note is None or cache.is_trusted
     try:
-        made = fast.Planned(general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note)
+        made = fast.Planned(
+            general, kinds, kernel, positions, xp, cache.of_call, planned_result, cache.writes, note, by_blocks
+        )
     except ValueError:  # too many arguments
         return general
     depends_on_default(made)

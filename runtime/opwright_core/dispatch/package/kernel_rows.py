@@ -16,7 +16,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from opwright_core.core import fast
 from opwright_core.keys import DENSE_CPU, DENSE_CUDA
+from opwright_core.locks.long_calls import LONG
 from opwright_core.plans.plan_cache import PlanCache
 from opwright_core.plans.plan_keys import CACHED, key_function
 
@@ -40,8 +42,8 @@ class Row:
     instead, instead of the first tensor where it `is_inplace`."""
 
     __slots__ = (
-        "cache", "fast", "function", "is_inplace", "is_native", "key", "kinds", "meta", "name", "operands", "positions",
-        "results", "takes_out", "ufunc", "writes", "xp",
+        "cache", "fast", "function", "is_inplace", "is_native", "is_trusted", "key", "kinds", "meta", "name", "operands",
+        "positions", "results", "takes_out", "ufunc", "writes", "xp",
     )  # fmt: skip
 
     def __init__(
@@ -73,6 +75,7 @@ class Row:
         self.fast: Function | None = None
         self.is_native = False
         self.name = ""  # of the operator, once its kernel is loaded
+        self.is_trusted = False  # the kernel is ours: results are as declared
         self.takes_out = _takes_out(function, len(positions))
         self.cache = self._cache()
 
@@ -89,6 +92,14 @@ class Row:
     def keys(self) -> int:
         """Return the keys of a dense tensor that it makes."""
         return _KEYS[self.key]
+
+    def long_from(self) -> int:
+        """Return from how many elements on the kernel runs in a helper thread; 0 if it never does: a user's kernel, one
+        that draws random numbers, or one that the core calls, which does that itself. (Note [Long calls])"""
+        is_compiled = fast is not None and isinstance(self.function, fast.Compiled)
+        if self.key != "CPU" or self.is_native or not self.is_trusted or is_compiled:
+            return 0
+        return 0 if "generator" in _parameters(self.function) else getattr(self.function, "long_from", LONG)
 
     def passed_positions(self) -> tuple[int, ...]:
         """Return the positions of the arguments that the kernel gets, behind the array module if it takes that."""
@@ -126,8 +137,15 @@ def _takes_out(function: Function, count: int) -> bool:
         return True
     if not isinstance(function, FunctionType):
         return type(function).__name__ == "ufunc"  # (CuPy's)
+    return "out" in _parameters(function)[count:]
+
+
+def _parameters(function: Function) -> tuple[str, ...]:
+    """Return the names of a Python function's parameters; none of other functions."""
+    if not isinstance(function, FunctionType):
+        return ()
     code = function.__code__
-    return "out" in code.co_varnames[count : code.co_argcount + code.co_kwonlyargcount]
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def kernel(

@@ -7,12 +7,15 @@ which an error finds the operator (`dispatch.kernel_sources`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import itemgetter
 from types import MethodType
 from typing import Any, Final
 
+from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row, dtype_position
 from opwright_core.hooks import has_library, hooks
+from opwright_core.locks.long_calls import call_in_thread, has_long
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_cache import PlanCache
@@ -49,12 +52,14 @@ def name_error(error: Exception, row: Row) -> None:
 class RowCall:
     """The ways of a row's arguments: to the rule, the plan's operands and the kernel."""
 
-    __slots__ = ("arrays", "cast", "kernel", "operands", "pick", "plan", "values")
+    __slots__ = ("arrays", "cast", "is_always_kept", "kernel", "long_from", "operands", "pick", "plan", "values")
 
     def __init__(self, row: Row) -> None:
         passed, planned = row.passed_positions(), row.planned_positions()
         taken = {*passed, *planned}
         self.kernel = bound_kernel(row)
+        self.long_from = row.long_from()
+        self.is_always_kept = fast is not None and row.ufunc is not None  # the core has loops for it
         self.values = _unwrapper([(p, _UNWRAP[k]) for p, k in enumerate(row.kinds) if k in _UNWRAP and p in taken])
         self.pick = picker(passed, len(row.kinds))
         self.plan = _planner(row.meta, picker(planned, len(row.kinds)))
@@ -65,6 +70,16 @@ class RowCall:
         tensors = [position for position, kind in enumerate(row.kinds) if kind in _UNWRAP and position in taken]
         has_lists = any(row.kinds[position] in _LISTS for position in tensors)
         self.arrays = _flattener(tensors, row.kinds) if has_lists else picker(tuple(tensors))
+
+    def kernel_for(self, values: Sequence[Any]) -> Function:
+        """Return what calls the kernel: in a helper thread if an array is long (Note [Long calls])."""
+        if self.long_from and has_long(values, self.long_from):
+            return partial(call_in_thread, self.kernel)
+        return self.kernel
+
+    def is_kept(self, kernel: Function) -> bool:
+        """Return whether a new spec is cached: by a cached one, calls run where they are made."""
+        return kernel is self.kernel or self.is_always_kept
 
 
 def _unwrapper(unwraps: Sequence[tuple[int, Function]]) -> Callable[[tuple[Any, ...]], list[Any]]:
@@ -172,12 +187,13 @@ def _known_one(row: Row) -> Function:
         try:
             values = values_of(args)
             key = key_of(*values)
-            spec = find(key)
+            spec, run = find(key), kernel
             if spec is None:
-                spec = cache.fill(key, call.plan(values), *call.operands(values))
+                run = call.kernel_for(values)
+                spec = cache.fill(key, call.plan(values), *call.operands(values), is_kept=call.is_kept(run))
             if spec.casts:
                 call.cast(values, cast_operands(spec, call.operands(values)))
-            return planned_result(spec, kernel(*pick(values)), *arrays(values))
+            return planned_result(spec, run(*pick(values)), *arrays(values))
         except Exception as error:
             name_error(error, row)
             raise
@@ -196,12 +212,13 @@ def _known_several(row: Row) -> Function:
         try:
             values = call.values(args)
             key = key_of(*values)
-            specs = find(key)
+            specs, run = find(key), kernel
             if specs is None:
-                specs = cache.fill(key, call.plan(values), *call.operands(values))
+                run = call.kernel_for(values)
+                specs = cache.fill(key, call.plan(values), *call.operands(values), is_kept=call.is_kept(run))
             if specs[0].casts:
                 call.cast(values, cast_operands(specs[0], call.operands(values)))
-            results = results_of(kernel(*pick(values)), count)
+            results = results_of(run(*pick(values)), count)
             given, made = call.arrays(values), []
             for index, result in enumerate(results):  # (an error shows the expression of that `index`)
                 made.append(planned_result(specs[index], result, *given))
@@ -216,7 +233,7 @@ def _known_several(row: Row) -> Function:
 def _planned(row: Row) -> Function:
     """Return the shim of a kernel that is planned for each call."""
     call, count = RowCall(row), row.results
-    kernel, pick = call.kernel, call.pick
+    pick = call.pick
     is_cast = {*row.operand_positions()} & {*row.passed_positions()}
 
     def shim(*args: Any) -> Any:
@@ -225,7 +242,7 @@ def _planned(row: Row) -> Function:
             plans = call.plan(values)
             if is_cast:
                 call.cast(values, (plans if count == 1 else plans[0]).operands)
-            returned = kernel(*pick(values))
+            returned = call.kernel_for(values)(*pick(values))
             if count == 1:
                 return new_result(plans, returned)
             made = []
@@ -265,8 +282,11 @@ def _writes_one(row: Row) -> Function:
             if check is not None and tensor.dtype is not plan.dtype:
                 check(plan.dtype, tensor.dtype)
             target = plan.inplace(tensor) if is_inplace else plan.target(tensor)
-            into = {"out": plan.out(target)} if takes_out else {}
-            plan.store(kernel(*pick(values), **into), target)
+            out = plan.out(target) if takes_out else None
+            if out is None:
+                plan.store(call.kernel_for(values)(*pick(values)), target)
+            else:
+                plan.store(kernel(*pick(values), out=out), target)
             return tensor
         except Exception as error:
             name_error(error, row)
@@ -307,7 +327,7 @@ def _planner_of(call: RowCall, cache: PlanCache | None, is_cast: bool) -> Callab
 def _writes_several(row: Row) -> Function:
     """Return the shim of a kernel whose results are written to several tensors."""
     call, count, writes = RowCall(row), row.results, row.writes
-    kernel, pick, is_inplace = call.kernel, call.pick, row.is_inplace
+    pick, is_inplace = call.pick, row.is_inplace
     is_cast = {*row.operand_positions()} & {*row.passed_positions()}
     check = _check_of(row)
 
@@ -325,7 +345,7 @@ def _writes_several(row: Row) -> Function:
                 plan.inplace(tensor) if is_inplace else plan.target(tensor)
                 for plan, tensor in zip(plans, written, strict=True)
             ]
-            results = results_of(kernel(*pick(values)), count)
+            results = results_of(call.kernel_for(values)(*pick(values)), count)
             for index, result in enumerate(results):
                 plans[index].store(result, targets[index])
             return written

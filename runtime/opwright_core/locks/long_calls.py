@@ -1,0 +1,121 @@
+"""Long calls of NumPy, which run in a helper thread: a signal ends the wait for them.
+
+Note [Long calls]: Python calls the handler of a signal in the main thread, between two bytecodes. One call of NumPy,
+such as a sort of 10⁸ elements, may take seconds, and is one bytecode. So the main thread starts such a call in a helper
+thread, and waits for it. If a handler raises, the call of the operator ends at once. The helper thread cannot be
+stopped: it computes to the end of the kernel, and its result is dropped.
+
+Therefore only kernels of ours run there that compute new arrays and change nothing else: no `out=`, no operand that is
+written, no random numbers, no function of the user. The helper thread has a copy of the context: `np.errstate`, and
+what Opwright has switched on. What the kernel raises is raised in the main thread, with the traceback of both.
+The interpreter waits for helper threads before it exits, as for each thread that is not a daemon: the memory that NumPy
+and BLAS read must not be gone before they end. Where no thread can be started (at exit, or on a platform that has
+none), the main thread makes the call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from contextvars import copy_context
+from functools import wraps
+from typing import Any, Final, TypeVar
+
+from numpy import ndarray
+
+from opwright_core.locks.interrupts import PATIENCE, HeldSignals, is_main_thread
+
+__all__ = ["LONG", "call_in_thread", "cubic", "has_long", "interruptible", "long_from"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+LONG: Final = 8388608  # elements: NumPy takes 4 ms or more for them, the helper thread 0.1 ms
+
+
+def long_from(count: int) -> Callable[[F], F]:
+    """Return a decorator of kernels, such as decompositions, that take long from `count` elements on already."""
+
+    def mark(kernel: F) -> F:
+        kernel.long_from = count  # type: ignore[attr-defined]
+        return kernel
+
+    return mark
+
+
+cubic: Final = long_from(1 << 18)  # factors of a matrix of 512 rows: 10 ms or more
+
+
+def interruptible(kernel: F) -> F:
+    """Return a kernel that runs in a helper thread if an array is long: one that no row has, which would do so."""
+    count = getattr(kernel, "long_from", LONG)
+
+    @wraps(kernel)
+    def call(*args: Any) -> Any:
+        return call_in_thread(kernel, *args) if has_long(args, count) else kernel(*args)
+
+    return call  # type: ignore[return-value]
+
+
+def has_long(values: Iterable[Any], count: int) -> bool:
+    """Return whether an array among the values, or in a list among them, has at least `count` elements."""
+    for each in values:
+        if type(each) is ndarray:
+            if each.size >= count:
+                return True
+        elif type(each) is list and has_long(each, count):
+            return True
+    return False
+
+
+class _Call:
+    """A call in a helper thread: `is_done` is released at its end."""
+
+    __slots__ = ("args", "error", "function", "is_done", "result")
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.args = args
+        self.error: BaseException | None = None
+        self.result: Any = None
+        self.is_done = threading.Lock()
+        self.is_done.acquire()
+
+    def run(self) -> None:
+        """Make the call."""
+        try:
+            self.result = self.function(*self.args)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.is_done.release()
+
+
+def call_in_thread(function: Callable[..., Any], *args: Any) -> Any:
+    """Return `function(*args)`, and raise what it raises. In the main thread it runs in a helper thread, unless none
+    can be started: a handler of a signal that raises ends the wait."""
+    if not is_main_thread():
+        return function(*args)
+    call = _Call(function, args)
+    if not _start(call):
+        return function(*args)
+    while not call.is_done.acquire(timeout=PATIENCE):
+        pass  # (where nothing wakes a waiting thread, signals are handled now)
+    if call.error is None:
+        return call.result
+    try:
+        raise call.error
+    finally:
+        call.error = None  # its traceback has this frame
+
+
+def _start(call: _Call) -> bool:
+    """Start the helper thread, with signals held: an interrupt in `Thread.start` may leave a lock of Python's held.
+    Returns whether it was started."""
+    thread = threading.Thread(target=copy_context().run, args=(call.run,), name="opwright long call")
+    signals = HeldSignals()
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    finally:
+        signals.deliver()
+    return True
