@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "numbers.h"
-
 static PyObject *settings = NULL;      /* NumPy's ContextVar, whose values never change; NULL where there is none */
 static PyObject *read_settings = NULL; /* returns the dict of what is set */
 static PyObject *silence = NULL;       /* a value by which NumPy tells of nothing; NULL where there is none */
@@ -54,11 +52,6 @@ int told_errors(int errors) {
     }
     Py_DECREF(now);
     return errors & told_by_last;
-}
-
-/* Call a ufunc for a new result, or to write one to `names`: only the first may take place in a helper thread. */
-static PyObject *call_ufunc(PyObject *ufunc, PyObject *const *args, size_t flagged, PyObject *names) {
-    return names == NULL ? call_numpy(ufunc, args, flagged, CALL_LONG) : PyObject_Vectorcall(ufunc, args, flagged, names);
 }
 
 /* Call a kernel, which may be one of NumPy's ufuncs: the warnings of these would be of the caller's frame, where no filter

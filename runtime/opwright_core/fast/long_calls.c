@@ -6,10 +6,11 @@
 
 #include "numbers.h"
 
-static PyObject *call_in_thread = NULL;
+static PyObject *call_in_thread = NULL, *call_in_parts = NULL;
 
 const Setting long_call_settings[] = {
     {"call_in_thread", SETTING_OBJECT, &call_in_thread, NULL, NULL},
+    {"call_in_parts", SETTING_OBJECT, &call_in_parts, NULL, NULL},
     NO_SETTING,
 };
 
@@ -40,15 +41,32 @@ npy_intp long_from_of(PyObject *function) {
     return count;
 }
 
+/* Have a Python function make a call, `count` arguments. Returns what it returns. */
+static PyObject *call_by(PyObject *caller, PyObject *function, PyObject *const *args, Py_ssize_t count) {
+    PyObject *given[MOST_GIVEN + 2] = {function};
+    memcpy(given + 1, args, (size_t)count * sizeof *args);
+    return PyObject_Vectorcall(caller, given, (size_t)count + 1, NULL);
+}
+
 /* Call a function that only computes a new result: in a helper thread if an array has at least `long_from` elements. Returns
  * what it returns. */
 PyObject *call_numpy(PyObject *function, PyObject *const *args, size_t flagged, npy_intp long_from) {
-    PyObject *given[MOST_GIVEN + 2];
     const Py_ssize_t count = PyVectorcall_NARGS(flagged);
     if (call_in_thread == NULL || !has_long(args, count, long_from)) {
         return PyObject_Vectorcall(function, args, flagged, NULL);
     }
-    given[0] = function;
-    memcpy(given + 1, args, (size_t)count * sizeof *args);
-    return PyObject_Vectorcall(call_in_thread, given, (size_t)count + 1, NULL);
+    return call_by(call_in_thread, function, args, count);
+}
+
+/* Call a ufunc: for a new result as `call_numpy` does; to write to a long `out`, the only one of `names`, part by part.
+ * Returns what it returns. */
+PyObject *call_ufunc(PyObject *ufunc, PyObject *const *args, size_t flagged, PyObject *names) {
+    const Py_ssize_t count = PyVectorcall_NARGS(flagged);
+    if (names == NULL) {
+        return call_numpy(ufunc, args, flagged, CALL_LONG);
+    }
+    if (call_in_parts == NULL || count >= MOST_GIVEN || !has_long(args + count, 1, CALL_LONG)) {
+        return PyObject_Vectorcall(ufunc, args, flagged, names);
+    }
+    return call_by(call_in_parts, ufunc, args, count + 1);
 }

@@ -10,6 +10,7 @@
 
 int has_long(PyObject *const *objects, Py_ssize_t count, npy_intp long_from);
 PyObject *call_numpy(PyObject *function, PyObject *const *args, size_t flagged, npy_intp long_from);
+PyObject *call_ufunc(PyObject *ufunc, PyObject *const *args, size_t flagged, PyObject *names);
 npy_intp long_from_of(PyObject *function);
 
 #endif

@@ -13,7 +13,6 @@
 typedef struct {
     uint32_t *words; /* and the index of the next one */
     char *to;
-    npy_intp count;
 } DrawJob;
 
 /* Write `count` numbers, one for each word. */
@@ -86,16 +85,16 @@ void twister_words(uint32_t *memory, uint32_t *words, Py_ssize_t count) {
     draw(memory, emit_words, (char *)words, count);
 }
 
-/* Draw 32-bit words for a DrawJob. Needs no GIL. */
-static void work_words(void *given) {
+/* Draw the next 32-bit words of a DrawJob. Needs no GIL. */
+static void work_words(void *given, int64_t from, int64_t to) {
     const DrawJob *job = given;
-    draw(job->words, emit_words, job->to, job->count);
+    draw(job->words, emit_words, job->to + from * 4, to - from);
 }
 
-/* Draw float32 numbers from [0, 1) for a DrawJob. Needs no GIL. */
-static void work_floats(void *given) {
+/* Draw the next float32 numbers from [0, 1) of a DrawJob. Needs no GIL. */
+static void work_floats(void *given, int64_t from, int64_t to) {
     const DrawJob *job = given;
-    draw(job->words, emit_floats, job->to, job->count);
+    draw(job->words, emit_floats, job->to + from * 4, to - from);
 }
 
 /* Write pairs of words as double from [0, 1): the first word is the upper half of 64 bits, of which the low 53
@@ -108,12 +107,12 @@ CLONES static void pair_words(const uint32_t *pairs, double *out, npy_intp count
     }
 }
 
-/* Draw double numbers from [0, 1) for a DrawJob, two words each. Needs no GIL. */
-static void work_doubles(void *given) {
+/* Draw the next double numbers from [0, 1) of a DrawJob, two words each. Needs no GIL. */
+static void work_doubles(void *given, int64_t from, int64_t to) {
     const DrawJob *job = given;
     uint32_t pairs[WORDS];
-    for (npy_intp start = 0; start < job->count; start += WORDS / 2) {
-        const npy_intp count = job->count - start < WORDS / 2 ? job->count - start : WORDS / 2;
+    for (npy_intp start = from; start < to; start += WORDS / 2) {
+        const npy_intp count = to - start < WORDS / 2 ? to - start : WORDS / 2;
         draw(job->words, emit_words, (char *)pairs, 2 * count);
         pair_words(pairs, (double *)job->to + start, count);
     }
@@ -138,8 +137,8 @@ static PyObject *handle_words(const CompiledKernel *kernel, const KernelCall *ca
     npy_intp size = (npy_intp)count;
     Array *result = new_array(1, &size, NPY_UINT32);
     if (result != NULL) {
-        DrawJob job = {words, PyArray_BYTES(result), size};
-        do_work(work_words, &job, size);
+        DrawJob job = {words, PyArray_BYTES(result)};
+        do_in_order(work_words, &job, size, size);
     }
     return (PyObject *)result;
 }
@@ -153,14 +152,13 @@ static PyObject *handle_fractions(const CompiledKernel *kernel, const KernelCall
     if (numbers == NULL || !PyArray_ISWRITEABLE(numbers)) {
         return NULL;
     }
-    DrawJob job = {words, PyArray_BYTES(numbers), count_of(numbers)};
-    do_work(PyArray_TYPE(numbers) == NPY_DOUBLE ? work_doubles : work_floats, &job, job.count);
+    DrawJob job = {words, PyArray_BYTES(numbers)};
+    do_in_order(PyArray_TYPE(numbers) == NPY_DOUBLE ? work_doubles : work_floats, &job, count_of(numbers), count_of(numbers));
     return Py_NewRef(numbers);
 }
 
 typedef struct {
     float *numbers;
-    npy_intp blocks;
     float mean, std;
 } NormalJob;
 
@@ -183,10 +181,10 @@ ELEMENT float sine_of_turn(float angle, uint32_t quarter) {
     return from_bits_f32(bits_f32((turned & 1u) != 0 ? even : odd) ^ ((turned & 2u) << 30));
 }
 
-/* Turn blocks of uniform numbers into normal ones by the method of Box and Muller, in place. Needs no GIL. */
-CLONES static void work_normal(void *given) {
+/* Turn some blocks of uniform numbers into normal ones by the method of Box and Muller, in place. Needs no GIL. */
+CLONES static void work_normal(void *given, int64_t from, int64_t to) {
     const NormalJob *job = given;
-    for (npy_intp block = 0; block < job->blocks; block++) {
+    for (int64_t block = from; block < to; block++) {
         float *x = job->numbers + block * 2 * HALF_BLOCK;
         EACH_ALONE for (int i = 0; i < HALF_BLOCK; i++) {
             const float radius = sqrtf(-2.0f * log_f32(1.0f - x[i])), angle = x[i + HALF_BLOCK] * 0x1.921fb6p+2f;
@@ -208,9 +206,8 @@ static PyObject *handle_normal(const CompiledKernel *kernel, const KernelCall *c
         !read_number(call->args[1], &mean) || !read_number(call->args[2], &std)) {
         return NULL;
     }
-    NormalJob job = {
-        (float *)PyArray_DATA(numbers), count_of(numbers) / (2 * HALF_BLOCK), (float)mean, (float)std};
-    do_work(work_normal, &job, count_of(numbers));
+    NormalJob job = {(float *)PyArray_DATA(numbers), (float)mean, (float)std};
+    do_in_order(work_normal, &job, count_of(numbers) / (2 * HALF_BLOCK), count_of(numbers));
     return Py_NewRef(numbers);
 }
 

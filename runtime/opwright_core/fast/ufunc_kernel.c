@@ -11,7 +11,6 @@
 #include "ufunc_loops.h"
 #include "tensor.h"
 
-
 /* From how many elements on the ufunc writes to the memory itself. */
 #define LONG_WRITE 500
 

@@ -23,6 +23,7 @@ from opwright_core.generators.twister import (
     integers_below,
     lone_normals,
     paired,
+    random_order,
     random_words,
 )
 from opwright_core.locks.forks import hold_over_forks
@@ -223,15 +224,9 @@ class Generator:
         return drawn + np.int64(low) if low else drawn
 
     def permutation(self, count: int) -> Values:
-        """Draw a random order of the numbers below `count` (int64): Fisher and Yates' shuffle from the front."""
-        remaining = np.arange(count, 1, -1, dtype=np.uint64)
-        draw = self.raw32 if count < (2**32 - 1) // 20 else self.raw64
-        words = draw(len(remaining)).astype(np.uint64)
-        order = list(range(count))
-        for position, step in enumerate((words % remaining).tolist()):
-            if step:
-                order[position], order[position + step] = order[position + step], order[position]
-        return np.array(order, np.int64)
+        """Draw a random order of the numbers below `count` (int64)."""
+        with self._lock:
+            return random_order(self._bits, self._words, np.arange(count))
 
 
 def _new_bits() -> tuple[np.random.MT19937, Values]:

@@ -16,6 +16,7 @@ from opwright_core.core import compiled
 Values = np.ndarray[Any, Any]
 
 _PART = 1 << 14  # whole blocks of normal numbers
+_LONG_ORDER = (2**32 - 1) // 20  # numbers whose order is drawn by words of 64 bits
 
 
 @compiled
@@ -42,6 +43,27 @@ def integers_below(bits: np.random.MT19937, memory: Values, count: int, span: in
     """Draw integers in [0, span) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
     words = bits.random_raw(2 * count if span >= 1 << 28 else count).astype(np.uint64)
     return ((paired(words) if span >= 1 << 28 else words) % np.uint64(span)).view(np.int64)
+
+
+@compiled
+def random_order(bits: np.random.MT19937, memory: Values, order: Values) -> Values:
+    """Shuffle the numbers from 0 on (int64), which are given in order, in place: Fisher and Yates' shuffle from the
+    front, by words of 32 bits, or of 64 for many."""
+    remaining = np.arange(order.size, 1, -1, dtype=np.uint64)
+    words = bits.random_raw(remaining.size if order.size < _LONG_ORDER else 2 * remaining.size).astype(np.uint64)
+    steps = (words if order.size < _LONG_ORDER else paired(words)) % remaining
+    shuffled = _listed(order)
+    for position, step in enumerate(_listed(steps)):
+        if step:
+            shuffled[position], shuffled[position + step] = shuffled[position + step], shuffled[position]
+    for start in range(0, order.size, _PART):
+        order[start : start + _PART] = shuffled[start : start + _PART]
+    return order
+
+
+def _listed(numbers: Values) -> list[Any]:
+    """Return `tolist` of numbers, of many part by part: a signal waits for a part."""
+    return numbers.tolist() if numbers.size <= _PART else [each for part in _parts(numbers) for each in part.tolist()]
 
 
 @compiled

@@ -6,11 +6,16 @@ thread, and waits for it. If a handler raises, the call of the operator ends at 
 stopped: it computes to the end of the kernel, and its result is dropped.
 
 Therefore only kernels of ours run there that compute new arrays and change nothing else: no `out=`, no operand that is
-written, no random numbers, no function of the user. The helper thread has a copy of the context: `np.errstate`, and
-what Opwright has switched on. What the kernel raises is raised in the main thread, with the traceback of both.
-The interpreter waits for helper threads before it exits, as for each thread that is not a daemon: the memory that NumPy
-and BLAS read must not be gone before they end. Where no thread can be started (at exit, or on a platform that has
-none), the main thread makes the call.
+written, no random numbers, no function of the user. A ufunc that writes to `out` is called in the main thread, for one
+part of the elements after another (`call_in_parts`). The program may change the operands after the interrupt, while the
+helper thread still reads them. Other numbers do no harm, but other positions would: NumPy checks an index or a mask
+first, and then reads or writes memory by it. So the kernel gets copies of these. No operand is freed meanwhile: the
+helper thread has references to them.
+
+The helper thread has a copy of the context: `np.errstate`, and what Opwright has switched on. What the kernel raises is
+raised in the main thread, with the traceback of both. The interpreter waits for helper threads before it exits, as for
+each thread that is not a daemon: the memory that NumPy and BLAS read must not be gone before they end. Where no thread
+can be started (at exit, or on a platform that has none), the main thread makes the call.
 """
 
 from __future__ import annotations
@@ -21,11 +26,11 @@ from contextvars import copy_context
 from functools import wraps
 from typing import Any, Final, TypeVar
 
-from numpy import ndarray
+from numpy import broadcast_to, may_share_memory, ndarray, ufunc
 
 from opwright_core.locks.interrupts import PATIENCE, HeldSignals, is_main_thread
 
-__all__ = ["LONG", "call_in_thread", "cubic", "has_long", "interruptible", "long_from"]
+__all__ = ["LONG", "call_in_parts", "call_in_thread", "cubic", "has_long", "interruptible", "long_from"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 LONG: Final = 8388608  # elements: NumPy takes 4 ms or more for them, the helper thread 0.1 ms
@@ -66,6 +71,19 @@ def has_long(values: Iterable[Any], count: int) -> bool:
     return False
 
 
+def _with_own_positions(function: Callable[..., Any], args: tuple[Any, ...]) -> Iterable[Any]:
+    """Return the arguments, with copies of the arrays that may be positions in another one."""
+    has_positions = not isinstance(function, ufunc) and sum(type(each) in (ndarray, list) for each in args) > 1
+    return map(_own_positions, args) if has_positions else args
+
+
+def _own_positions(value: Any) -> Any:
+    """Return a copy of an array of integers or truth values, or a list with copies of those in it; else the value."""
+    if type(value) is list:
+        return [_own_positions(each) for each in value]
+    return value.copy("K") if type(value) is ndarray and value.dtype.kind in "biu" else value
+
+
 class _Call:
     """A call in a helper thread: `is_done` is released at its end."""
 
@@ -82,7 +100,7 @@ class _Call:
     def run(self) -> None:
         """Make the call."""
         try:
-            self.result = self.function(*self.args)
+            self.result = self.function(*_with_own_positions(self.function, self.args))
         except BaseException as error:
             self.error = error
         finally:
@@ -105,6 +123,22 @@ def call_in_thread(function: Callable[..., Any], *args: Any) -> Any:
         raise call.error
     finally:
         call.error = None  # its traceback has this frame
+
+
+def call_in_parts(function: Callable[..., Any], *args: Any) -> Any:
+    """Have an elementwise function write to the last argument, `out`, one part after another, and return that: a signal
+    waits for a part. All at once where an operand shares memory with `out` without being the same array."""
+    *operands, out = args
+    arrays = [each for each in operands if type(each) is ndarray]
+    if any(each is not out and may_share_memory(each, out) for each in arrays):
+        return function(*operands, out=out)
+    given = [broadcast_to(each, out.shape) if type(each) is ndarray else each for each in operands]
+    axis = max(range(out.ndim), key=out.shape.__getitem__)
+    step = max(1, LONG * out.shape[axis] // out.size)
+    for start in range(0, out.shape[axis], step):
+        part = (slice(None),) * axis + (slice(start, start + step),)
+        function(*[each[part] if type(each) is ndarray else each for each in given], out=out[part])
+    return out
 
 
 def _start(call: _Call) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from opwright_core.core import compiled
-from opwright_core.locks.long_calls import interruptible, long_from
+from opwright_core.locks.long_calls import call_in_thread, long_from
 from opwright_kernels.elementwise.scaled_sums import add_product
 
 Array = Any
 
 _LONG = 1 << 22  # elements of a factor: two square ones take BLAS 0.2 s, narrow ones 2 ms
+_LONG_INTEGERS = 1 << 17  # elements of both factors: NumPy takes 4 ns for each product of two integers
 
 
 @compiled
@@ -23,15 +24,9 @@ def matrix_product(xp: ModuleType, self: Array, other: Array, out: Array | None 
     """Return self @ other, of matrices, of batches of them, or of a matrix and a vector (`mm`, `bmm`, `mv`)."""
     if xp is np and out is None and self.ndim < 3 and other.ndim < 3 and self.dtype.kind in "fc":
         return self.dot(other)  # which hands it to BLAS at once
-    if xp is np and out is None and self.dtype.kind in "biu":
-        return _product_of_integers(self, other)
+    if xp is np and out is None and self.size + other.size >= _LONG_INTEGERS and self.dtype.kind in "biu":
+        return call_in_thread(np.matmul, self, other)
     return xp.matmul(self, other, out=out)
-
-
-@interruptible
-@long_from(1 << 16)  # NumPy takes 4 ns for each product of two integers
-def _product_of_integers(self: Array, other: Array) -> Array:
-    return np.matmul(self, other)
 
 
 @compiled

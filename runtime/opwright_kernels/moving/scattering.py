@@ -249,7 +249,7 @@ def _scatter_in_order(target: Array, chosen: Array, values: Array) -> Array:
 _DIRECT = 64  # elements for which `ufunc.at` is as fast in any shape
 _WIDE = 256  # elements of a slice from which on a call of its own is less than the work
 _AT_ONCE = 1 << 16  # elements whose positions are made at once
-_PART = 1 << 22  # elements of one `ufunc.at`, during which no other thread of Python runs
+_PART = 1 << 20  # elements of one `ufunc.at`, during which no other thread of Python runs
 
 
 def _reduce_into(xp: ModuleType, target: Array, index: Array, values: Array, reduce: str, include_self: bool) -> None:

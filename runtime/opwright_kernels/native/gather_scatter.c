@@ -178,11 +178,12 @@ void scatter_dense(ScatterJob *job, Step step, npy_intp bytes) {
     static const RangeWork works[][2] = {{put_4, put_8}, {add_f32, add_f64}, {multiply_f32, multiply_f64},
                                          {larger_f32, larger_f64}, {smaller_f32, smaller_f64}};
     const RangeWork work = works[step - PUT][bytes == 8];
-    if (job->outer != 1) {
-        do_ranges(work, job, job->outer, job->outer * job->along * job->inner);
+    const npy_intp size = job->outer * job->along * job->inner;
+    if (job->outer != 1 || size <= PART_WORK) {
+        do_ranges(work, job, job->outer != 1 ? job->outer : job->inner, size);
         return;
     }
-    const npy_intp most = PART_WORK / job->inner + 1;
+    const npy_intp most = PART_WORK / (job->inner + 1) + 1;
     for (npy_intp start = 0; goes_on(start, job->along); start += most) {
         ScatterJob part = *job;
         part.along = most < job->along - start ? most : job->along - start;
@@ -214,8 +215,9 @@ static void put_slices(void *given, int64_t first, int64_t end) {
 
 /* Put the slices of an index of `along` positions, each of `inner` elements behind each outer one. */
 static void run_slices(SlicesJob *job, npy_intp along, npy_intp inner) {
-    if (job->outer != 1) {
-        do_ranges(put_slices, job, job->outer, job->outer * along * inner);
+    const npy_intp size = job->outer * along * inner;
+    if (job->outer != 1 || size <= PART_WORK) {
+        do_ranges(put_slices, job, job->outer != 1 ? job->outer : inner, size);
         return;
     }
     const npy_intp most = PART_WORK / (inner + 1) + 1;

@@ -90,31 +90,48 @@ static int read_indices(Chosen *chosen, PyObject *indices, const Array *target) 
     return chosen->count > 0 && chosen->dims <= PyArray_NDIM(target);
 }
 
-/* Write the offsets of the elements where a mask is True, in their order. */
-static void find_true(const Given *given, const Array *target, npy_intp *offsets) {
-    const npy_bool *mask = (const npy_bool *)PyArray_BYTES(given->array);
-    const int last = given->dims - 1;
-    const npy_intp row = PyArray_DIM(given->array, last), count = count_of(given->array);
-    const npy_intp step = PyArray_STRIDE(target, given->dim + last);
-    for (npy_intp start = 0; start < count; start += row) {
+/* The offsets of points in a target, found by one index after another. */
+typedef struct {
+    const Chosen *chosen;
+    const Given *given; /* the index */
+    const Array *target;
+    const npy_intp *found; /* the offsets where it is True, if it is a mask */
+    npy_intp *offsets;     /* of all points; of a mask, where the next one goes */
+    int is_outside;        /* whether a position is out of range */
+} FindJob;
+
+/* Write the offsets of those of the next elements where a mask is True, in their order. Needs no GIL. */
+static void find_true(void *given, int64_t from, int64_t to) {
+    FindJob *job = given;
+    const Array *array = job->given->array;
+    const npy_bool *mask = (const npy_bool *)PyArray_BYTES(array);
+    const int last = job->given->dims - 1, dim = job->given->dim;
+    const npy_intp row = PyArray_DIM(array, last), step = PyArray_STRIDE(job->target, dim + last);
+    npy_intp *offsets = job->offsets, skipped = from % row;
+    for (npy_intp start = from, end; start < to; start = end, skipped = 0) {
         npy_intp offset = 0, rest = start / row;
-        for (int i = last - 1; i >= 0; rest /= PyArray_DIM(given->array, i--)) {
-            offset += rest % PyArray_DIM(given->array, i) * PyArray_STRIDE(target, given->dim + i);
+        for (int i = last - 1; i >= 0; rest /= PyArray_DIM(array, i--)) {
+            offset += rest % PyArray_DIM(array, i) * PyArray_STRIDE(job->target, dim + i);
         }
-        for (npy_intp i = 0; i < row; i++) {
-            if (mask[start + i]) {
-                *offsets++ = offset + i * step;
+        offset += skipped * step;
+        end = row - skipped < to - start ? start + row - skipped : to;
+        for (npy_intp i = start; i < end; i++, offset += step) {
+            if (mask[i]) {
+                *offsets++ = offset;
             }
         }
     }
+    job->offsets = offsets;
 }
 
-/* Add the offsets of one index, broadcast to the shape of all, to theirs. Returns 0 if a position is out of range. */
-static int add_offsets(const Chosen *chosen, const Given *given, const Array *target, const npy_intp *found,
-                       npy_intp *offsets, npy_intp count) {
+/* Add the offsets of one index, broadcast to the shape of all, to those of some points. Needs no GIL. */
+static void add_offsets(void *given_job, int64_t from, int64_t to) {
+    FindJob *job = given_job;
+    const Chosen *chosen = job->chosen;
+    const Given *given = job->given;
     const int is_mask = given->found >= 0, ndim = is_mask ? 1 : PyArray_NDIM(given->array), fewer = chosen->ndim - ndim;
-    const npy_intp size = PyArray_DIM(target, given->dim), width = PyArray_STRIDE(target, given->dim);
-    const char *base = is_mask ? (const char *)found : PyArray_BYTES(given->array);
+    const npy_intp size = PyArray_DIM(job->target, given->dim), width = PyArray_STRIDE(job->target, given->dim);
+    const char *base = is_mask ? (const char *)job->found : PyArray_BYTES(given->array);
     npy_intp steps[NPY_MAXDIMS] = {0}, at[NPY_MAXDIMS] = {0};
     for (int i = 0; i < ndim; i++) {
         const npy_intp own = is_mask ? given->found : PyArray_DIM(given->array, i);
@@ -123,68 +140,67 @@ static int add_offsets(const Chosen *chosen, const Given *given, const Array *ta
     }
     const int last = chosen->ndim - 1;
     const npy_intp row = last < 0 ? 1 : chosen->shape[last], step = last < 0 ? 0 : steps[last];
+    npy_intp rest = from / row, skipped = from % row;
+    for (int i = last - 1; i >= 0; rest /= chosen->shape[i--]) {
+        at[i] = rest % chosen->shape[i];
+    }
     uint64_t outside = 0;
-    for (npy_intp start = 0; start < count; start += row) {
-        const char *here = base;
+    for (npy_intp start = from, end; start < to; start = end, skipped = 0) {
+        const char *here = base + skipped * step;
         for (int i = 0; i < last; i++) {
             here += at[i] * steps[i];
         }
-        for (npy_intp i = 0; i < row; i++, here += step) {
+        end = row - skipped < to - start ? start + row - skipped : to;
+        for (npy_intp i = start; i < end; i++, here += step) {
             npy_intp position = *(const npy_intp *)here;
             if (!is_mask) {
                 position += position < 0 ? size : 0;
                 outside |= (uint64_t)position >= (uint64_t)size;
                 position *= width;
             }
-            offsets[start + i] += position;
+            job->offsets[i] += position;
         }
         for (int i = last - 1; i >= 0 && ++at[i] == chosen->shape[i]; i--) {
             at[i] = 0;
         }
     }
-    return !outside;
+    if (outside) {
+        job->is_outside = 1;
+    }
+}
+
+/* Write the offsets where a mask is True. */
+static void find_masked(FindJob job, npy_intp *offsets) {
+    job.offsets = offsets;
+    do_in_order(find_true, &job, count_of(job.given->array), count_of(job.given->array));
 }
 
 /* Return the offsets of all points, which the caller frees; NULL without an exception if a position is out of range, or
  * memory runs out. */
 static npy_intp *find_offsets(const Chosen *chosen, const Array *target, npy_intp count) {
     npy_intp *offsets = PyMem_RawCalloc((size_t)count, sizeof(npy_intp)), *found = NULL;
-    int is_inside = offsets != NULL;
-    if (is_inside && chosen->count == 1 && chosen->items[0].found >= 0) {
-        find_true(&chosen->items[0], target, offsets);
+    FindJob job = {chosen, chosen->items, target, NULL, offsets, offsets == NULL};
+    if (!job.is_outside && chosen->count == 1 && job.given->found >= 0) {
+        find_masked(job, offsets);
         return offsets;
     }
-    for (int i = 0; i < chosen->count && is_inside; i++) {
-        const Given *given = &chosen->items[i];
-        if (given->found >= 0) {
-            found = PyMem_RawMalloc((size_t)given->found * sizeof(npy_intp) + 1);
-            if (found != NULL) {
-                find_true(given, target, found);
+    for (; job.given < chosen->items + chosen->count && !job.is_outside; job.given++) {
+        if (job.given->found >= 0) {
+            job.found = found = PyMem_RawMalloc((size_t)job.given->found * sizeof(npy_intp) + 1);
+            if (found == NULL) {
+                break;
             }
+            find_masked(job, found);
         }
-        is_inside = (given->found < 0 || found != NULL) && add_offsets(chosen, given, target, found, offsets, count);
+        do_in_order(add_offsets, &job, count, count);
         PyMem_RawFree(found);
         found = NULL;
     }
-    if (!is_inside) {
+    if (job.given < chosen->items + chosen->count || job.is_outside) {
         PyMem_RawFree(offsets);
+        return NULL;
     }
-    return is_inside ? offsets : NULL;
-}
-
-/* A job, and the indices that its points are found by. */
-typedef struct {
-    PutJob *job;
-    const Chosen *chosen;
-    const Array *target;
-    int is_done;
-} WholeJob;
-
-/* Find all points. Needs no GIL. */
-static void work_find(void *given) {
-    WholeJob *whole = given;
-    whole->job->offsets = find_offsets(whole->chosen, whole->target, whole->job->points);
-    whole->is_done = whole->job->offsets != NULL;
+    return offsets;
 }
 
 /* Put at some of the points. Needs no GIL. */
@@ -195,13 +211,14 @@ static void work_put(void *given, int64_t from, int64_t to) {
 
 /* Put at the positions of some indices. Returns 0, with nothing written, if one is out of range, or memory runs out. */
 static int put_at_points(PutJob *job, const Chosen *chosen, const Array *target) {
-    WholeJob whole = {job, chosen, target, 0};
-    do_work(work_find, &whole, job->points);
-    if (whole.is_done) {
-        do_in_order(work_put, job, job->points, job->points * job->block);
-        PyMem_RawFree((void *)job->offsets);
+    npy_intp *offsets = find_offsets(chosen, target, job->points);
+    if (offsets == NULL) {
+        return 0;
     }
-    return whole.is_done;
+    job->offsets = offsets;
+    do_in_order(work_put, job, job->points, job->points * job->block);
+    PyMem_RawFree(offsets);
+    return 1;
 }
 
 /* Have a job read the values, broadcast to the shape of the result: that of the target, where the indices' own stands for

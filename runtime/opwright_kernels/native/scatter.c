@@ -90,6 +90,7 @@ static RangeWork work_of(Step step, npy_intp bytes) {
 /* Walk over the whole index, in its order. */
 static void run_walk(Walk *job, RangeWork work) {
     const npy_intp count = PyArray_MultiplyList(job->shape, job->ndim);
+    memset(job->at, 0, (size_t)job->ndim * sizeof *job->at);
     do_in_order(work, job, count, count);
 }
 
@@ -111,7 +112,6 @@ static int begin(Walk *job, Array *array, int axis, const Array *index, int ndim
     job->there = PyArray_BYTES(array);
     job->is_out_of_range = 0;
     job->from_end = 0;
-    memset(job->at, 0, sizeof job->at);
     for (int i = 0; i < ndim; i++) {
         if ((i != axis && shape[i] > PyArray_DIM(array, i)) || shape[i] == 0) {
             return 0;

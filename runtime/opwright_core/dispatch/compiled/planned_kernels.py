@@ -19,7 +19,7 @@ from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import RowCall, general_shim, name_error
 from opwright_core.keys import DENSE_CPU, NONDENSE
-from opwright_core.locks.long_calls import call_in_thread
+from opwright_core.locks.long_calls import call_in_parts, call_in_thread
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan_cache import PlanCache, ViewCache
 from opwright_core.tensors.results import planned_result
@@ -35,7 +35,8 @@ F = TypeVar("F", bound=Function)
 # What the key of a cached view has of an argument, by its type.
 _LETTERS: Final = {"int": "V", "SymInt": "V", "bool": "V", "int[]": "I", "SymInt[]": "I"}
 if fast is not None:
-    fast.configure(constant_classes=(Device, Layout, MemoryFormat), call_in_thread=call_in_thread)
+    fast.configure(constant_classes=(Device, Layout, MemoryFormat))
+    fast.configure(call_in_thread=call_in_thread, call_in_parts=call_in_parts)
 
 
 def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | None, Function | None]:

@@ -1,7 +1,7 @@
 """Shims of kernels that are one ufunc: for tensors whose arrays are row-major, and for plain arrays.
 
 A function is written for each kind of arguments, and shared by the operators of it. It leaves to the general function
-what it does not know, which words the errors, and long arrays, unless all dtypes are handled: those ufuncs are quick.
+what it does not know, which words the errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from numpy import ndarray
 
 from opwright_core.arrays.dtypes import DType, plain_dtypes
 from opwright_core.keys import DENSE_CPU
-from opwright_core.locks.long_calls import LONG
 from opwright_core.tensors.tensor import Tensor, new_tensor
 from opwright_core.tensors.wrapping import wrap
 
@@ -71,7 +70,7 @@ def _with_alpha(general: Function, letters: str) -> Function:
 def _unary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | None) -> Function:
     def dense(self: Tensor) -> Any:
         array = self.array
-        if dtypes is not None and (array.dtype not in dtypes or array.size >= LONG):
+        if dtypes is not None and array.dtype not in dtypes:
             return general(self)
         try:
             made = new_tensor()
@@ -94,7 +93,7 @@ def _binary(general: Function, ufunc: Function, keys: int, dtypes: _Dtypes | Non
             alpha != 1
             or alpha is True
             or second.dtype is not first.dtype
-            or (dtypes is not None and (first.dtype not in dtypes or first.size >= LONG))
+            or (dtypes is not None and first.dtype not in dtypes)
         ):
             return general(self, other, alpha)
         try:
@@ -218,7 +217,7 @@ def _arrays(general: Function, ufunc: Function, letters: str, dtypes: _Dtypes) -
 
 def _unary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     def arrays(self: Any) -> Any:
-        if self.dtype not in dtypes or self.size >= LONG:
+        if self.dtype not in dtypes:
             return otherwise(self)
         try:
             result = ufunc(self)
@@ -233,8 +232,7 @@ def _unary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> F
 def _binary_of_arrays(otherwise: Function, ufunc: Function, dtypes: _Dtypes) -> Function:
     def arrays(self: Any, other: Any, alpha: Any = 1) -> Any:
         dtype = self.dtype
-        is_handled = other.dtype is dtype and dtype in dtypes and self.size < LONG
-        if not is_handled or alpha != 1 or alpha is True:
+        if alpha != 1 or alpha is True or other.dtype is not dtype or dtype not in dtypes:
             return otherwise(self, other, alpha)
         try:
             result = ufunc(self, other)

@@ -42,8 +42,8 @@ class Row:
     instead, instead of the first tensor where it `is_inplace`."""
 
     __slots__ = (
-        "cache", "fast", "function", "is_inplace", "is_native", "is_trusted", "key", "kinds", "meta", "name", "operands",
-        "positions", "results", "takes_out", "ufunc", "writes", "xp",
+        "cache", "fast", "function", "is_inplace", "is_native", "is_trusted", "key", "kinds", "meta", "name",
+        "operands", "positions", "results", "takes_out", "ufunc", "writes", "xp",
     )  # fmt: skip
 
     def __init__(

@@ -15,7 +15,7 @@ from typing import Any, Final
 from opwright_core.core import fast
 from opwright_core.dispatch.package.kernel_rows import Row, dtype_position
 from opwright_core.hooks import has_library, hooks
-from opwright_core.locks.long_calls import call_in_thread, has_long
+from opwright_core.locks.long_calls import LONG, call_in_parts, call_in_thread, has_long
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_operands
 from opwright_core.plans.plan_cache import PlanCache
@@ -52,14 +52,14 @@ def name_error(error: Exception, row: Row) -> None:
 class RowCall:
     """The ways of a row's arguments: to the rule, the plan's operands and the kernel."""
 
-    __slots__ = ("arrays", "cast", "is_always_kept", "kernel", "long_from", "operands", "pick", "plan", "values")
+    __slots__ = ("arrays", "cast", "is_ufunc", "kernel", "long_from", "operands", "pick", "plan", "values")
 
     def __init__(self, row: Row) -> None:
         passed, planned = row.passed_positions(), row.planned_positions()
         taken = {*passed, *planned}
         self.kernel = bound_kernel(row)
         self.long_from = row.long_from()
-        self.is_always_kept = fast is not None and row.ufunc is not None  # the core has loops for it
+        self.is_ufunc = row.ufunc is not None and row.key == "CPU"
         self.values = _unwrapper([(p, _UNWRAP[k]) for p, k in enumerate(row.kinds) if k in _UNWRAP and p in taken])
         self.pick = picker(passed, len(row.kinds))
         self.plan = _planner(row.meta, picker(planned, len(row.kinds)))
@@ -77,9 +77,19 @@ class RowCall:
             return partial(call_in_thread, self.kernel)
         return self.kernel
 
+    def written(self, values: Sequence[Any], out: Any) -> Any:
+        """Return what the kernel writes to `out`, a long ufunc part by part; a new result if `out` is None."""
+        passed = self.pick(values)
+        if out is None:
+            return self.kernel_for(values)(*passed)
+        if self.is_ufunc and out.size >= LONG:
+            return call_in_parts(self.kernel, *passed, out)
+        return self.kernel(*passed, out=out)
+
     def is_kept(self, kernel: Function) -> bool:
-        """Return whether a new spec is cached: by a cached one, calls run where they are made."""
-        return kernel is self.kernel or self.is_always_kept
+        """Return whether a new spec is cached: by a cached one, calls run where they are made. The core has loops for
+        ufuncs, which look at signals."""
+        return kernel is self.kernel or (fast is not None and self.is_ufunc)
 
 
 def _unwrapper(unwraps: Sequence[tuple[int, Function]]) -> Callable[[tuple[Any, ...]], list[Any]]:
@@ -267,7 +277,7 @@ def _writes_one(row: Row) -> Function:
     """Return the shim of a kernel whose result is written to a tensor."""
     cache, takes_out, is_inplace, (written,) = row.cache, row.takes_out, row.is_inplace, row.writes
     call = RowCall(row)
-    kernel, pick, values_of = call.kernel, call.pick, call.values
+    values_of = call.values
     plan_of = _planner_of(call, cache, bool({*row.operand_positions()} & {*row.passed_positions()}))
     check = _check_of(row)
     at = -1 if is_inplace or check is not None else dtype_position(row.meta, row.planned_positions())
@@ -282,11 +292,7 @@ def _writes_one(row: Row) -> Function:
             if check is not None and tensor.dtype is not plan.dtype:
                 check(plan.dtype, tensor.dtype)
             target = plan.inplace(tensor) if is_inplace else plan.target(tensor)
-            out = plan.out(target) if takes_out else None
-            if out is None:
-                plan.store(call.kernel_for(values)(*pick(values)), target)
-            else:
-                plan.store(kernel(*pick(values), out=out), target)
+            plan.store(call.written(values, plan.out(target) if takes_out else None), target)
             return tensor
         except Exception as error:
             name_error(error, row)
