@@ -47,8 +47,8 @@ def integers_below(bits: np.random.MT19937, memory: Values, count: int, span: in
 
 @compiled
 def random_order(bits: np.random.MT19937, memory: Values, order: Values) -> Values:
-    """Shuffle the numbers from 0 on (int64), which are given in order, in place: Fisher and Yates' shuffle from the
-    front, by words of 32 bits, or of 64 for many."""
+    """Draw a random order of the numbers from 0 on (int64), in place of their given order: Fisher and Yates' shuffle
+    from the front, by words of 32 bits, or of 64 for many."""
     remaining = np.arange(order.size, 1, -1, dtype=np.uint64)
     words = bits.random_raw(remaining.size if order.size < _LONG_ORDER else 2 * remaining.size).astype(np.uint64)
     steps = (words if order.size < _LONG_ORDER else paired(words)) % remaining
