@@ -22,7 +22,7 @@ SCHEMA = """
   meta: like(self)
   dispatch: {CPU: "native:numbers"}
   convention: elementwise
-  dtypes: int8, int64, uint64, float32, float64, complex128, bool
+  dtypes: [bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float32, float64, complex64, complex128]
 - func: argued::arrays(Tensor self, Tensor? bias=None, Tensor(a!)? seen=None) -> ()
   dispatch: {CPU: "native:arrays"}
   convention: strided
@@ -70,11 +70,17 @@ SOURCE = r"""
     }
 
 SHOWN(numbers_b8, uint8_t, "by=%d", by)
+SHOWN(numbers_u8, uint8_t, "by=%d", by)
 SHOWN(numbers_i8, int8_t, "by=%d", by)
+SHOWN(numbers_u16, uint16_t, "by=%d", by)
+SHOWN(numbers_i16, int16_t, "by=%d", by)
+SHOWN(numbers_u32, uint32_t, "by=%lld", (long long)by)
+SHOWN(numbers_i32, int32_t, "by=%d", by)
 SHOWN(numbers_i64, int64_t, "by=%lld", (long long)by)
 SHOWN(numbers_u64, uint64_t, "by=%llu", (unsigned long long)by)
 SHOWN(numbers_f32, float, "by=%.9g", (double)by)
 SHOWN(numbers_f64, double, "by=%.17g", by)
+SHOWN(numbers_c64, float _Complex, "by=%g%+gj", (double)crealf(by), (double)cimagf(by))
 SHOWN(numbers_c128, double _Complex, "by=%g%+gj", creal(by), cimag(by))
 
 int arrays_f64(const double *self, int self_ndim, const int64_t *self_shape, const int64_t *self_strides,
@@ -176,19 +182,32 @@ def test_all_of_them(ops: Any) -> None:
         ("f4", 0.1, "0.100000001"), ("f4", float("inf"), "inf"), ("f4", 1e39, None), ("f4", 3, "3"), ("f4", 1j, None),
         ("f8", 0.1, "0.10000000000000001"), ("f8", np.float32(0.5), "0.5"), ("f8", 10**400, None),
         ("c16", 2 - 1j, "2-1j"), ("c16", 3, "3+0j"), ("?", True, "1"), ("?", 0, "0"), ("?", 2, None),
+        ("c8", 2 - 1j, "2-1j"), ("c8", float("inf"), "inf+0j"), ("c8", 1e39, None), ("c8", 1e39j, None),
     ],
 )  # fmt: skip
 def test_numbers_come_in_the_dtype_of_the_function(ops: Any, dtype: str, by: Any, said: str | None) -> None:
     """Exactly, or not at all."""
-    kinds = {"i8": "int64", "u8": "uint64", "f4": "float32", "f8": "float64", "c16": "complex128", "?": "bool"}
-    own = "int8" if dtype == "i8" and (not isinstance(by, int) or abs(by) < 2**20) else kinds[dtype]
-    if said is not None:
+    own = "int8" if dtype == "i8" and (not isinstance(by, int) or abs(by) < 2**20) else dtype
+    if said is None:
+        assert_refused(ops, own, by)
+    else:
         assert heard(ops, np.ones(2, own), by=by).startswith(f"by={said} ")
-        return
+
+
+def assert_refused(ops: Any, dtype: str, by: Any) -> None:
     with pytest.raises(
         (RuntimeError, OverflowError, ValueError), match=r"'by' is .*, which \w+ does not hold|large|too"
     ):
-        ops.numbers(np.ones(2, own), by=by)
+        ops.numbers(np.ones(2, dtype), by=by)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"])
+def test_integers_reach_the_bounds_of_their_dtype(ops: Any, dtype: str) -> None:
+    bounds = np.iinfo(dtype)
+    for by in (bounds.min, bounds.max):
+        assert heard(ops, np.ones(2, dtype), by=int(by)).startswith(f"by={by} ")
+    for by in (bounds.min - 1, bounds.max + 1):
+        assert_refused(ops, dtype, by)
 
 
 def test_texts_that_c_cannot_have(ops: Any) -> None:
