@@ -6,6 +6,7 @@ On the stand-in kernels are compiled as C++. What compilers for GPUs say of the 
 from __future__ import annotations
 
 import importlib
+import math
 import subprocess
 import sys
 import warnings
@@ -39,6 +40,9 @@ ENTRIES = """
 - func: loops_cuda::power(Tensor self, Tensor other) -> Tensor
   kernel: power(self, other)
   dtypes: int64
+- func: loops_cuda::curves(Tensor self) -> Tensor
+  kernel: sigmoid(self) + 2 * tanh(self) + 4 * erf(self) + 8 * log(exp(self))
+  dtypes: float32, float64
 - func: loops_cuda::dirname(Tensor self) -> Tensor
   kernel: self * 2
   dtypes: float32
@@ -199,6 +203,14 @@ def test_transposed_operands_are_dense(package: ModuleType, monkeypatch: pytest.
     assert launched == ["loop_axpy_f32"] * 4
     package.ops.axpy(turned, turned[:1])
     assert launched[4:] == ["loop_axpy_f32_strided"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_that_have_no_operator(package: ModuleType, dtype: str) -> None:
+    x = np.array([-3, -0.5, 0, 0.25, 2], dtype)
+    found = package.ops.curves(opwright.as_tensor(cupy.asarray(x))).numpy(force=True)
+    expected = 1 / (1 + np.exp(-x)) + 2 * np.tanh(x) + 4 * np.vectorize(math.erf)(x) + 8 * x
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_names_of_the_module(package: ModuleType) -> None:
