@@ -68,7 +68,7 @@ def folder_of(project: Path) -> Path:
 def test_the_binding_of_the_page(project: Path) -> None:
     status, printed, said = run(project, "generate")
     assert status == 0, said
-    assert "not given to lists: mine::twice.out: it writes an argument, and results are lists of their own" in printed
+    assert "not given to lists: mine::twice.out: it writes an argument, and results are new lists" in printed
     paths = [str(project), str(folder_of(project).parent), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, "-c", "import my_ops_lists; print(my_ops_lists.twice([[1, 2], [3, 4]]))"],

@@ -17,7 +17,7 @@ from opwright_core.arrays.layouts import contiguous_strides
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["Result", "fake", "results", "without_labels"]
+__all__ = ["Result", "fake", "labelled", "results", "without_labels"]
 
 _FIRST = 1009  # stand-ins for sizes are primes from here on, so that each is told from the others
 
@@ -38,6 +38,17 @@ def results(
 
     Raises what the operator raises. Sizes with labels may be unknown (nan).
     """
+    found = labelled(operator, values, tensors, labels)
+    wanted = sorted({label for own in labels.values() for label in own if label is not None})
+    is_cut = all(sorted([each for each in one.labels if each is not None]) == wanted for one in found or ())
+    return found if is_cut else None
+
+
+def labelled(
+    operator: Operator, values: Sequence[Any], tensors: Mapping[Any, tuple[tuple[float, ...], Any]], labels: Labels
+) -> list[Result] | None:
+    """Return the results of a call, with the label of each dimension that has the size of a labelled one; None if a
+    labelled size means something to the operator."""
     shapes = {position: shape for position, (shape, _) in tensors.items()}
     sizes = _sizes(shapes, labels)
     probes = dict(zip(sizes, _primes(shapes), strict=False))
@@ -47,13 +58,10 @@ def results(
     except (RuntimeError, ValueError, TypeError, IndexError):
         return None  # a size that was replaced means something to the operator
     by_size = {probe: label for label, probe in probes.items()}
-    found = [
+    return [
         Result(one.dtype, tuple([by_size.get(size) for size in two.shape]), tuple(one.shape))
         for one, two in zip(real, probed, strict=True)
     ]
-    wanted = sorted(sizes)
-    is_cut = all(sorted([each for each in one.labels if each is not None]) == wanted for one in found)
-    return found if is_cut else None
 
 
 def without_labels(labels: Labels) -> Labels:

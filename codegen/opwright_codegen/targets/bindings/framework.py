@@ -57,23 +57,30 @@ class Block:
     statement: str
 
 
-def functions(package: Package, taken: Sequence[OperatorView], left_out: Sequence[LeftOut]) -> dict[str, object]:
-    """Return the values of a template: a block `NAME = binding.function("NAME", OVERLOAD, …)` for each function."""
+def functions(
+    package: Package,
+    taken: Sequence[OperatorView],
+    left_out: Sequence[LeftOut],
+    more: Callable[[Mapping[str, OperatorView]], Sequence[str]] = lambda overloads: (),
+) -> dict[str, object]:
+    """Return the values of a template: a block `NAME = binding.function("NAME", OVERLOAD, …)` for each function.
+
+    `more` returns further arguments of that call, by the operators of a function by overload.
+    """
     namer = Namer(_RESERVED)
-    by_name: dict[str, list[OperatorView]] = {}
+    by_name: dict[str, dict[str, OperatorView]] = {}
     for operator in taken:
-        by_name.setdefault(operator.schema.name.base, []).append(operator)
+        by_name.setdefault(operator.schema.name.base, {})[overload_of(operator)] = operator
+    blocks = []
+    for name, overloads in by_name.items():
+        items = [quoted(name), *map(quoted, overloads), *more(overloads)]
+        statement = bracketed(f"{namer.claim(name)} = binding.function(", items, ")")
+        blocks.append(Block(tuple([fill_comment(each.declaration) for each in overloads.values()]), statement))
     return {
         "package": package.view.package,
-        "blocks": [_block(name, namer.claim(name), found) for name, found in by_name.items()],
+        "blocks": blocks,
         "left_out": [fill_comment(f"{each.operator}: {each.reason}") for each in left_out],
     }
-
-
-def _block(name: str, variable: str, operators: Sequence[OperatorView]) -> Block:
-    items = [quoted(name), *(quoted(overload_of(each)) for each in operators)]
-    statement = bracketed(f"{variable} = binding.function(", items, ")")
-    return Block(tuple([fill_comment(each.declaration) for each in operators]), statement)
 
 
 def overload_of(operator: OperatorView) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import seeds
-from dask_of_aten import chunked, import_binding
+from aten_binding import import_binding
+from dask_of_aten import chunked
 from samples import SAMPLES
 
 import opwright
@@ -43,7 +44,7 @@ NOT_COMPARED = {
 
 @pytest.fixture(scope="module")
 def binding(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    return import_binding(tmp_path_factory.mktemp("aten"))
+    return import_binding(tmp_path_factory.mktemp("aten"), "dask")
 
 
 def functions(binding: ModuleType) -> Iterator[tuple[str, Any]]:

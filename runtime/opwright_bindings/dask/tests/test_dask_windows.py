@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import seeds
-from dask_of_aten import chunked, import_binding
+from aten_binding import import_binding
+from dask_of_aten import chunked
 
 import opwright
 from opwright_core.dispatch.call.packets import find_packet
@@ -55,7 +56,7 @@ IDS = [name for name, _ in CALLS]
 
 @pytest.fixture(scope="module")
 def binding(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    return import_binding(tmp_path_factory.mktemp("aten"))
+    return import_binding(tmp_path_factory.mktemp("aten"), "dask")
 
 
 @pytest.mark.parametrize(("name", "args"), CALLS, ids=IDS)
