@@ -290,3 +290,15 @@ def test_another_pytorch_gets_an_environment_of_its_own() -> None:
     assert "torch==2.14.1 --constraint .venv-oracle-2.14.1/constraints.txt" in shown
     assert re.search(r"^\.venv-oracle-2\.14\.1/bin/pytest .*-m oracle$", shown, re.M)
     assert ".venv-oracle/" not in shown
+
+
+def test_the_core_knows_the_packages_that_are_ours() -> None:
+    """By their names it tells our frames from those of a caller, and waits for their imports before a fork."""
+    from opwright_core import places
+    from opwright_core.locks import forks, imports
+    from opwright_core.texts import deprecations
+
+    roots = {path.parent.name for path in (ROOT / "runtime").glob("opwright*/__init__.py")} - {"opwright_pytest"}
+    assert len(roots) == 4
+    for known in (places.OURS, forks._packages, imports._whole, deprecations._ROOTS):
+        assert roots <= {name.removesuffix(".") for name in known}

@@ -14,7 +14,8 @@ __all__ = [
     "OURS", "Place", "PlacesOf", "Where", "caller", "frames_of_ours", "place_text", "shown", "where_declared",
 ]  # fmt: skip
 
-OURS: Final = ("opwright.", "opwright_core.", "opwright_kernels.")  # what the names of our modules begin with
+# What the names of our modules begin with.
+OURS: Final = ("opwright.", "opwright_bindings.", "opwright_core.", "opwright_kernels.")
 
 
 def shown(where: str) -> str:

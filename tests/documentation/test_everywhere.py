@@ -8,13 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
-from opwright_codegen.declared.framework_files import FRAMEWORKS
 from python_copies import run_python
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "everywhere"
+SETTINGS = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))
+FRAMEWORKS = SETTINGS["tool"]["opwright"]["bindings"]
 (BLOCK,) = re.findall(r"^```sh\n(.*?)^```$", (EXAMPLE / "README.md").read_text(), re.DOTALL | re.MULTILINE)
 FIRST, *USES = [line.partition("#")[0].strip() for line in BLOCK.splitlines()]
 MARKED = [pytest.param(each, marks=pytest.mark.oracle if each == "torch" else ()) for each in FRAMEWORKS]
@@ -84,7 +86,7 @@ def test_a_framework_that_is_missing_is_one_line(folder: Path, framework: str) -
     hidden = f"import sys; sys.modules[{framework!r}] = None; "
     done = run(folder, "-c", hidden + f"import everywhere_ops_{framework}")
     *_, last = done.stderr.splitlines()
-    said = r"opwright\.\S+: \w+ is not installed, and this module gives it operators: pip install \S+"
+    said = r"opwright_bindings\.\S+: \w+ is not installed, and this module gives it operators: pip install \S+"
     assert done.returncode != 0 and re.fullmatch(said, last), done.stderr
     assert done.stderr.count("Traceback") == 1
     assert run(folder, "-c", hidden + "import everywhere_ops").returncode == 0

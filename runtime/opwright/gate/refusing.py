@@ -53,7 +53,9 @@ def _is_torchs(trace: TracebackType | None) -> bool:
     """Whether an error comes out of PyTorch's own code, which checks arguments."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and "/torch/" in trace.tb_frame.f_code.co_filename.replace("/bindings/torch/", "/")
+    return trace is not None and "/torch/" in trace.tb_frame.f_code.co_filename.replace(
+        "/opwright_bindings/torch/", "/"
+    )
 
 
 def _is_raised(trace: TracebackType | None) -> bool:

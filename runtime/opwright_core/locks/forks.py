@@ -27,6 +27,7 @@ _PATIENCE: Final = 30.0  # seconds
 _TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
 _packages: Final = {
     "opwright",
+    "opwright_bindings",
     "opwright_codegen",
     "opwright_core",
     "opwright_kernels",

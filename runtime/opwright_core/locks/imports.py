@@ -34,7 +34,14 @@ _MACHINERY: Final = (
     _FILE, _FILE.replace("_bootstrap", "_bootstrap_external"), HeldSignals.deliver.__code__.co_filename,
     sys._getframe().f_code.co_filename,
 )  # fmt: skip
-_whole: tuple[str, ...] = ("opwright.", "opwright_aten.", "opwright_codegen.", "opwright_core.", "opwright_kernels.")
+_whole: tuple[str, ...] = (
+    "opwright.",
+    "opwright_aten.",
+    "opwright_bindings.",
+    "opwright_codegen.",
+    "opwright_core.",
+    "opwright_kernels.",
+)
 
 
 def keep_whole(package: str) -> None:

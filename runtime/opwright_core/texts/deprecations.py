@@ -15,7 +15,9 @@ __all__ = ["former_versions", "version_of", "warning_first"]
 
 _Former = tuple[str, Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]]
 _running: Final = threading.local()  # the deprecated operator whose call has warned
-_ROOTS: Final = tuple(f"{name}." for name in ("opwright", "opwright_core", "opwright_kernels", "opwright_codegen"))
+_ROOTS: Final = tuple(
+    f"{name}." for name in ("opwright", "opwright_bindings", "opwright_core", "opwright_kernels", "opwright_codegen")
+)
 
 
 def former_versions(operator: Operator) -> list[_Former]:

@@ -18,15 +18,15 @@ xr = pytest.importorskip("xarray", reason="xarray is not installed: the group of
 dask = pytest.importorskip("dask", reason="Dask is not installed: the group of dependencies `dask`")
 
 MORE = """
-- func: everywhere::ends(Tensor self, int dim=-1) -> (Tensor low, Tensor high)
+- func: labelled::ends(Tensor self, int dim=-1) -> (Tensor low, Tensor high)
   meta: reduce(self, dim), reduce(self, dim)
   dispatch: {CPU: "(self.min(dim), self.max(dim))"}
 
-- func: everywhere::repeated(Tensor self, int times) -> Tensor
+- func: labelled::repeated(Tensor self, int times) -> Tensor
   meta: gufunc("(n)->(n,times)", self, times=times)
   dispatch: {CPU: "xp.repeat(self[..., None], times, -1)"}
 
-- func: everywhere::backwards(Tensor self) -> Tensor
+- func: labelled::backwards(Tensor self) -> Tensor
   meta: gufunc("(n)->(n)", self)
   dispatch: {CPU: "self[..., ::-1].copy()"}
 """
@@ -36,8 +36,9 @@ MORE = """
 def ops(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("labels") / "everywhere"
     copy_example("everywhere", folder)
-    with (folder / "ops.yaml").open("a") as file:
-        file.write(MORE)
+    for name, more in (("ops.yaml", MORE), ("derivatives.yaml", "")):
+        text = (folder / name).read_text(encoding="utf-8").replace("everywhere::", "labelled::")
+        (folder / name).write_text(text + more, encoding="utf-8")
     settings = folder / "pyproject.toml"
     text = settings.read_text(encoding="utf-8").replace("everywhere_ops", "labelled_ops")
     settings.write_text(text.replace("bindings = [", 'bindings = ["xarray", '), encoding="utf-8")
@@ -99,7 +100,7 @@ def test_several_results_and_new_dimensions(ops: Any, days: Any) -> None:
 
 def test_indexes_are_aligned(ops: Any, days: Any) -> None:
     later = days.assign_coords(time=[20, 30, 40])
-    with pytest.raises(ValueError, match=r"everywhere::haversine: cannot align objects with join='exact'.*'time'"):
+    with pytest.raises(ValueError, match=r"labelled::haversine: cannot align objects with join='exact'.*'time'"):
         ops.haversine(days, later, 0.5, 0.5)
     found = ops.haversine(days, later, 0.5, 0.5, join="inner")
     assert found.time.values.tolist() == [20, 30]
@@ -157,18 +158,18 @@ def test_arrays_of_dask_are_computed_later(ops: Any, days: Any, name: str) -> No
     [
         (lambda f, x: f.peak(x, dim="week"), ValueError,
          "peak: argument 'dim' names the dimension 'week', and the dimensions of the array are 'time', 'place'"),
-        (lambda f, x: f.peak(x, dim=5), IndexError, "everywhere::peak: argument 'dim' is no dimension of an array"),
+        (lambda f, x: f.peak(x, dim=5), IndexError, "labelled::peak: argument 'dim' is no dimension of an array"),
         (lambda f, x: f.standardize(x), ValueError,
          "standardize: argument 'self' has the dimensions 'time', 'place', and the operator works on 1 dimension"),
         (lambda f, x: f.squared_distances(x.expand_dims("k"), x), ValueError, "works on 2 dimensions (n, d): name"),
         (lambda f, x: f.standardize(x, input_core_dims=[["week"]]), ValueError,
-         "everywhere::standardize: argument 'self' has no dimension 'week', but the dimensions 'time', 'place'"),
+         "labelled::standardize: argument 'self' has no dimension 'week', but the dimensions 'time', 'place'"),
         (lambda f, x: f.standardize(x, input_core_dims=[["time"], ["time"]]), ValueError, "has 2 lists, and 1 arrays"),
         (lambda f, x: f.peak(x, "time", input_core_dims=[["time"]]), ValueError, "takes no input_core_dims"),
         (lambda f, x: f.squared_distances(x, x), ValueError, "a result has the dimension 'time' twice: rename it"),
         (lambda f, x: f.repeated(x[0], 2), ValueError, "a result has a dimension that no argument has: name it"),
         (lambda f, x: f.haversine(x, np.ones(4), 1.0, 1.0), TypeError,
-         "everywhere::haversine: argument 'lon1' has no names of dimensions: give a DataArray"),
+         "labelled::haversine: argument 'lon1' has no names of dimensions: give a DataArray"),
         (lambda f, x: f.soft_threshold(np.ones(4)), TypeError, "an argument that is a DataArray or a Dataset"),
         (lambda f, x: f.soft_threshold(x, limt=1), Exception, "limt"),
     ],
