@@ -63,7 +63,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "a list": (lambda: opwright.add([1, 2], 3), r"got list \[1, 2\]; numpy.asarray\(...\) makes an array of it"),
     "a number": (lambda: opwright.sqrt(2), r"got int 2; numpy.asarray\(...\) makes an array of it"),
     "texts": (lambda: opwright.sign(np.array(["a"])), r"complex64, complex128\.\n"),  # and no function makes an array
-    "a list of lists": (lambda: opwright.cat([[1], [2]]), r"element 0 is list \[1\]; opwright.tensor\(...\) makes"),
+    "a list of lists": (lambda: opwright.cat([[1], [2]]), r"element 0 is list \[1\]; numpy.asarray\(...\) makes"),
     "decimals": (lambda: matrix().round(1), r"'decimals' is keyword-only: round\(self, decimals=1\)\n"),
     "steps": (lambda: opwright.linspace(0, 1), r"argument 'steps' \(position 2\); NumPy's default is steps=50\n"),
     "dot of matrices": (
