@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.importing.cpp import MAX_BYTES, read_cpp
 from opwright_codegen.importing.found import Findings
-from opwright_codegen.read.files import read_text
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_codegen.source import Source
 
 
 def found(folder: Path, text: str, name: str = "ops.cpp", namespace: str | None = None) -> Findings:
@@ -241,7 +243,8 @@ m.def("h(Tensor x) -> Tensor", &mine::h);"""
     assert (line, name) == (3, "mine::g") and "'g_of_mine'" in problem and "'g'" in problem
     text = "".join(f"- func: {each.schema}\n" for each in findings.operators[:2])
     last = f"- func: {findings.operators[2].schema}\n  dispatch: {{CompositeImplicitAutograd: mine::h}}\n"
-    assert len(read_text(text + last).operators) == 3
+    (declared,) = declare(Inputs(tmp_path, ()), [Source("ops.yaml", text + last)], binds=False).values()
+    assert len(declared.all) == 3
 
 
 def test_macros_and_functions_that_register(tmp_path: Path) -> None:

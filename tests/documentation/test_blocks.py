@@ -20,10 +20,11 @@ from typing import NamedTuple
 import pytest
 
 from opwright_codegen.commands.config import read_config
+from opwright_codegen.declared.declare import declare
+from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.documents.yaml_reader import read_entries
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.output.canonical import canonical
-from opwright_codegen.read.files import read
 from opwright_codegen.source import Source
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +69,7 @@ def test_yaml_is_read(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "block.yaml"
     path.write_text(block.text, encoding="utf-8")
     if re.search(r"^- func:", block.text, re.MULTILINE):
-        assert read([path], tags=ROOT / "schemas" / "tags.yaml").operators
+        assert declare(Inputs(tmp_path, (path,), ROOT / "schemas" / "tags.yaml", "aten"), binds=False)
     else:
         errors = Errors()
         assert list(read_entries(Source(str(path), block.text), errors))
