@@ -117,6 +117,7 @@ def write_quickstart(folder: Path) -> None:
 
 def wheels(folder: Path) -> list[Path]:
     """Build the wheels of both projects into a folder, by the generator and setuptools that are installed here."""
+    folder.mkdir()
     write_quickstart(folder / "quickstart")
     write_project(folder / "project")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]

@@ -107,7 +107,7 @@ def main(words: list[str]) -> int:
     left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.so", "*.egg-info")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         copied = Path(shutil.copytree(ROOT, Path(folder, "project"), ignore=left_out))
-        built = wheels(Path(folder))
+        built = wheels(Path(folder, "alone"))
         subprocess.run([sys.executable, COMPAT / "earlier.py", Path(folder, "earlier")], check=True)
         if Path(folder, "earlier").exists():
             os.environ["OPWRIGHT_EARLIER"] = str(Path(folder, "earlier"))

@@ -79,7 +79,6 @@ class Suite:
             shutil.copytree(demo / "tests", built / "tests")
         alone = self.folder / "alone"
         shutil.rmtree(alone, ignore_errors=True)
-        alone.mkdir()
         wheels(alone)
         subprocess.run([sys.executable, ROOT / "tests" / "compat" / "earlier.py", self.folder / "earlier"], check=True)
         (wheel,) = built.glob("*-abi3-*.whl")  # it holds the kernel in C
