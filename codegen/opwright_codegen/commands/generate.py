@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from opwright_codegen.building.progress import progress_bar
 from opwright_codegen.commands.job import Job
 from opwright_codegen.declared.binding_folders import module_file
 from opwright_codegen.errors import SchemaError, UsageError, nearest
@@ -166,6 +165,7 @@ def render_namespace(
 
 def _changes(job: Job, force: bool) -> tuple[list[Changes], Mapping[str, DeclaredSet], dict[str, float]]:
     """Return what a run changes in each folder, the declared sets, and the seconds that its stages took."""
+    from opwright_codegen.building.progress import progress_bar
     from opwright_codegen.declared.declare import declare
 
     start = time.perf_counter()
