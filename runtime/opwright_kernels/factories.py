@@ -24,6 +24,8 @@ from opwright_core.core import compiled
 Array = Any
 Number = complex
 
+_END = 2**63  # of int64
+
 
 def empty(
     xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
@@ -74,7 +76,7 @@ def arange(
     xp: ModuleType, start: float, end: float, step: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """Return start, start + step, … below `end`."""
-    if dtype is None and type(start) is type(end) is type(step) is int and step == 1 and start <= end:
+    if dtype is None and type(start) is type(end) is type(step) is int and step == 1 and -_END <= start <= end < _END:
         return xp.arange(start, end, dtype=int64)
     plan = rules.arange(start, end, step, dtype=dtype)
     (length,) = plan.shape

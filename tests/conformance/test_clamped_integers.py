@@ -25,12 +25,21 @@ BOUNDS = (
     (300, None),
 )
 VALUES = [0, 1, 100]
+_CLAMP_MIN_, _CLAMP_MAX_ = opwright.Tensor.clamp_min_, opwright.Tensor.clamp_max_
+
+
+def _once(x: Any, function: Any, bound: int | None) -> Any:
+    return x if bound is None else function(x, bound)
+
+
 WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "function": lambda x, low, high: opwright.clamp(x, low, high),
     "in place": lambda x, low, high: x.clone().clamp_(low, high),
     "out": lambda x, low, high: opwright.clip(x, low, high, out=opwright.empty(0, dtype=x.dtype)),
     "arrays": lambda x, low, high: opwright.tensor(opwright.clamp(x.numpy(), low, high)),
     "vmap": lambda x, low, high: opwright.vmap(lambda each: each.clamp(low, high))(x),
+    "one by one": lambda x, low, high: _once(_once(x, opwright.clamp_min, low), opwright.clamp_max, high),
+    "one by one, in place": lambda x, low, high: _once(_once(x.clone(), _CLAMP_MIN_, low), _CLAMP_MAX_, high),
     "strided": lambda x, low, high: opwright.stack([x, x], 1)[:, 0].clamp(low, high),
 }
 

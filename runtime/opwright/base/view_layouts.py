@@ -20,7 +20,7 @@ from opwright_core.arrays.layouts import (
     surely_empty,
 )
 from opwright_core.arrays.overlap import may_share
-from opwright_core.arrays.sizes import check, from_front, holds, smaller
+from opwright_core.arrays.sizes import check, from_front, holds, shown, shown_shape, smaller
 from opwright_core.arrays.storage import Storage, set_array, storage_of, strided_view
 from opwright_core.core import TensorBase
 from opwright_core.keys import VIEW
@@ -42,13 +42,13 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
                 raise RuntimeError("only one dimension can be inferred")
             unknown = i
         elif each < 0:
-            raise RuntimeError(f"invalid shape dimension {each} at index {i} of shape {list(shape)}")
+            raise RuntimeError(f"invalid shape dimension {shown(each)} at index {i} of shape {shown_shape(shape)}")
         else:
             known *= each
     if unknown < 0:
         fits = known == elements
         if not fits:
-            check(fits, lambda: f"shape '{list(shape)}' is invalid for input of size {elements}")
+            check(fits, lambda: f"shape '{shown_shape(shape)}' is invalid for input of size {elements}")
         return shape
     if known == 0:
         if elements == 0:
@@ -59,7 +59,7 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {elements}")
     fits = elements % known == 0
     if not fits:
-        check(fits, lambda: f"shape '{list(shape)}' is invalid for input of size {elements}")
+        check(fits, lambda: f"shape '{shown_shape(shape)}' is invalid for input of size {elements}")
     return (*shape[:unknown], elements // known, *shape[unknown + 1 :])
 
 

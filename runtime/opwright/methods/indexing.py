@@ -22,7 +22,7 @@ from opwright.namespaces import aten, ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, int64, uint8
-from opwright_core.arrays.sizes import guard_or_false, is_place, is_symbolic
+from opwright_core.arrays.sizes import guard_or_false, is_place, is_symbolic, shown
 from opwright_core.core import fast
 from opwright_core.keys import FRONT_MODE, META, NONDENSE
 from opwright_core.places import frames_of_ours
@@ -252,7 +252,9 @@ def _select(viewed: Any, dim: int, position: int, before: int = 0) -> Any:
     if not shape:
         raise IndexError(_ZERO_DIM)
     if not is_place(position, shape[dim]):
-        raise IndexError(f"index {position} is out of bounds for dimension {dim + before} with size {shape[dim]}")
+        raise IndexError(
+            f"index {shown(position)} is out of bounds for dimension {dim + before} with size {shape[dim]}"
+        )
     return aten["select.int"](viewed, dim, position)
 
 

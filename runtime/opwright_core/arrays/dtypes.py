@@ -14,6 +14,8 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from opwright_core.arrays.sizes import shown
+
 DType = np.dtype[Any]
 
 bool_: Final[DType] = np.dtype(np.bool_)
@@ -189,14 +191,16 @@ def dtype_name(dtype: DType) -> str:
 def wrapped_scalar(value: complex, dtype: DType) -> Any:
     """Return a Python number as a scalar of `dtype`, like an operand: integers wrap, floats overflow to infinity.
 
-    Raises OverflowError for an int beyond 64 bits.
+    Raises OverflowError for an int beyond 64 bits, or of an inexact dtype for one beyond float64.
     """
     if dtype in _WIDE and (
         -3e38 < value < 3e38 if type(value) is float else type(value) is int and -_EXACT <= value <= _EXACT
     ):
         return dtype.type(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise OverflowError(f"int too big to convert: {value} does not fit 64 bits")
+        if dtype not in INEXACT or abs(value) > _largest(float64):
+            raise OverflowError(f"int too big to convert: {shown(value)} does not fit 64 bits")
+        value = float(value)
     if dtype in INTEGRAL and isinstance(value, int):
         bits = dtype.itemsize * 8
         value = int(value) & ((1 << bits) - 1)
@@ -244,8 +248,8 @@ def _fits(value: complex, dtype: DType) -> bool:
     if dtype in INTEGRAL:
         info = np.iinfo(dtype)
         low = -int(info.max) if dtype.kind == "u" and isinstance(value, int) else int(info.min)
-        return math.isfinite(value) and low <= value <= int(info.max)
-    if not math.isfinite(value):
+        return low <= value <= int(info.max)  # (False for NaN)
+    if not isinstance(value, int) and not math.isfinite(value):
         return True
     return abs(value) <= _largest(to_real(dtype))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from opwright_core.arrays.sizes import at_least_one, check, guard_or_true
+from opwright_core.arrays.sizes import at_least_one, check, guard_or_true, shown, shown_shape
 
 Shape = tuple[int, ...]
 
@@ -171,7 +171,8 @@ def check_countable(shape: Shape, itemsize: int) -> None:
         raise RuntimeError(f"a tensor has at most {_MAX_DIMS} dimensions, but the shape {list(shape)} has {len(shape)}")
     if math.prod([max(size, 1) for size in shape]) * itemsize >= 1 << 63:
         raise RuntimeError(
-            f"Storage size calculation overflowed: {list(shape)} elements of {itemsize} bytes are more than 2**63 - 1"
+            f"Storage size calculation overflowed: {shown_shape(shape)} elements of {itemsize} bytes are more than "
+            "2**63 - 1"
         )
 
 
@@ -263,7 +264,8 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """
     bound = ndim or 1
     if not -bound <= dim < bound:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+        expected = f"expected to be in range of [{-bound}, {bound - 1}], but got {shown(dim)}"
+        raise IndexError(f"Dimension out of range ({expected})")
     return dim % bound
 
 

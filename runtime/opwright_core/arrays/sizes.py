@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn
 
 import numpy as np
 
 __all__ = [
     "INTS", "Symbolic", "SymbolicBool", "SymbolicFloat", "SymbolicInt", "at_least_one", "binary", "check", "from_front",
-    "guard_or_false", "guard_or_true", "holds", "is_number", "is_place", "is_symbolic", "smaller", "sym_float",
-    "sym_int", "sym_ite", "sym_max", "sym_min",
+    "guard_or_false", "guard_or_true", "holds", "is_number", "is_place", "is_symbolic", "shown", "shown_shape",
+    "smaller", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min",
 ]  # fmt: skip
 # Types of an int, NumPy's and symbolic ones too: SymInt is one of them once there are any.
 INTS: Final[set[type]] = {int, *[getattr(np, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]}
@@ -132,6 +132,18 @@ def raise_failed(condition: Any, message: str | Callable[[], str]) -> NoReturn:
     raise RuntimeError(
         text or f"expected {'a condition' if condition is False else condition} to hold, but it does not"
     )
+
+
+def shown(number: Any) -> str:
+    """Return a number as an error shows it: an int of a thousand digits as its number of bits."""
+    if isinstance(number, int) and number.bit_length() > 128:
+        return f"an int of {number.bit_length()} bits"
+    return str(number)
+
+
+def shown_shape(shape: Iterable[Any]) -> str:
+    """Return a shape as an error shows it."""
+    return f"[{', '.join(map(shown, shape))}]"
 
 
 def at_least_one(size: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from opwright_core.arrays.devices import Array, Device, as_device, backend_of
 from opwright_core.arrays.dtypes import REDUCED, DType, float32, float64
 from opwright_core.arrays.nested_lists import array_of
+from opwright_core.arrays.sizes import shown
 from opwright_core.generators.twister import (
     box_muller,
     fill_with_fractions,
@@ -67,7 +68,7 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`; negative ones count from 2**64. Raises RuntimeError beyond 64 bits."""
         if not -(2**63) <= seed < 2**64:
-            raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, got {seed}")
+            raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, got {shown(seed)}")
         with self._lock:
             self._seed = int(seed) % 2**64
             self._next_normal: float | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opwright_core.arrays import sizes
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.dispatch.call.keywords import NOT_GIVEN, unknown_name
 from opwright_core.dispatch.package.declarations import REQUIRED
@@ -85,5 +86,5 @@ def _cut(value: Any) -> str:
     """Return a value as it prints, cut short; `...` for a tensor, since overloads are tried."""
     if isinstance(value, Tensor):
         return "..."
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
+    printed = sizes.shown(value) if type(value) is int else repr(value)
+    return printed if len(printed) <= 80 else printed[:77] + "..."

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opwright_kernels.rules.dropout import dropout_mask, native_dropout
     from opwright_kernels.rules.elementwise import (
         clamped,
+        clamped_once,
         complex_of,
         divided,
         masked,
@@ -147,6 +148,7 @@ __all__ = [
     "celu",
     "channels_from_pixels",
     "clamped",
+    "clamped_once",
     "class_loss",
     "coefficients",
     "col2im",

@@ -8,7 +8,7 @@ from typing import Any
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Elementwise, Size, Target
 from opwright_core.arrays.devices import element_strides
-from opwright_core.arrays.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
+from opwright_core.arrays.dtypes import FLOATING, INEXACT, as_dtype, float64, get_default_dtype, int64, to_complex
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.promotion import scalar_dtype
 from opwright_core.arrays.sizes import SymbolicInt, holds, is_symbolic
@@ -16,6 +16,8 @@ from opwright_core.plans.operands import check_accepted, check_number, kept_stri
 from opwright_core.plans.plan import Plan, PlanApart
 from opwright_core.plans.specs import TensorSpec
 from opwright_core.rules.factories import empty, overwritten
+
+_END = 2**63  # of int64
 
 
 def copied(self: Target, *, src: Elementwise) -> Plan:
@@ -71,7 +73,7 @@ def arange(start: complex, end: complex, step: complex, *, dtype: object = None,
 
     Raises RuntimeError for a zero step, one that leads away from `end`, and for numbers that are not real.
     """
-    if dtype is None and type(start) is type(end) is type(step) is int and step == 1 and start <= end:
+    if dtype is None and type(start) is type(end) is type(step) is int and step == 1 and -_END <= start <= end < _END:
         return empty([end - start], dtype=int64, device=device)
     if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
         raise RuntimeError("arange: expected real numbers for start, end and step")
@@ -79,7 +81,7 @@ def arange(start: complex, end: complex, step: complex, *, dtype: object = None,
     is_whole = all(isinstance(each, (int, SymbolicInt)) for each in given)
     if dtype is None and is_whole:
         dtype = int64
-    if not all(is_symbolic(each) or math.isfinite(each) for each in (start, end)):
+    if not all(is_symbolic(each) or isinstance(each, int) or math.isfinite(each) for each in (start, end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if not (holds(step > 0) or holds(step < 0)):  # NaN is neither
         raise RuntimeError("step must be nonzero")
@@ -97,7 +99,7 @@ def _whole(number: Any) -> Any:
     """Return the number without what is behind its point. Raises RuntimeError where no integer of 64 bits is that."""
     if is_symbolic(number):
         return number
-    whole = int(number) if math.isfinite(number) else 1 << 63
+    whole = int(number) if isinstance(number, int) or math.isfinite(number) else 1 << 63
     check_number(whole, int64)
     return whole
 
@@ -110,9 +112,8 @@ def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, 
         dtype = to_complex(get_default_dtype())
     plan = empty([steps], dtype=dtype, device=device)
     check_accepted("integer floating complex", plan.dtype)
-    if plan.dtype not in INEXACT:
-        for each in (start, end):
-            check_number(each.real, int64)
+    for each in (start, end):
+        check_number(each.real, float64 if plan.dtype in INEXACT else int64)
     return plan
 
 

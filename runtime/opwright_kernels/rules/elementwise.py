@@ -14,12 +14,14 @@ from opwright_core.arrays.dtypes import (
     INEXACT,
     INTEGRAL,
     SCALAR_TYPE_NAME,
+    DType,
     as_dtype,
     bool_,
     to_complex,
     uint8,
 )
 from opwright_core.arrays.promotion import result_type, scalar_dtype
+from opwright_core.arrays.sizes import shown
 from opwright_core.errors import DispatchError
 from opwright_core.plans.operands import NUMBERS, check_devices, check_number, extent, needs_cast
 from opwright_core.plans.plan import Plan
@@ -58,26 +60,29 @@ def clamped(self: Elementwise, low: Elementwise | None, high: Elementwise | None
     plan = pointwise(self, low, high, accepts="bool integer floating")
     if low is None and high is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    return _saturated(plan, low, high)
+    return _saturated(plan, min=low, max=high)
 
 
-def _saturated(plan: Plan, low: Any, high: Any) -> Plan:
-    """Return a plan by which the kernel gets whole numbers that an integer dtype holds. Raises RuntimeError."""
+def clamped_once(self: Elementwise, bound: Elementwise, *, side: Literal["min", "max"]) -> Plan:
+    """Plan as `clamped` does, with one bound."""
+    return _saturated(pointwise(self, bound, accepts="integer floating"), **{side: bound})
+
+
+def _saturated(plan: Plan, **bounds: Any) -> Plan:
+    """Return a plan by which the kernel gets whole numbers that an integer dtype holds, for bounds by their sides.
+    Raises RuntimeError."""
     dtype = plan.spec.common
-    if dtype not in INTEGRAL or not all(bound is None or type(bound) is int for bound in (low, high)):
+    if dtype not in INTEGRAL or not all(bound is None or type(bound) is int for bound in bounds.values()):
         return plan
     info = np.iinfo(dtype)
     lowest, highest = int(info.min), int(info.max)
-    if all(bound is None or lowest <= bound <= highest for bound in (low, high)):
+    if all(bound is None or lowest <= bound <= highest for bound in bounds.values()):
         return plan
-    for name, bound, is_beyond in (
-        ("min", low, low is not None and low > highest),
-        ("max", high, high is not None and high < lowest),
-    ):
-        if is_beyond:
+    for side, bound in bounds.items():
+        if bound is not None and (bound > highest if side == "min" else bound < lowest):
             kind = SCALAR_TYPE_NAME[dtype]
-            raise RuntimeError(f"Clamp {name} value {bound} is outside the representable range of {kind}")
-    held = [None if bound is None else dtype.type(min(max(bound, lowest), highest)) for bound in (low, high)]
+            raise RuntimeError(f"Clamp {side} value {shown(bound)} is outside the representable range of {kind}")
+    held = [None if bound is None else dtype.type(min(max(bound, lowest), highest)) for bound in bounds.values()]
     return Plan(plan.spec.with_numbers(held), plan.given)
 
 
@@ -104,11 +109,15 @@ def polygamma(n: int, self: Elementwise) -> Plan:
 
 
 def where(condition: Mask, self: Elementwise, other: Elementwise) -> Plan:
-    """Plan a choice between two operands, which are promoted together; the condition is bool or uint8."""
+    """Plan a choice between two operands, which are promoted together; the condition is bool or uint8.
+
+    Raises RuntimeError for an int that an integer dtype does not hold.
+    """
     key = (_seen(condition), _seen(self), _seen(other))
     spec = _choices.get(key)
     if spec is None:
         spec = _choices.keep(key, _where_spec(condition, self, other))
+    _check_ints(spec.common, self, other)
     return Plan(spec, (condition, self, other))
 
 
@@ -204,11 +213,20 @@ def masked(self: Elementwise, mask: Mask, *, value: Any) -> Plan:
 
 
 def power_to_number(self: Elementwise, exponent: Elementwise) -> Plan:
-    """Plan `self ** number`. Raises RuntimeError for an integer to a negative power."""
+    """Plan `self ** number`. Raises RuntimeError for an integer to a negative power, or to one that its dtype does not
+    hold."""
     plan = pointwise(self, exponent)
     if plan.dtype not in INEXACT and exponent.real < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    _check_ints(plan.dtype, exponent)
     return plan
+
+
+def _check_ints(dtype: DType, *numbers: Any) -> None:
+    """Raise RuntimeError for an int that an integer dtype does not hold; negative ones may wrap around."""
+    for number in numbers if dtype in INTEGRAL else ():
+        if type(number) is int:
+            check_number(number, dtype)
 
 
 def power_of_number(self: Elementwise, exponent: Elementwise) -> Plan:

@@ -78,8 +78,10 @@ def test_operand_scalars_wrap() -> None:
     assert dtypes.wrapped_scalar(2**63, dtypes.int64) == -(2**63)
     assert dtypes.wrapped_scalar(1e300, dtypes.float32) == np.inf
     assert dtypes.wrapped_scalar(0.1, dtypes.bfloat16).dtype == dtypes.bfloat16
-    with pytest.raises(OverflowError):
-        dtypes.wrapped_scalar(2**64, dtypes.float32)
+    assert dtypes.wrapped_scalar(2**70, dtypes.float32) == 2.0**70
+    for number, dtype in ((2**64, dtypes.int64), (2**2000, dtypes.float32)):
+        with pytest.raises(OverflowError, match="does not fit 64 bits"):
+            dtypes.wrapped_scalar(number, dtype)
 
 
 @pytest.mark.parametrize(
