@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,8 +27,6 @@ __all__ = ["KernelModules", "PublicFunctions", "module_files", "parts_of"]
 _OURS: Final = ("opwright_kernels", "opwright_core.rules")
 _RULES: Final = "opwright.rules"  # what users say
 _PARTS: Final = {"opwright_core.rules": ("opwright_core.rules", "opwright_kernels.rules")}  # by one name
-_BY_PATH: Final = ("batching", "composites", "gradients", "rules")  # what schema files name by its package
-_FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
 _OTHERS: Final = sys.stdlib_module_names | frozenset(
     ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_core", "opwright_kernels")
 )
@@ -126,7 +124,7 @@ class KernelModules:
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
         """Return the function of `module:name`. Raises SchemaError if there is none, or it is not the project's."""
-        said, module = module, _current_name(module)
+        said, module = module, _written_out(module)
         self._check_own(module, span)
         self._named.add(module)
         for part, path in module_files(module, self._roots, span):
@@ -218,10 +216,8 @@ def _is_ours(module: str) -> bool:
     return module.startswith(("opwright_kernels.", "opwright_core."))
 
 
-def _current_name(module: str) -> str:
-    """Return the name that a module of our kernels or rules has by now."""
-    if module == _FORMERLY or module.startswith(f"{_FORMERLY}."):
-        module = module.replace(_FORMERLY, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
+def _written_out(module: str) -> str:
+    """Return the module of a name: users write `opwright.rules` for the rules of both packages."""
     package, _, name = module.rpartition(".")
     if module == _RULES:
         return "opwright_core.rules"
@@ -229,22 +225,12 @@ def _current_name(module: str) -> str:
         roots = ("opwright_core", "opwright_kernels")
         has_it = (root for root in roots for top in _top_level(root, ()) if _in_folder(top / "rules", name))
         return f"{next(has_it, roots[0])}.rules.{name}"
-    return _kernels_by_name().get(name, module) if package == "opwright_kernels" else module
-
-
-@cache
-def _kernels_by_name() -> dict[str, str]:
-    """Return the modules of our kernels by their last names: they stood in one folder, and stand by family."""
-    found = {}
-    for path in (folder for top in _top_level("opwright_kernels", ()) for folder in top.glob("*/*.py")):
-        if path.parent.name not in _BY_PATH and path.stem != "__init__":
-            found[path.stem] = f"opwright_kernels.{path.parent.name}.{path.stem}"
-    return found
+    return module
 
 
 def parts_of(module: str) -> tuple[str, ...]:
     """Return the modules or packages that a name in settings stands for; without the library, the core's alone."""
-    name = _current_name(module)
+    name = _written_out(module)
     found = _PARTS.get(name, (name,))
     return tuple(part for part in found if part == name or find_spec(part.partition(".")[0]) is not None)
 

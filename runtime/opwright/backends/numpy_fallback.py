@@ -19,10 +19,10 @@ from opwright.user_kernels.registering import register_fallback
 from opwright_core.arrays.devices import Array, Backend, Device, element_strides
 from opwright_core.arrays.storage import Extra, new_array, set_array, storage_of
 from opwright_core.dispatch.call.operator import Operator, find_operator
+from opwright_core.dispatch.registry.compose import on_one_device
 from opwright_core.dispatch.registry.kernel_kinds import Registration, Taking
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.generators.generator import Generator, generator_of
-from opwright_core.inputs.mixed_devices import on_one_device
 from opwright_core.keys import VIEW, DispatchKey
 from opwright_core.places import caller, frames_of_ours
 from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
@@ -90,12 +90,7 @@ class NumpyFallback:
         key = DispatchKey(self.backend.key)
         if operator.entry(DispatchKey.CPU).registration is None:
             raise missing(operator, key, key.bit)
-
-        def below(*args: Any) -> Any:
-            with below_adinplaceorview():
-                return operator.call(*args)
-
-        return on_one_device(operator, lambda *args: self._call(operator, args), below)
+        return on_one_device(operator, lambda *args: self._call(operator, args))
 
     def _call(self, operator: Operator, args: tuple[Any, ...]) -> Any:
         if self.warns:

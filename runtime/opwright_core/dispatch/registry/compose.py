@@ -60,7 +60,7 @@ from opwright_core.state import Modes, active_modes, set_modes
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded"]
+__all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded", "on_one_device"]
 
 Function = Callable[..., Any]
 _REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
@@ -76,7 +76,8 @@ def _adapters() -> Any:
     return import_late("opwright_core.user_kernels.adapters")
 
 
-def _on_one_device(operator: Operator, kernel: Function) -> Function:
+def on_one_device(operator: Operator, kernel: Function) -> Function:
+    """Return a kernel that gets tensors on one device, as `mixed_devices` says; moved ones are not recorded."""
     below = _below_wrappers(lambda *args: operator.call(*args))
     found: Function = import_late("opwright_core.inputs.mixed_devices").on_one_device(operator, kernel, below)
     return found
@@ -100,7 +101,7 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
     registration = entry.registration
     if registration is None:
         if _has_several_backends(keys):
-            return _on_one_device(operator, functools.partial(_raise, _errors().missing(operator, key, keys)))
+            return on_one_device(operator, functools.partial(_raise, _errors().missing(operator, key, keys)))
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return hooks.gradients().differentiating(operator, _writes_alone) if keys & TANGENT else _writes_alone
         raise _errors().ambiguous(operator) if entry.rule == AMBIGUOUS else _errors().missing(operator, key, keys)
@@ -125,7 +126,7 @@ def compose_registration(
         kernel = kernel.loaded
     match kernel:
         case Shim(general) if _has_several_backends(keys):
-            return _on_one_device(operator, general)
+            return on_one_device(operator, general)
         case Shim(general, dense) if key is not DispatchKey.Meta or not keys & BACKENDS & ~META:
             return general if dense is None or keys & NONDENSE else dense
         case Wrapper():
@@ -178,7 +179,7 @@ def _calling(
         case ArrayKernel(function):
             adapted = _adapters().adapt_array_kernel(operator, function)
             is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
-            return _on_one_device(operator, adapted) if is_mixed else adapted
+            return on_one_device(operator, adapted) if is_mixed else adapted
         case Boxed(function):
             boxed: Function = _adapters().adapt_boxed(operator, function, operator.without_fallthrough(keys))
             return boxed
