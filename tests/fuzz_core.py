@@ -113,7 +113,9 @@ def described(found: Any, with_sign: bool = True) -> Any:
     if isinstance(found, opwright.Tensor):
         node = found.grad_fn and (found.grad_fn.name(), [type(each).__name__ for each in found.grad_fn.edges])
         grad = None if found.extra is None else found.extra.grad
-        return type(found).__name__, found.keys, node, described(found.array, with_sign), described(grad)
+        # (strides of dimensions of one element are the leaf's, or the gradient's own if the core could keep it)
+        kept = None if grad is None else grad.squeeze()
+        return type(found).__name__, found.keys, node, described(found.array, with_sign), described(kept)
     if isinstance(found, np.ndarray):
         # (the sign of a NaN is chance)
         same = np.where(np.isnan(found), np.nan, found) if found.dtype.kind in "fc" else found

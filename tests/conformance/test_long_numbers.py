@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import opwright
@@ -126,3 +127,10 @@ def test_errors_show_no_thousand_digits() -> None:
 def test_arange_refuses_what_int64_does_not_hold(number: int) -> None:
     with pytest.raises(RuntimeError, match="value cannot be converted to type int64"):
         opwright.arange(number, number + 3)
+
+
+@pytest.mark.parametrize("way", ["x + n", "x += n", "x * n", "x *= n", "x - n", "x -= n", "add, out="])
+def test_floats_beyond_a_dtype_are_infinite(way: str) -> None:
+    with np.errstate(all="raise"):
+        for _ in range(3):  # plans are kept
+            assert WAYS[way](opwright.ones(3), 1e300).isinf().all()

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy import ndarray
 
-from opwright_core.arrays.dtypes import DType, plain_dtypes
+from opwright_core.arrays.dtypes import DType, plain_dtypes, quiet
 from opwright_core.keys import DENSE_CPU
 from opwright_core.tensors.tensor import Tensor, new_tensor
 from opwright_core.tensors.wrapping import wrap
@@ -122,8 +122,8 @@ class _Numbers(dict[tuple[DType, Any], Any]):
         dtype, number = key
         if dtype not in self._dtypes or not self._is_numpy:
             return number if dtype in self._dtypes else None
-        made = np.asarray(number, dtype)
-        if number and np.isfinite(made):  # (of one too great NumPy warns each time)
+        made = quiet(np.asarray, number, dtype)
+        if number and number == number:  # (NaN is never found again)
             if len(self) > 256:
                 self.clear()
             self[key] = made
