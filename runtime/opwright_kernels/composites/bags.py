@@ -39,7 +39,7 @@ def pdist(self: Operand, p: float) -> Operand:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")
     if as_dtype(self.dtype) not in FLOATING:
         raise RuntimeError(f"pdist only supports floating-point dtypes, got: {self.dtype}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got: {p}")
     return opwright.ops.aten._pdist_forward(opwright.ops.aten.contiguous(self), p)
 

@@ -9,7 +9,7 @@ from typing import Any
 import opwright
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype
 from opwright_kernels.gradients.linear_algebra import gaps
-from opwright_kernels.gradients.reductions import add_gradients, norm_backward
+from opwright_kernels.gradients.reductions import add_gradients, norm_slope
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -44,12 +44,12 @@ def distance_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Te
     """Return the gradient of each difference of a row of `x1` and one of `x2`. Of the largest each has it all, as if it
     were alone: in norms they share it."""
     difference = aten.unsqueeze(x1, -2) - aten.unsqueeze(x2, -3)
-    if p == 1.0:  # its sign function keeps NaN
-        return aten.where(difference == difference, aten.sgn(difference), difference) * aten.unsqueeze(grad, -1)
-    if p == math.inf:
+    if p in (1.0, math.inf):  # their sign function keeps NaN
+        is_nan = difference != difference
+        slope = aten.where(is_nan, difference, aten.sgn(difference)) * aten.unsqueeze(grad, -1)
         is_largest = aten.abs(difference) == aten.unsqueeze(result, -1)
-        return aten.where(is_largest, aten.sgn(difference) * aten.unsqueeze(grad, -1), 0)
-    return norm_backward(grad, difference, p, result, -1, False)
+        return slope if p == 1.0 else aten.where(is_largest | is_nan, slope, 0)
+    return norm_slope(grad, difference, p, result, -1, False)
 
 
 def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:

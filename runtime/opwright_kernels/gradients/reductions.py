@@ -223,7 +223,14 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
     return part(grad, grad > 0) - part(-grad, grad < 0)
 
 
-def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def norm_backward(
+    grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False
+) -> Tensor | None:
+    """Return the gradient of the p-norm, as `norm_slope` does; None for p = 0, where the norm is a count."""
+    return None if p == 0 else norm_slope(grad, self, p, result, dim, keepdim)
+
+
+def norm_slope(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Return the gradient of the p-norm; 0 where the norm is 0, or for p < 1 the element."""
     p = 2.0 if p is None else float(p)
     grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
@@ -256,7 +263,7 @@ def renorm_backward(grad: Tensor, self: Tensor, p: Any, dim: int, maxnorm: Any) 
     inverse = aten.reciprocal(norm + 1e-7)
     product = aten.conj(x) * grad
     of_norm = aten.sum(aten.real(product) if as_dtype(product.dtype) in COMPLEX else product, others, True)
-    slope = norm_backward(of_norm, x, p, norm, others, True)
+    slope = norm_slope(of_norm, x, p, norm, others, True)
     scaled = maxnorm * inverse * (grad - inverse * slope)
     return aten.to(aten.where(norm > maxnorm, scaled, grad), self.dtype)
 
@@ -265,7 +272,7 @@ def renorm_forward(self_t: Tensor, self: Tensor, p: Any, dim: int, maxnorm: Any)
     """Return the tangent of slices that are scaled down where their norm is larger than `maxnorm`."""
     x, norm, others = _sliced_norm(self, p, dim)
     inverse = aten.reciprocal(norm + 1e-7)
-    product = aten.conj(norm_backward(aten.ones_like(norm), x, p, norm, others, True)) * self_t
+    product = aten.conj(norm_slope(aten.ones_like(norm), x, p, norm, others, True)) * self_t
     of_norm = aten.sum(aten.real(product) if as_dtype(product.dtype) in COMPLEX else product, others, True)
     scaled = maxnorm * inverse * (self_t - inverse * of_norm * x)
     return aten.to(aten.where(norm > maxnorm, scaled, self_t), self.dtype)

@@ -128,8 +128,8 @@ def trace(self: Any) -> Plan:
 
 def distances(x1: Matrices, x2: Matrices, p: float) -> Plan:
     """Plan the distances of each row of `x1` to each row of `x2`: the batches broadcast, the result is contiguous.
-    Raises RuntimeError for a negative `p` and for dtypes or shapes that do not fit."""
-    if p < 0:
+    Raises RuntimeError for a `p` that is negative or NaN, and for dtypes or shapes that do not fit."""
+    if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     for name, each in (("X1", x1), ("X2", x2)):
         dtype = as_dtype(each.dtype)
