@@ -121,7 +121,7 @@ BAD = [
         "a function given by path stands alone, and gets every argument: package.module:name; to call it with other "
         'arguments, name its module in [tool.opwright], rules = ["package.module"], and write name(…)',
     ),
-    ("at«:»:add(a)", "unexpected ':'", "write: a.b"),
+    ("at«:»:add(a)", "unexpected ':'", "operators and functions are named without their namespace: name(…)"),
     ("a-«>»b", "unexpected '>'", "write: a.b"),
     ("a «=» 1", "unexpected '='", "to compare values write =="),
     ("(a «:»= 1)", "unexpected ':'", "formulas bind no names; write the value where it is used"),

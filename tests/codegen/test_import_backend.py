@@ -216,7 +216,7 @@ def test_a_backend_s_file_is_no_schema_file_and_one_error_says_so(form: str) -> 
     (error,) = caught.value.errors
     assert error.code == "backend-file"
     assert error.message.startswith("this is no schema file, but a ")
-    assert error.hint == "opwright import backend their.yaml"
+    assert error.hint == "opwright import backend their.yaml -o FOLDER"
     assert error.span is not None and error.span.text in ("backend", "all_version", "abs", "op")
 
 
@@ -287,7 +287,7 @@ def test_lists_of_names_have_the_schemas_of_pytorch_and_one_error_in_check(
     with pytest.raises(SchemaErrors) as caught:
         read_text(path.read_text(), str(path))
     (error,) = caught.value.errors
-    assert error.code == "backend-file" and error.hint == f"opwright import backend {path}"
+    assert error.code == "backend-file" and error.hint == f"opwright import backend {path} -o FOLDER"
 
 
 def test_a_single_name_is_a_schema_that_is_not_finished() -> None:

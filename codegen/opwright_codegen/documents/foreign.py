@@ -81,7 +81,7 @@ def explain_backend(source: Source) -> SchemaError | None:
 
 def backend_error(form: BackendForm, span: Span) -> SchemaError:
     """Return the error that a file is a backend's, and which command reads it."""
-    hint = f"opwright import backend {span.source.shown_path()}"
+    hint = f"opwright import backend {span.source.shown_path()} -o FOLDER"
     return SchemaError("backend-file", f"this is no schema file, but {form.value}", span, hint)
 
 

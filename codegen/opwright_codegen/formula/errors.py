@@ -24,8 +24,8 @@ _HINTS = (
     (r"\|\s*", r"\|", "write: or"),
     (r"", r"!(?!=)", "write: not"),
     (r"", r"\?", "write: a if condition else b"),
-    (r"", r"::|->", "write: a.b"),
-    (r":\s*", r":", "write: a.b"),
+    (r"", r"::", "operators and functions are named without their namespace: name(…)"),
+    (r"", r"->", "write: a.b"),
     (
         r"[A-Za-z_][\w.]*", r":[A-Za-z_]\w*\s*\(",
         "a function given by path stands alone, and gets every argument: package.module:name; to call it with other "
