@@ -69,7 +69,11 @@ _IN_215 = (
 _RESULTS_SINCE_215 = (
     Known("(feature_)?(alpha_)?dropout_?", "complex.*PyTorch raises NotImplementedError", "they take complex numbers"),
     Known("arange[.].*", "int64.*(shape|raises|PyTorch raises)", "int64 has as many elements as int32"),
-    Known("(clamp|clip)(_|[.]out)?", r"uint8.*, -\d", "a whole bound beyond the dtype bounds nothing, or is refused"),
+    Known(
+        "(clamp(_min|_max)?|clip)(_|[.]out)?",
+        r"uint8.*, -\d",
+        "a whole bound beyond the dtype bounds nothing, or is refused",
+    ),
 )
 _RESULTS_IN_215 = (
     Known(
@@ -83,7 +87,7 @@ _RESULTS_IN_215 = (
     Known("(add|(true_)?divide|div)[.]Tensor", "BComplex32", "NumPy has no bcomplex32"),
     Known("((native|nn.functional)[_.])?group_norm", "Expected (HxW|number of channels)", "PyTorch refuses empty ones"),
     Known("grid_sampler(_3d)?", "bicubic interpolation only supports 4D", "PyTorch has it in three dimensions"),
-    Known("clamp_(min|max)|hardtanh_?([.]out)?", r"uint8.*(values|raises)", "bounds beyond the dtype bound nothing"),
+    Known("hardtanh_?([.]out)?", r"uint8.*(values|raises)", "bounds beyond the dtype bound nothing"),
     Known("polar", "float16.*expected two operands of one dtype", "PyTorch takes half numbers, where there are none"),
     Known("torch.ops.aten._scaled_dot_product_flash.*", "float16", "PyTorch's sums of exponentials are float32"),
     Known("linalg_polar", "low precision", "PyTorch casts short floats in a region, though it refuses them outside"),
