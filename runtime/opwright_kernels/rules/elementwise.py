@@ -63,9 +63,11 @@ def clamped(self: Elementwise, low: Elementwise | None, high: Elementwise | None
     return _saturated(plan, min=low, max=high)
 
 
-def clamped_once(self: Elementwise, bound: Elementwise, *, side: Literal["min", "max"]) -> Plan:
+def clamped_once(
+    self: Elementwise, bound: Elementwise, *, side: Literal["min", "max"], accepts: DtypeKinds | None
+) -> Plan:
     """Plan as `clamped` does, with one bound."""
-    return _saturated(pointwise(self, bound, accepts="integer floating"), **{side: bound})
+    return _saturated(pointwise(self, bound, accepts=accepts), **{side: bound})
 
 
 def _saturated(plan: Plan, **bounds: Any) -> Plan:

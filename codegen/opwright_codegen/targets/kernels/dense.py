@@ -72,6 +72,10 @@ class DenseFacts:
         return not self.writes
 
 
+# Rules that plan as `pointwise` does wherever a shim runs.
+_RULES = (Reference(Kind.RULE, "pointwise"), Reference(Kind.RULE, "clamped_once"))
+
+
 def dense_facts(binding: Binding) -> DenseFacts | None:
     """Return the fast shim of a binding, or None where there is none."""
     meta, kernel, schema = binding.meta, binding.kernel, binding.view.schema
@@ -80,7 +84,7 @@ def dense_facts(binding: Binding) -> DenseFacts | None:
     if schema.kind not in (SchemaKind.FUNCTIONAL, SchemaKind.INPLACE):
         return None
     call = meta.formulas[0]
-    if not isinstance(call, Call) or call.function != Reference(Kind.RULE, "pointwise") or len(meta.formulas) != 1:
+    if not isinstance(call, Call) or call.function not in _RULES or len(meta.formulas) != 1:
         return None
     names = [a.name for a in call.arguments if isinstance(a, Reference) and a.kind is Kind.ARGUMENT]
     options = _options(call)
@@ -139,6 +143,8 @@ def _options(call: Call) -> _Options | None:
                 accepted = "".join(_KINDS[word] for word in words.split())
                 kinds = "".join(letter for letter in kinds if letter in accepted)
             case "exact_scalars", Constant(bool() as is_exact):
+                pass
+            case "side", Constant():  # of integers, and no shim takes these with numbers
                 pass
             case "alpha", Reference(Kind.ARGUMENT, argument):
                 fixed.append(argument)

@@ -277,7 +277,7 @@ class ShimBuilder:
         if not isinstance(meta, Plans) or not isinstance(call := meta.formulas[0], Call):
             return False
         rule = call.function
-        if not isinstance(rule, Reference) or rule.name not in ("pointwise", "like"):
+        if not isinstance(rule, Reference) or rule.name not in ("pointwise", "like", "clamped_once"):
             return False
         planned = self._planned()
         return planned.arrays <= operands_broadcast(formula, writers) and all(
