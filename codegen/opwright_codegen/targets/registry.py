@@ -1,8 +1,8 @@
 """The targets that exist: those of every package, the bindings, and those of installed distributions.
 
-A target is an entry point of the group `opwright.targets`: a function from the declared set to files. The table below has
-the targets that every package gets, so that no metadata is read for them; `pyproject.toml` of the generator has the same
-rows. Metadata of other distributions is read only if a project asks for a target. Bindings are folders
+A target is an entry point of the group `opwright.targets`: a function from the declared set to files. The table below
+has the targets that every package gets, so that no metadata is read for them. The generator's `pyproject.toml` has the
+same rows. Metadata of other distributions is read only if a project asks for a target. Bindings are folders
 (`declared.binding_folders`).
 """
 
