@@ -64,15 +64,15 @@ ANNOTATED = {
 NAMED_IN_MESSAGES = {"opwright_core.arrays.size: ) to opwright.Size"}  # of the core: the name of its own class
 # Rooms that nothing needs: what imports them all the same, by a statement or by name, and why.
 LEAVES = {
-    "gate": {"opwright_pytest"},  # its face for pytest
-    "bindings": {
+    "opwright.gate": {"opwright_pytest"},  # the plug-in for pytest
+    "opwright_bindings": {
         "gate",  # PyTorch's operators are its second opinion
         "other_arrays",  # by name, once a tensor of PyTorch is met
     },
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 14_400
+MOST_LINES_OF_THE_CORE = 14_700
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 
@@ -273,13 +273,13 @@ def test_the_core_names_nothing_beside_it() -> None:
 def test_leaves_are_imported_by_few(leaf: str) -> None:
     roots = (*ROOTS, "opwright_kernels", "opwright_pytest")
     found = set()
-    for path in (path for root in roots for path in (RUNTIME / root).rglob("*.py")):
+    for path in (path for root in roots for path in _sources(root)):
         module = ".".join(path.relative_to(RUNTIME).with_suffix("").parts).removesuffix(".__init__")
         text = path.read_text("utf-8")
         names = {*_imports(_tree(path), for_types=True), *re.findall(r"""import_late\(\s*f?"([\w.]+)""", text)}
-        if any(f"{name}.".startswith(f"opwright.{leaf}.") for name in names):
+        if not module.startswith(leaf) and any(f"{name}.".startswith(f"{leaf}.") for name in names):
             found.add(_room(module) if module.partition(".")[0] in ROOTS else module.partition(".")[0])
-    assert found - {leaf} == LEAVES[leaf]
+    assert found == LEAVES[leaf]
 
 
 def test_messages_of_the_core_name_nothing_that_may_be_missing() -> None:

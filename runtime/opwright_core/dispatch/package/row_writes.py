@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_shims import bound_kernel, name_error
+from opwright_core.dispatch.package.row_arguments import bound_kernel
+from opwright_core.dispatch.package.row_shims import name_error
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.plan_keys import leading_tensors, rest_key
 from opwright_core.tensors.tensor import Tensor
