@@ -121,12 +121,13 @@ def test_generating_loads_no_framework_and_nothing_of_the_runtime(tmp_path: Path
 
 
 def test_a_binding_without_the_library_is_one_line(tmp_path: Path) -> None:
-    """The generator alone is installed: no folder of bindings is found."""
+    """The generator and the core alone are installed: no folder of bindings is found."""
     alone = tmp_path / "alone"
     alone.mkdir()
-    source = ROOT / "codegen" / "opwright_codegen"
-    (alone / "opwright_codegen").symlink_to(source)
+    for source in (ROOT / "codegen" / "opwright_codegen", ROOT / "runtime" / "opwright_core"):
+        (alone / source.name).symlink_to(source)
     code = f"import sys; sys.path[:] = [{str(alone)!r}, *(each for each in sys.path if 'runtime' not in each)]\n"
+    code += "sys.meta_path[:] = [each for each in sys.meta_path if 'editable' not in getattr(each, '__module__', '')]\n"
     code += "from opwright_codegen.cli import main; sys.exit(main(['generate']))"
     generate(tmp_path, ["jax"])
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

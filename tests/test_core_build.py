@@ -93,7 +93,7 @@ def test_source_distributions_are_enough_to_build_wheels(tmp_path: Path) -> None
     project, packed, built = sources(tmp_path / "project"), tmp_path / "packed", tmp_path / "built"
     for part in ("runtime", "codegen", "."):
         setup(project / part, "sdist", "--dist-dir", str(packed))
-    wheels = {}
+    wheels, files = {}, {}
     for archive in packed.iterdir():
         shutil.unpack_archive(archive, tmp_path / "unpacked", filter="data")
         setup(tmp_path / "unpacked" / archive.name.removesuffix(".tar.gz"), "bdist_wheel", "-d", str(built), CC="false")
@@ -103,6 +103,7 @@ def test_source_distributions_are_enough_to_build_wheels(tmp_path: Path) -> None
             (metadata,) = (each for each in wheel.namelist() if each.endswith("/METADATA"))
             needs = re.findall(r"^Requires-Dist: ([^;\n]+)$", wheel.read(metadata).decode(), re.MULTILINE)
             wheels[name] = {each.partition("/")[0] for each in wheel.namelist() if ".dist-info/" not in each}, needs
+            files[name] = wheel.namelist()
     version = opwright_core.__version__
     assert wheels == {
         "opwright_core": ({"opwright_core"}, ["numpy>=2.0", "ml_dtypes>=0.5"]),
@@ -110,9 +111,13 @@ def test_source_distributions_are_enough_to_build_wheels(tmp_path: Path) -> None
             {"opwright_codegen"}, [f"opwright-core=={version}", "lark>=1.2.2", "jinja2>=3.1", "pyyaml>=6.0"]
         ),
         "opwright": (
-            {"opwright", "opwright_aten", "opwright_kernels", "opwright_pytest"}, [f"opwright-core=={version}"]
+            {"opwright", "opwright_aten", "opwright_bindings", "opwright_kernels", "opwright_pytest"},
+            [f"opwright-core=={version}"],
         ),
     }  # fmt: skip
+    bindings = {path.parent.name for path in (ROOT / "runtime" / "opwright_bindings").glob("*/binding.py.j2")}
+    assert {each.split("/")[1] for each in files["opwright"] if each.endswith("/binding.py.j2")} == bindings
+    assert not [each for each in files["opwright"] if "/tests/" in each]
 
 
 def test_a_build_in_place_has_the_reason_and_nothing_older(tmp_path: Path) -> None:

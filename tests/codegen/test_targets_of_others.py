@@ -8,16 +8,20 @@ import json
 import os
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
 
 from opwright_codegen.cli import main
+from opwright_codegen.targets.registry import GROUP, OWN
 
 pytestmark = pytest.mark.once  # text in, text out
 
+ROOT = Path(__file__).parents[2]
 SCHEMA = "- func: mine::twice(Tensor x) -> Tensor\n  meta: pointwise(x)\n  dispatch: {CPU: 2 * x}\n"
 SETTINGS = '[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "my_ops"\n'
 MODULE = """
@@ -111,6 +115,13 @@ def test_an_entry_point_makes_files_where_it_is_asked_for(project: Path) -> None
     (project / "pyproject.toml").write_text(SETTINGS)
     assert run(project, "generate")[0] == 0
     assert not (project / "my_ops/docs").exists()
+
+
+def test_our_own_targets_are_entry_points() -> None:
+    """The generator reads no metadata for them: its table has the same rows."""
+    project = tomllib.loads((ROOT / "codegen" / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["entry-points"][GROUP] == OWN
+    assert all(callable(resolve_name(value)) for value in OWN.values())
 
 
 def test_targets_are_listed_with_where_they_come_from(project: Path) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import signal
 import threading
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any, Final, Protocol
 
-__all__ = ["PATIENCE", "HeldSignals", "is_main_thread", "take"]
+from numpy import ndarray
+
+__all__ = ["LONG", "PATIENCE", "HeldSignals", "has_long", "is_main_thread", "take"]
 
 # What `signal` wraps, without its enumerations: a tenth of the time.
 _signal: Final = importlib.import_module("_signal")
+LONG: Final = 8388608  # elements: NumPy takes 4 ms or more for them, a helper thread 0.1 ms (Note [Long calls])
 _NAMES: Final = (
     "SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGXCPU",
     "SIGBREAK",
@@ -22,6 +26,17 @@ _SIGNALS: Final = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr
 def is_main_thread() -> bool:
     """Whether this is the thread that handlers of signals run in."""
     return threading.get_ident() == threading.main_thread().ident
+
+
+def has_long(values: Iterable[Any], count: int) -> bool:
+    """Return whether an array among the values, or in a list among them, has at least `count` elements."""
+    for each in values:
+        if type(each) is ndarray:
+            if each.size >= count:
+                return True
+        elif type(each) is list and has_long(each, count):
+            return True
+    return False
 
 
 class HeldSignals:

@@ -28,12 +28,11 @@ from typing import Any, Final, TypeVar
 
 from numpy import broadcast_to, may_share_memory, ndarray, ufunc
 
-from opwright_core.locks.interrupts import PATIENCE, HeldSignals, is_main_thread
+from opwright_core.locks.interrupts import LONG, PATIENCE, HeldSignals, has_long, is_main_thread
 
-__all__ = ["LONG", "call_in_parts", "call_in_thread", "cubic", "has_long", "interruptible", "long_from"]
+__all__ = ["call_in_parts", "call_in_thread", "cubic", "interruptible", "long_from"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-LONG: Final = 8388608  # elements: NumPy takes 4 ms or more for them, the helper thread 0.1 ms
 
 
 def long_from(count: int) -> Callable[[F], F]:
@@ -58,17 +57,6 @@ def interruptible(kernel: F) -> F:
         return call_in_thread(kernel, *args) if has_long(args, count) else kernel(*args)
 
     return call  # type: ignore[return-value]
-
-
-def has_long(values: Iterable[Any], count: int) -> bool:
-    """Return whether an array among the values, or in a list among them, has at least `count` elements."""
-    for each in values:
-        if type(each) is ndarray:
-            if each.size >= count:
-                return True
-        elif type(each) is list and has_long(each, count):
-            return True
-    return False
 
 
 def _with_own_positions(function: Callable[..., Any], args: tuple[Any, ...]) -> Iterable[Any]:

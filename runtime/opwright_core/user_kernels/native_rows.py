@@ -9,8 +9,7 @@ from typing import Any
 
 from opwright_core.core import fast
 from opwright_core.dispatch.compiled.planned_kernels import planned_in_c
-from opwright_core.dispatch.package.kernel_rows import Row, Ufunc, kernel
-from opwright_core.dispatch.package.row_arguments import RowCall, picker
+from opwright_core.dispatch.package.kernel_rows import Row, RowCall, Ufunc, kernel, picker
 from opwright_core.dispatch.package.row_shims import name_error
 from opwright_core.plans.plan import cast_operands
 from opwright_core.tensors.results import new_result, planned_result, results_of

@@ -16,11 +16,9 @@ from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import depends_on_default
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.core import fast
-from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_arguments import RowCall
+from opwright_core.dispatch.package.kernel_rows import Row, RowCall, call_in_parts, call_in_thread
 from opwright_core.dispatch.package.row_shims import general_shim, name_error
 from opwright_core.keys import DENSE_CPU, NONDENSE
-from opwright_core.locks.long_calls import call_in_parts, call_in_thread
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan_cache import PlanCache, ViewCache
 from opwright_core.tensors.results import planned_result

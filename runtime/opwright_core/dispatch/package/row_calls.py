@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_arguments import bound_kernel, picker
+from opwright_core.dispatch.package.kernel_rows import Row, bound_kernel, picker
 from opwright_core.dispatch.package.row_shims import name_error
 from opwright_core.dispatch.package.row_writes import written_call
 from opwright_core.plans.plan import cast_operands

@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright_core.dispatch.package.kernel_rows import Row, dtype_position
-from opwright_core.dispatch.package.row_arguments import RowCall
-from opwright_core.hooks import has_library, hooks
+from opwright_core.dispatch.package.kernel_rows import Row, RowCall
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_operands
-from opwright_core.plans.plan_cache import PlanCache
-from opwright_core.plans.writing import Plan
 from opwright_core.tensors.results import new_result, planned_result, results_of
 
 __all__ = ["general_shim", "name_error"]
@@ -25,10 +21,8 @@ Function = Callable[..., Any]
 
 def general_shim(row: Row) -> Function:
     """Return the function that serves every call of a row's operator, but for one of a C kernel."""
-    if len(row.writes) > 1:
-        return _writes_several(row)
     if row.writes:
-        return _writes_one(row)
+        return import_late("opwright_core.dispatch.package.writing_shims").writing_shim(row)  # type: ignore[no-any-return]
     if row.cache is not None:
         return _known_one(row) if row.results == 1 else _known_several(row)
     return _planned(row)
@@ -112,102 +106,6 @@ def _planned(row: Row) -> Function:
             for index, result in enumerate(results_of(returned, count)):
                 made.append(new_result(plans[index], result))
             return tuple(made)
-        except Exception as error:
-            name_error(error, row)
-            raise
-
-    return shim
-
-
-def _check_of(row: Row) -> Callable[[Any, Any], None] | None:
-    """Return what refuses dtypes of `out=`, None where results are cast to them."""
-    if row.is_inplace or not row.name.startswith("aten::") or not has_library():
-        return None
-    return hooks.tools().check_of_out(row.name)
-
-
-def _writes_one(row: Row) -> Function:
-    """Return the shim of a kernel whose result is written to a tensor."""
-    cache, takes_out, is_inplace, (written,) = row.cache, row.takes_out, row.is_inplace, row.writes
-    call = RowCall(row)
-    values_of = call.values
-    plan_of = _planner_of(call, cache, bool({*row.operand_positions()} & {*row.passed_positions()}))
-    check = _check_of(row)
-    at = -1 if is_inplace or check is not None else dtype_position(row.meta, row.planned_positions())
-
-    def shim(*args: Any) -> Any:
-        try:
-            values = values_of(args)
-            plan = plan_of(values)
-            tensor = args[written]
-            if at >= 0 and args[at] is None and plan.dtype != tensor.dtype:  # computed in that of `out`
-                plan = plan_of(values := values_of((*args[:at], tensor.dtype, *args[at + 1 :])))
-            if check is not None and tensor.dtype is not plan.dtype:
-                check(plan.dtype, tensor.dtype)
-            target = plan.inplace(tensor) if is_inplace else plan.target(tensor)
-            plan.store(call.written(values, plan.out(target) if takes_out else None), target)
-            return tensor
-        except Exception as error:
-            name_error(error, row)
-            raise
-
-    return shim
-
-
-def _planner_of(call: RowCall, cache: PlanCache | None, is_cast: bool) -> Callable[[list[Any]], Any]:
-    """Return a function that plans, by the cached spec if there is one, and casts the operands."""
-
-    def planned(values: list[Any]) -> Any:
-        plan = call.plan(values)
-        if is_cast:
-            call.cast(values, plan.operands)
-        return plan
-
-    if cache is None:
-        return planned
-    key_of, find, operands_of = cache.key_of, cache.get, call.operands
-
-    def plan_of(values: list[Any]) -> Any:
-        key = key_of(*values)
-        spec = find(key)
-        operands = operands_of(values)
-        if spec is None:
-            plan = planned(values)
-            cache.fill_from_plan(key, plan, *operands)
-            return plan
-        plan = Plan(spec, operands)
-        if is_cast and spec.casts:
-            call.cast(values, plan.operands)
-        return plan
-
-    return plan_of
-
-
-def _writes_several(row: Row) -> Function:
-    """Return the shim of a kernel whose results are written to several tensors."""
-    call, count, writes = RowCall(row), row.results, row.writes
-    pick, is_inplace = call.pick, row.is_inplace
-    is_cast = {*row.operand_positions()} & {*row.passed_positions()}
-    check = _check_of(row)
-
-    def shim(*args: Any) -> Any:
-        try:
-            values = call.values(args)
-            plans = call.plan(values)
-            if is_cast:
-                call.cast(values, plans[0].operands)
-            written = tuple([args[position] for position in writes])
-            if check is not None:
-                for plan, tensor in zip(plans, written, strict=True):
-                    check(plan.dtype, tensor.dtype)
-            targets = [
-                plan.inplace(tensor) if is_inplace else plan.target(tensor)
-                for plan, tensor in zip(plans, written, strict=True)
-            ]
-            results = results_of(call.kernel_for(values)(*pick(values)), count)
-            for index, result in enumerate(results):
-                plans[index].store(result, targets[index])
-            return written
         except Exception as error:
             name_error(error, row)
             raise

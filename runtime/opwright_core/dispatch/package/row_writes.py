@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright_core.dispatch.package.kernel_rows import Row
-from opwright_core.dispatch.package.row_arguments import bound_kernel
+from opwright_core.dispatch.package.kernel_rows import Row, bound_kernel
 from opwright_core.dispatch.package.row_shims import name_error
 from opwright_core.plans.plan import Plan
 from opwright_core.plans.plan_keys import leading_tensors, rest_key
