@@ -52,7 +52,7 @@ INCLUDE: Final = CORE / "include"
 NUMBERS: Final = {
     "CORE": CORE / "core.py",
     "KIND": CORE / "dispatch" / "compiled" / "signature_keys.py",
-    "CALL": CORE / "locks" / "long_calls.py",
+    "CALL": CORE / "locks" / "interrupts.py",
     "": CORE / "gradient_codes.py",
 }
 # The version of all distributions of the tree.

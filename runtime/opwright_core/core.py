@@ -23,7 +23,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Core(NamedTuple):
-    """What runs calls: "fast", "partial" or "python", and why."""
+    """The core that runs calls: "fast", "partial" or "python"; and the reason."""
 
     name: str
     reason: str

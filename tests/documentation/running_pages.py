@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 _BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"(?:#|//|/\*) (\S+\.\w+)(?: \*/)?\n")
 _VARIES = re.compile(
-    r"\b(read |render |write |schemas/\w+\.yaml:)[\d.]+"
+    r"\b(declare |render |write |schemas/\w+\.yaml:)[\d.]+"
     r"|[\d.]+( ?ms| ?s)\b"
     r"|(?:\d+ (?:created|(?:un)?changed)(?:, )?)+"
 )

@@ -55,7 +55,8 @@ def named(blocks: Mapping[str, list[str]]) -> dict[str, str]:
 
 def test_a_key_of_schema_files_takes_two_places(tmp_path: Path) -> None:
     blocks = recipe("A key of schema files: 2 places")
-    shutil.copytree(ROOT / "codegen", tmp_path / "codegen", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("codegen", "schemas", "templates"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     assert len({apply(change, tmp_path) for change in blocks["diff"]}) == len(blocks["diff"]) == 2
     (entry,) = blocks["yaml excerpt"]
     (tmp_path / "ops.yaml").write_text(entry, encoding="utf-8")

@@ -28,8 +28,8 @@ def test_a_page_shows_what_came_but_for_times_and_what_it_leaves_out() -> None:
         (2, "ls\n", None, "a\n"),
         (9, "# b.yaml\n- c\n", "b.yaml", None),
     ]
-    came = "4 created\nb\nc\nin 9 s (read 1, write 1.5)\n"
-    assert agrees("3 changed, 1 created\n…\nin 0.2 s (read 0.11, write 2)\n", came)
+    came = "4 created\nb\nc\nin 9 s (declare 1, write 1.5)\n"
+    assert agrees("3 changed, 1 created\n…\nin 0.2 s (declare 0.11, write 2)\n", came)
     assert agrees("a\n…\nb\n", "a\nb\n") and agrees("a\n", "a  \n")
     assert agrees("[1/3] a.c\n[2/3] b.c\n[3/3] c.so\nd\n", "[1/3] b.c\n[2/3] a.c\n[3/3] c.so\nd\n")
     assert not agrees("[1/1] a.c\n", "[1/1] b.c\n") and not agrees("[1/1] a.c\nb\n", "b\n[1/1] a.c\n")

@@ -378,6 +378,11 @@ def test_second_derivatives(kind: str, fast: bool) -> None:
         assert f"Jacobian mismatch for {named}" in message and "no gradient for this input" in message
 
 
+def test_a_backward_that_gives_no_gradient_has_second_derivatives() -> None:
+    """The number of elements that are not 0 does not depend on them: no gradient is computed."""
+    assert check(lambda t: t.autograd.gradgradcheck(lambda x: x.norm(0), leaf(t, 3))) is True
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_second_derivatives_with_gradients_given_or_drawn(apart: bool) -> None:
     def programme(t: Any) -> Any:

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import seeds
 
 import opwright
 from opwright_core.locks import long_calls
-from opwright_core.locks.long_calls import LONG, call_in_thread
+from opwright_core.locks.interrupts import LONG
+from opwright_core.locks.long_calls import call_in_thread
 
 needs_signals = pytest.mark.skipif(os.name == "nt", reason="no signals to a process of one's own there")
 
@@ -140,7 +142,7 @@ def test_what_writes_or_draws_stays_in_the_main_thread(monkeypatch: pytest.Monke
 def test_an_exception_of_a_handler_is_not_taken_for_one_of_the_kernel() -> None:
     """Python would compute the result again, and the exception would be lost."""
     x = opwright.full((LONG,), 3.0)
-    order = np.random.default_rng(0).permutation(LONG).astype(np.float64)
+    order = seeds.numpy_generator(0).permutation(LONG).astype(np.float64)
     shuffled = opwright.from_numpy(order)
     for call in (lambda: opwright.sort(shuffled), lambda: opwright.floor_divide(x, 2)):
         call()

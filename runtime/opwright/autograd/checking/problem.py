@@ -112,7 +112,8 @@ class Problem:
     def _call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         returned = self.function(*arguments)
         found = (returned,) if isinstance(returned, Tensor) else returned
-        if not isinstance(found, tuple | list) or not any(isinstance(each, Tensor) for each in found):
+        is_constant = isinstance(found, tuple) and all(each is None for each in found)  # a gradient that is none
+        if not isinstance(found, tuple | list) or not (is_constant or any(isinstance(each, Tensor) for each in found)):
             raise TypeError(
                 f"gradcheck expects {self.name} to return Tensors, but it returned {type(returned).__name__}"
             )
