@@ -201,7 +201,7 @@ def test_the_interface_of_generated_code_is_what_generators_and_type_checkers_th
 def test_only_the_facade_imports_generated_code() -> None:
     for_type_checkers = {"opwright.namespaces", "opwright_core.tensors.tensor"}
     facades = {"opwright", "opwright.whole", "opwright.fft", "opwright.linalg", "opwright.special"}
-    facades |= {"opwright.nn.bags", "opwright.nn.operators"}
+    facades |= {"opwright.nn.attention", "opwright.nn.functional"}
     assert users_of("opwright_aten") <= facades | for_type_checkers
 
 

@@ -54,13 +54,15 @@ __all__ = [
     "Scalar", "TangentFormula", "Tensor", "ViewCache", "active_modes", "alike", "as_tuple", "cuda_kernel", "dtypes",
     "find0", "find1", "find2", "find3", "find_items", "find_list", "find_some", "function_of", "functions_of",
     "inplace_variant", "install", "is_array", "is_dtype", "is_int_list", "kernel", "methods_of", "name_kernel",
-    "native_kernel", "new_result", "new_results", "number_of", "out_variant", "plan_of", "plans_of", "result_class",
-    "results_of", "rules", "stub_of", "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views",
+    "native_kernel", "new_result", "new_results", "number_of", "out_variant", "plan_of", "plans_of",
+    "reduction_number", "result_class", "results_of", "rules", "stub_of", "where_declared", "wrap", "wrap_list",
+    "wrap_result", "wrap_view", "wrap_views",
 ]  # fmt: skip
 if TYPE_CHECKING:
     from opwright import interface
     from opwright.interface import *  # noqa: F403
     from opwright_core import rules
+    from opwright_core.dispatch.call.reductions import reduction_number
     from opwright_core.generators.generator import Generator
     from opwright_core.native_kernels.libraries import NativeLibrary
     from opwright_core.user_kernels.native_rows import cuda_kernel, native_kernel
@@ -103,6 +105,7 @@ _LATE: Final = {
     "Generator": "opwright_core.generators.generator", "NativeLibrary": "opwright_core.native_kernels.libraries",
     "as_tuple": "opwright_core.user_kernels.returns", "cuda_kernel": "opwright_core.user_kernels.native_rows",
     "native_kernel": "opwright_core.user_kernels.native_rows", "number_of": "opwright_core.user_kernels.returns",
+    "reduction_number": "opwright_core.dispatch.call.reductions",
 }  # fmt: skip
 
 

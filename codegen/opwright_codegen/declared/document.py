@@ -12,7 +12,7 @@ from opwright_codegen.declared.kernel_records import kernel_record
 from opwright_codegen.declared.model import DeclaredSet
 from opwright_codegen.derivatives.model import Derivative, Differentiability, ForwardDerivative, Saved
 from opwright_codegen.formula.emit import emit
-from opwright_codegen.read.model import Operator
+from opwright_codegen.read.model import Operator, PythonFunction
 from opwright_codegen.schema.model import Argument, Return
 from opwright_codegen.schema.types import Annotation
 from opwright_codegen.source import Span, Text
@@ -80,6 +80,7 @@ class _Making:
             "doc": operator.doc,
             "tags": sorted(operator.tags),
             "python_module": operator.python_module,
+            "functions": [_function(each) for each in operator.functions],
             "autocast": dict(operator.autocast),
             "structured": operator.structured,
             "delegates_to": operator.structured_delegate,
@@ -171,6 +172,15 @@ def _argument(argument: Argument) -> _Record:
         "is_written": argument.is_write,
         "aliases": _aliases(argument.annotations),
     }
+
+
+def _function(function: PythonFunction) -> _Record:
+    parameters = [
+        {"name": name, "default": None if default is None else emit(default)}
+        for name, default in function.parameters or ()
+    ]
+    own = None if function.parameters is None else parameters
+    return {"module": function.module, "name": function.name, "parameters": own, "doc": function.doc}
 
 
 def _return(result: Return) -> _Record:

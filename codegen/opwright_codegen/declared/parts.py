@@ -41,7 +41,16 @@ from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.autocast import DTYPE, dtype_overload, takes_dtype
 from opwright_codegen.read.autogen import IMPLIED_TAGS
 from opwright_codegen.read.docs import COPIES, IN_PLACE
-from opwright_codegen.read.model import RESIZING, Launch, OldForm, Operator, OperatorGroup, OperatorSet
+from opwright_codegen.read.functions import OTHER_OPERATORS, REDUCTION, REDUCTION_FLAGS, TAKEN
+from opwright_codegen.read.model import (
+    RESIZING,
+    Launch,
+    OldForm,
+    Operator,
+    OperatorGroup,
+    OperatorSet,
+    PythonFunction,
+)
 
 __all__ = [
     "BACKENDS",
@@ -50,8 +59,12 @@ __all__ = [
     "DTYPE",
     "IMPLIED_TAGS",
     "IN_PLACE",
+    "OTHER_OPERATORS",
+    "REDUCTION",
+    "REDUCTION_FLAGS",
     "RESIZING",
     "SUFFIXES",
+    "TAKEN",
     "At",
     "Binding",
     "CudaKernel",
@@ -81,6 +94,7 @@ __all__ = [
     "OperatorGroup",
     "OperatorSet",
     "Plans",
+    "PythonFunction",
     "Saved",
     "Sharding",
     "Torch",

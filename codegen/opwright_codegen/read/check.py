@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.advice import report
 from opwright_codegen.read.autocast import AUTOCAST_RULES
+from opwright_codegen.read.functions import FUNCTION_RULES
 from opwright_codegen.read.launch import LAUNCH_RULES
 from opwright_codegen.read.model import RESIZING, Operator
 from opwright_codegen.read.native import NATIVE_RULES
@@ -227,6 +228,7 @@ RULES: Mapping[str, Rule] = {
     **AUTOCAST_RULES,
     **NATIVE_RULES,
     **LAUNCH_RULES,
+    **FUNCTION_RULES,
     "no-default": _defaults_to_leave_out,
     "const-ref-out": _const_ref_without_out,
     "foreach-device-check": _foreach_devices,

@@ -11,6 +11,7 @@ from opwright_codegen.documents.nodes import one_of
 from opwright_codegen.read import key_formats as formats
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
+from opwright_codegen.read.functions import read_functions
 from opwright_codegen.read.key_formats import Form, Key, Mutants
 from opwright_codegen.read.launch import read_launch
 from opwright_codegen.read.native import CONVENTIONS, read_convention, read_dtype_of, read_dtypes
@@ -54,7 +55,15 @@ _KEYS: Final = (
         "python_module",
         values.read_module,
         formats.TEXT,
-        "The module of the function, such as nn or linalg.",
+        "The Python module of the function, such as linalg: it has the operator linalg_det as det.",
+        mutants=Mutants.LEAVE_OUT,
+    ),
+    Key(
+        "functions",
+        read_functions,
+        formats.FUNCTIONS,
+        "Functions of Python modules that call the operator: 'nn.soft' is the operator under this name; "
+        "'nn.soft(x, limit=0.5): The docstring.' has parameters and defaults of its own.",
         mutants=Mutants.LEAVE_OUT,
     ),
     Key(

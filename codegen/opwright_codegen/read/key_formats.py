@@ -88,6 +88,13 @@ AUTOCAST: Final[Format] = {
 
 DEPRECATED: Final = _record({"since": text(examples=["1.2"]), "use": text(examples=["soft"]), "message": TEXT})
 
+FUNCTIONS: Final[Format] = {
+    "oneOf": [
+        text(examples=["nn.soft"]),
+        mapping({"type": ["string", "null"]}, examples=[{"nn.soft(x, limit=0.5)": "Return `x` moved towards 0."}]),
+    ]
+}
+
 _CALL: Final = text(examples=["self.soft(limit=lambd)"])
 _FORMER: Final = text(examples=["soft(Tensor self, Scalar lambd=0.5) -> Tensor"])
 UPGRADE: Final[Format] = {

@@ -106,6 +106,21 @@ class OldForm:
     overload: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PythonFunction:
+    """One line of `functions`: the function `name` of the Python module `module`.
+
+    `parameters` holds names and defaults, None for parameters without one. Without `parameters` the function is the
+    operator's own, or its in-place variant's if `name` ends with `_`.
+    """
+
+    module: str
+    name: str
+    span: Span = field(compare=False, repr=False)
+    parameters: tuple[tuple[str, Formula | None], ...] | None = None
+    doc: str = ""
+
+
 class KeySpans(Mapping[str, tuple[Span, Span]]):
     """The positions of the keys of an entry and of their values. Spans are made when asked for: few ever are."""
 
@@ -172,6 +187,7 @@ class Operator:
     variant_tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
     ufunc_inner_loop: tuple[UfuncLoop, ...] = ()
     python_module: str | None = None
+    functions: tuple[PythonFunction, ...] = ()
     # Without effect outside C++; kept so that PyTorch's file is read without loss.
     device_check: str = "ExactSame"
     device_guard: bool = True

@@ -31,20 +31,18 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.emit import emit, safe_name
 from opwright_codegen.formula.parser import parse
+from opwright_codegen.read.literals import is_literal_of
 from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, OperatorGroup, Upgrade
 from opwright_codegen.read.variants import inplace_names, inplace_schema, local_name, out_names, out_schema
 from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import EnumName, Value
-from opwright_codegen.schema.element_rules import fits
 from opwright_codegen.schema.model import FunctionSchema, OperatorName, SchemaKind
-from opwright_codegen.schema.types import BaseType, Type
 from opwright_codegen.source import Span
 
 __all__ = ["add_old_forms", "with_old_forms"]
 
 _PARTS = (Name, Constant, Unary, Binary, Boolean, Comparison, Conditional, List, Tuple)
 _PARTS_AT_MOST = 1000
-_NAMED = tuple(map(BaseType, ("ScalarType", "Layout", "MemoryFormat", "QScheme", "int")))  # whose values have names
 _Given = dict[str, Formula]
 
 
@@ -199,23 +197,12 @@ def _bound(call: Call, later: FunctionSchema, old: FunctionSchema | None, span: 
                 raise SchemaError("upgrade-call", f"{part.name!r} is no argument of it", part.span or span, hint)
     for argument in later.arguments:
         passed = given.get(argument.name)
-        if isinstance(passed, Constant) and not _is_literal_of(passed, argument.type):
+        if isinstance(passed, Constant) and not is_literal_of(passed, argument.type):
             message = f"{emit(passed)} is no value of '{argument.name}', which is declared {argument.type}"
             raise SchemaError("upgrade-call", message, passed.span or span, f"it is {later}")
         if passed is None and argument.default is None:
             raise SchemaError("upgrade-call", f"the call gives nothing for '{argument.name}'", span, f"it is {later}")
     return given
-
-
-def _is_literal_of(value: Constant, type: Type) -> bool:
-    """Whether a literal is a value of a type, as calls take it: whole numbers for floats, one for a list, a name as a
-    text."""
-    base, literal = type.base(), value.value
-    if literal is None or literal is ...:
-        return literal is None and type.is_optional
-    if isinstance(literal, str) or base not in (BaseType("float"), BaseType("SymFloat"), BaseType("complex")):
-        return fits(literal, base) or (isinstance(literal, str) and base in _NAMED)
-    return isinstance(literal, int | float | complex) and fits(complex(literal), BaseType("complex"))
 
 
 def _put_into(upgraded: _Given, given: _Given, between: FunctionSchema) -> _Given:

@@ -24,6 +24,7 @@ leaves what it does not know to `NAME`.
     "fakes": "Fake kernels that `metas` does not give: of views, of operators without tensors or with several devices.",
     "metas": "What results look like: a function for each operator that has a rule, which kernels and fakes call.",
     "composites": "Kernels that are expressions over other operators.",
+    "functions": "Functions of Python modules that call operators under other names and with other signatures.",
     "batching": "Families of batching rules; `RULES` says which operator belongs to which.",
     "autocast": "How regions of autocast cast the tensors of operators.",
     "autograd": "What records calls for a backward pass: a Node class for each differentiable operator, and rows.",

@@ -14,6 +14,7 @@ from opwright_codegen.targets.ops import (
     calls,
     costs,
     docs,
+    functions,
     methods,
     references,
     register,
@@ -62,6 +63,12 @@ def ops(declared: DeclaredSet) -> Files:
         calls.FILE: Template(calls.TEMPLATE, view, lambda: call_types().context()),
         "methods.py": Template(methods.TEMPLATE, view, lambda: methods.context(view)),
         "methods.pyi": Template(typing.METHODS, view, lambda: typing.methods_context(view)),
+        **{
+            f"{functions.FOLDER}/{module}.py": Template(
+                functions.TEMPLATE, functions.view_of(view, found), partial(functions.context, module, view, found)
+            )
+            for module, found in functions.modules_of(view).items()
+        },
         **_of_modules(declared, of_module),
     }
 

@@ -33,10 +33,11 @@ _MODULES = {
         "kept_argument", "kept_counts", "kept_numel", "kept_result_value", "kept_shape", "kept_storage_offset",
         "kept_stride", "kept_value", "kernel", "methods_of", "name_kernel", "native_kernel", "new_fake", "new_place",
         "new_result", "new_results", "not_implemented", "number_of", "or_zeros", "out_recorder", "out_variant",
-        "place_of", "place_of_first", "plan_of", "plans_of", "recorded_if", "recorder", "refuse_recording",
-        "reshaped", "result_class", "results_of", "rules", "saved_result", "saved_tensor", "split_edges", "stub_of",
-        "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional", "where_declared", "wrap",
-        "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self", "zeros_for",
+        "place_of", "place_of_first", "plan_of", "plans_of", "recorded_if", "recorder", "reduction_number",
+        "refuse_recording", "reshaped", "result_class", "results_of", "rules", "saved_result", "saved_tensor",
+        "split_edges", "stub_of", "sum_terms", "swapped", "turned", "unpack", "unpack_all", "unpack_optional",
+        "where_declared", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs",
+        "write_self", "zeros_for",
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

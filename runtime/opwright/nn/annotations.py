@@ -1,5 +1,6 @@
-"""Annotations of what functions here take: Tensors or plain arrays, all of one kind; the result is of that kind."""
+"""Types of parameters: Tensors or plain arrays, all of one kind. The result has the same kind."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
@@ -7,4 +8,5 @@ from numpy.typing import NDArray
 from opwright_core.tensors.tensor import Tensor
 
 A = TypeVar("A", Tensor, NDArray[Any])
-Flag: TypeAlias = bool | None  # of those that `reduction` has replaced
+Ints: TypeAlias = int | Sequence[int]
+Flag: TypeAlias = bool | None  # a deprecated flag of `reduction`

@@ -1,4 +1,4 @@
-"""Attention of several heads, and cross entropy of a linear layer."""
+"""Multi-head attention, and cross entropy of a linear layer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import opwright
 from opwright.nn.annotations import A
-from opwright.nn.losses_of_classes import cross_entropy
+from opwright_aten.functions.nn import cross_entropy
 
 __all__ = ["linear_cross_entropy", "multi_head_attention_forward"]
 
@@ -39,8 +39,11 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[A, A | None]:
-    """Return attention (L, N, E) of `query` (L, N, E) to `key` and `value` (S, N, E), and its weights (N, L, S) if they
-    are asked for, of each head unless averaged; all may be without N. Raises RuntimeError for other shapes."""
+    """Return the attention (L, N, E) of `query` (L, N, E) to `key` and `value` (S, N, E), and its weights (N, L, S) if
+    `need_weights`. All may lack N.
+
+    The weights have a dimension for heads unless `average_attn_weights`. Raises RuntimeError for other shapes.
+    """
     _check(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("is_causal says that attn_mask is causal: give the mask, too")
@@ -88,7 +91,7 @@ def _check(query: Any, key: Any, value: Any, padding: Any, mask: Any, width: int
 
 
 def _projected(inputs: Any, weight: Any, bias: Any, own: Any) -> list[Any]:
-    """Return query, key and value by the matrices for each, which are three, or parts of one."""
+    """Return the projected query, key and value. The weights are three matrices, or parts of one."""
     if own is None and weight is None:
         raise RuntimeError("in_proj_weight is needed unless use_separate_proj_weight is True")
     if own is not None and any(each is None for each in own):
@@ -99,7 +102,7 @@ def _projected(inputs: Any, weight: Any, bias: Any, own: Any) -> list[Any]:
 
 
 def _number_mask(mask: Any, like: Any) -> Any:
-    """Return what is added to scores: -inf where a Boolean mask is true."""
+    """Return the mask that is added to scores: -inf where a Boolean mask is true."""
     if mask is None or opwright.is_floating_point(mask):
         return mask
     if mask.dtype != opwright.bool:
@@ -125,7 +128,7 @@ def _heads(projected: list[Any], biases: Any, static: Any, add_zero_attn: bool, 
 
 
 def _joined(mask: Any, padding: Any, count: int, sizes: tuple[int, ...]) -> Any:
-    """Return one mask of both that broadcasts to (N * heads, L, S); keys that were added are for all."""
+    """Return the sum of both masks, which broadcasts to (N * heads, L, S). Added keys have no mask."""
     _, batch, heads = sizes
     parts: list[Any] = [
         None if each is None else opwright.ops.aten.constant_pad_nd(each, [0, count - each.shape[-1]])
@@ -173,8 +176,11 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> A:
-    """Return the cross entropy of `linear(input, linear_weight)`, (N, C) or (N, C, d1, ...) for a weight (C, d1, ...,
-    features). `options`, by which PyTorch saves memory, changes nothing here. Raises RuntimeError for other shapes."""
+    """Return the cross entropy of `linear(input, linear_weight)`.
+
+    The scores are (N, C), or (N, C, d1, ...) for a weight (C, d1, ..., features). `options` has no effect. Raises
+    RuntimeError for other shapes.
+    """
     if len(input.shape) not in (1, 2) or len(linear_weight.shape) < 2 or input.shape[-1] != linear_weight.shape[-1]:
         raise RuntimeError(
             f"expected an input (N, features) or (features) and a weight (C, ..., features), but got "

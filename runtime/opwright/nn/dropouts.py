@@ -1,5 +1,4 @@
-"""Dropout: when training, elements or whole channels become 0 with probability `p`, and the rest grows to make up for
-it. `inplace=True` writes the result into `input`."""
+"""Dropout: in training, elements or channels become 0 with probability `p`, and the rest is divided by 1 - p."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ def dropout(input: A, p: float = 0.5, training: bool = True, inplace: bool = Fal
 
 
 def alpha_dropout(input: A, p: float = 0.5, training: bool = False, inplace: bool = False) -> A:
-    """Set elements to the value that `selu` saturates at, so that mean and variance stay."""
+    """Set elements to the lower limit of `selu` with probability `p`, and keep mean and variance."""
     _check_probability(p)
     return opwright.alpha_dropout_(input, p, training) if inplace else opwright.alpha_dropout(input, p, training)
 
@@ -40,7 +39,7 @@ def dropout1d(input: A, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def dropout2d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
-    """Drop channels of (N, C, H, W); three dimensions are taken for (N, C, L), with a warning."""
+    """Drop channels of (N, C, H, W). Three dimensions mean (N, C, L), with a warning."""
     _check_probability(p)
     if len(input.shape) != 4:
         warnings.warn(

@@ -1,5 +1,4 @@
-"""Losses of two arrays, element by element. `reduction` is "none", "mean" or "sum"; `size_average` and `reduce` are
-its deprecated flags."""
+"""Losses of two arrays, element by element. `reduction` is "none", "mean" or "sum"."""
 
 from __future__ import annotations
 
@@ -9,22 +8,20 @@ from typing import Any
 
 import opwright
 from opwright.nn.annotations import A, Flag
-from opwright.nn.reductions import reduced, reduction_number
+from opwright.nn.reductions import reduced
 from opwright_core.arrays import layouts
 from opwright_core.arrays.layouts import same_shape
+from opwright_core.dispatch.call.reductions import reduction_number
 
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "gaussian_nll_loss",
-    "hinge_embedding_loss",
     "huber_loss",
     "kl_div",
     "l1_loss",
     "mse_loss",
-    "poisson_nll_loss",
     "smooth_l1_loss",
-    "soft_margin_loss",
 ]
 
 
@@ -36,7 +33,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: A | None = None,
 ) -> A:
-    """Return the squared distance; a weighted mean is divided by the sum of the weights."""
+    """Return the squared difference. A weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     if weight is None:
@@ -52,7 +49,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: A | None = None,
 ) -> A:
-    """Return the distance; a weighted mean is divided by the sum of the weights."""
+    """Return the absolute difference. A weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     if weight is None:
@@ -68,14 +65,14 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> A:
-    """Return the distance, squared and divided by 2 * beta where it is below beta."""
+    """Return the difference d, or d ** 2 / (2 * beta) if it is below `beta`."""
     number = reduction_number(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     return opwright.smooth_l1_loss(input, target, number, beta) if beta else opwright.l1_loss(input, target, number)
 
 
 def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0, weight: A | None = None) -> A:
-    """Return half the squared distance, linear from delta on; a weighted mean is over all elements."""
+    """Return half the squared difference, linear above `delta`. A weighted mean counts all elements."""
     number = reduction_number(reduction)
     input, target = _broadcast(input, target)
     if weight is None:
@@ -87,7 +84,7 @@ def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0,
 
 
 def _broadcast(input: A, target: A) -> tuple[A, A]:
-    """Return both in the shape that they broadcast to, with a warning where they differ."""
+    """Return both in their broadcast shape. Warn if their shapes differ."""
     if same_shape(input.shape, target.shape):
         return input, target
     warnings.warn(
@@ -121,7 +118,7 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> A:
-    """Return -(target * log(input) + (1 - target) * log(1 - input)), for probabilities of one shape."""
+    """Return -(target * log(input) + (1 - target) * log(1 - input)) of probabilities. Both have the same shape."""
     number = reduction_number(reduction, size_average, reduce)
     _check_one_shape(input, target)
     if weight is not None:
@@ -139,7 +136,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: A | None = None,
 ) -> A:
-    """Return `binary_cross_entropy` of sigmoid(input), in one step that loses no digits."""
+    """Return `binary_cross_entropy` of sigmoid(input), without overflow."""
     number = reduction_number(reduction, size_average, reduce)
     _check_one_shape(input, target)
     return opwright.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
@@ -158,53 +155,22 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> A:
-    """Return the divergence of a distribution, given by logarithms, from the target; "batchmean" divides the sum by the
-    batch size, as the definition does."""
+    """Return the divergence from the target of a distribution, given by its logarithms.
+
+    The reduction "batchmean" divides the sum by the batch size, as in the mathematical definition.
+    """
     by_batch = reduction == "batchmean"
     number = reduction_number("sum" if by_batch else reduction, size_average, reduce)
     result = opwright.kl_div(input, target, number, log_target=log_target)
     return opwright.div(result, input.shape[0]) if by_batch and len(input.shape) else result
 
 
-def soft_margin_loss(input: A, target: A, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> A:
-    """Return log(1 + exp(-target * input))."""
-    return opwright.soft_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
-
-
-def hinge_embedding_loss(
-    input: A,
-    target: A,
-    margin: float = 1.0,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """Return `input` where the target is 1, max(0, margin - input) where it is -1."""
-    number = reduction_number(reduction, size_average, reduce)
-    return opwright.hinge_embedding_loss(input, target, margin, number)
-
-
-def poisson_nll_loss(
-    input: A,
-    target: A,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: Flag = None,
-    eps: float = 1e-8,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """Return minus the logarithm of the Poisson probability of the target."""
-    number = reduction_number(reduction, size_average, reduce)
-    return opwright.poisson_nll_loss(input, target, log_input, full, eps, number)
-
-
 def gaussian_nll_loss(
     input: A, target: A, var: A | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> A:
-    """Return minus the logarithm of the normal density of the target, the variance held above `eps`.
+    """Return minus the logarithm of the normal density of the target. The variance is at least `eps`.
 
-    Raises ValueError where the variance is negative or does not fit the shape of `input`.
+    Raises ValueError if the variance is negative or does not fit the shape of `input`.
     """
     variance = _variance(input, var)
     number = reduction_number(reduction)

@@ -1,4 +1,4 @@
-"""Normalisation by statistics of a batch, of examples, of groups, of layers and of neighbours."""
+"""Normalisation by statistics of a batch, an example, a group of channels or neighbouring channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opwright.nn.annotations import A
 from opwright_core.arrays import layouts
 from opwright_core.arrays.sizes import guard_or_false
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
+__all__ = ["batch_norm", "group_norm", "instance_norm", "local_response_norm", "normalize"]
 
 
 def batch_norm(
@@ -23,9 +23,10 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> A:
-    """Normalise each channel over the batch when training, which updates the running statistics, and by these else.
+    """Normalise each channel by the batch in training, by the running statistics otherwise.
 
-    Raises ValueError where a channel has one value to train with, and for an `eps` that is not positive.
+    Training updates the running statistics. Raises ValueError if a channel has one value in training, or `eps` is not
+    positive.
     """
     if training:
         _check_values(list(input.shape))
@@ -44,14 +45,14 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> A:
-    """Normalise each channel of each example by itself. Raises ValueError where it has one value."""
+    """Normalise each channel of each example. Raises ValueError if a channel has one value."""
     if use_input_stats and guard_or_false(prod(input.shape[2:]) == 1):
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
     return opwright.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
 def group_norm(input: A, num_groups: int, weight: A | None = None, bias: A | None = None, eps: float = 1e-5) -> A:
-    """Normalise groups of channels of each example. Raises ValueError where a group has one value."""
+    """Normalise groups of channels of each example. Raises ValueError if a group has one value."""
     if len(input.shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}")
     _check_values([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
@@ -63,21 +64,11 @@ def _check_values(sizes: Sequence[int]) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(sizes)}")
 
 
-def layer_norm(
-    input: A, normalized_shape: Sequence[int], weight: A | None = None, bias: A | None = None, eps: float = 1e-5
-) -> A:
-    """Normalise the last dimensions, whose sizes are `normalized_shape`, to mean 0 and variance 1."""
-    return opwright.layer_norm(input, normalized_shape, weight, bias, eps, True)
-
-
-def rms_norm(input: A, normalized_shape: Sequence[int], weight: A | None = None, eps: float | None = None) -> A:
-    """Divide the last dimensions by the root of their mean square."""
-    return opwright.rms_norm(input, normalized_shape, weight, eps)
-
-
 def local_response_norm(input: A, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> A:
-    """Divide each value by a power of the mean square over `size` channels around its own. Raises ValueError below 3
-    dimensions."""
+    """Divide each value by a power of the mean square over the `size` channels around it.
+
+    Raises ValueError if there are fewer than 3 dimensions.
+    """
     shape = list(input.shape)
     if len(shape) < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)")
@@ -93,3 +84,9 @@ def local_response_norm(input: A, size: int, alpha: float = 1e-4, beta: float = 
         means = opwright.squeeze(opwright.avg_pool3d(padded, [size, 1, 1], 1), 1)
         means = opwright.ops.aten.view(means, shape)
     return opwright.div(input, opwright.pow(opwright.add(opwright.mul(means, alpha), k), beta))
+
+
+def normalize(input: A, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: A | None = None) -> A:
+    """Return `input` divided by its p-norm along `dim`. The norm is at least `eps`."""
+    length = opwright.clamp(opwright.norm(input, p, dim, True), min=eps)
+    return opwright.div(input, length) if out is None else opwright.div(input, length, out=out)

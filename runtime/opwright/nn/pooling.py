@@ -1,4 +1,4 @@
-"""Pooling: maxima, means and norms of windows."""
+"""Adaptive pooling, and norms of windows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import opwright
-from opwright.nn.annotations import A
+from opwright.nn.annotations import A, Ints
 
 __all__ = [
     "adaptive_avg_pool2d",
@@ -20,27 +20,20 @@ __all__ = [
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_pool3d_with_indices",
 ]
 
-Ints = int | Sequence[int]
 Sizes = int | None | Sequence[int | None]
 
 
 def _steps(stride: Ints | None) -> Ints:
-    """Return the stride as operators take it: none given is that of the window."""
+    """Return the stride for operators, where an empty tuple means the size of the window."""
     return () if stride is None else stride
 
 
 def _sizes(output_size: Sizes, shape: Sequence[int], ndim: int) -> list[int]:
-    """Return the output's last sizes; None is that of the input.
+    """Return the last sizes of the output. None means the size of the input.
 
-    Raises RuntimeError for another number of sizes, ValueError for an input of too few dimensions.
+    Raises RuntimeError for a wrong number of sizes, ValueError if the input has too few dimensions.
     """
     given = [output_size] * ndim if output_size is None or isinstance(output_size, int) else output_size
     if len(given) != ndim:
@@ -51,48 +44,20 @@ def _sizes(output_size: Sizes, shape: Sequence[int], ndim: int) -> list[int]:
 
 
 def _root(means: A, norm_type: float, kernel_size: Ints, ndim: int) -> A:
-    """Return the root of the sums of powers, whose means these are; 0 where they are negative."""
+    """Return the roots of the sums of powers from their means. Negative means give 0."""
     count = kernel_size**ndim if isinstance(kernel_size, int) else prod(kernel_size)
     positive = opwright.mul(opwright.sign(means), opwright.relu(opwright.abs(means)))
     return opwright.pow(opwright.mul(positive, count), 1 / norm_type)
 
 
-def max_pool1d(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> A | tuple[A, A]:
-    """Return the maxima of windows over 1 dimension, and where they stand if `return_indices`."""
-    if return_indices:
-        return max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return opwright.max_pool1d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
-
-
-def max_pool1d_with_indices(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[A, A]:
-    """Return the maxima of windows over 1 dimension, and where they stand."""
-    return opwright.max_pool1d_with_indices(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
-
-
 def adaptive_max_pool1d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
-    """Return the maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
+    """Return the maxima of windows, one for each output element, and their positions if `return_indices`."""
     found = adaptive_max_pool1d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool1d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
-    """Return the maxima of as many windows as the output has elements, and where they stand."""
+    """Return the maxima of windows, one for each output element, and their positions."""
     return opwright.adaptive_max_pool1d(input, _sizes(output_size, input.shape, 1))
 
 
@@ -102,47 +67,19 @@ def lp_pool1d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None
     return _root(means, norm_type, kernel_size, 1)
 
 
-def max_pool2d(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> A | tuple[A, A]:
-    """Return the maxima of windows over 2 dimensions, and where they stand if `return_indices`."""
-    if return_indices:
-        return max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return opwright.max_pool2d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
-
-
-def max_pool2d_with_indices(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[A, A]:
-    """Return the maxima of windows over 2 dimensions, and where they stand."""
-    return opwright.max_pool2d_with_indices(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
-
-
 def adaptive_max_pool2d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
-    """Return the maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
+    """Return the maxima of windows, one for each output element, and their positions if `return_indices`."""
     found = adaptive_max_pool2d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool2d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
-    """Return the maxima of as many windows as the output has elements, and where they stand."""
+    """Return the maxima of windows, one for each output element, and their positions."""
     return opwright.adaptive_max_pool2d(input, _sizes(output_size, input.shape, 2))
 
 
 def adaptive_avg_pool2d(input: A, output_size: Sizes) -> A:
-    """Return the means of as many windows as the output has elements."""
+    """Return the means of windows, one for each output element."""
     return opwright.adaptive_avg_pool2d(input, _sizes(output_size, input.shape, 2))
 
 
@@ -152,47 +89,19 @@ def lp_pool2d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None
     return _root(means, norm_type, kernel_size, 2)
 
 
-def max_pool3d(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> A | tuple[A, A]:
-    """Return the maxima of windows over 3 dimensions, and where they stand if `return_indices`."""
-    if return_indices:
-        return max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return opwright.max_pool3d(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
-
-
-def max_pool3d_with_indices(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[A, A]:
-    """Return the maxima of windows over 3 dimensions, and where they stand."""
-    return opwright.max_pool3d_with_indices(input, kernel_size, _steps(stride), padding, dilation, ceil_mode)
-
-
 def adaptive_max_pool3d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
-    """Return the maxima of as many windows as the output has elements, and where they stand if `return_indices`."""
+    """Return the maxima of windows, one for each output element, and their positions if `return_indices`."""
     found = adaptive_max_pool3d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool3d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
-    """Return the maxima of as many windows as the output has elements, and where they stand."""
+    """Return the maxima of windows, one for each output element, and their positions."""
     return opwright.adaptive_max_pool3d(input, _sizes(output_size, input.shape, 3))
 
 
 def adaptive_avg_pool3d(input: A, output_size: Sizes) -> A:
-    """Return the means of as many windows as the output has elements."""
+    """Return the means of windows, one for each output element."""
     return opwright.adaptive_avg_pool3d(input, _sizes(output_size, input.shape, 3))
 
 

@@ -1,36 +1,14 @@
-"""The `reduction` of losses: its names, the flags that it had before, and losses reduced by functions here."""
+"""Losses reduced by functions of this package."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import opwright
 
-_NUMBERS = {"none": 0, "mean": 1, "sum": 2}
-
-
-def reduction_number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
-    """Return the number of a reduction: 0 ("none"), 1 ("mean") or 2 ("sum"); the flags, where given, decide.
-
-    Raises ValueError for another name.
-    """
-    if size_average is not None or reduce is not None:
-        reduction = _of_flags(size_average, reduce)
-    number = _NUMBERS.get(reduction)
-    if number is None:
-        raise ValueError(f"{reduction!r} is not a valid value for reduction: it is one of 'none', 'mean' and 'sum'")
-    return number
-
-
-def _of_flags(size_average: bool | None, reduce: bool | None) -> str:
-    found = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(f"size_average and reduce args are deprecated, please use reduction={found!r} instead.", stacklevel=4)
-    return found
-
 
 def reduced(losses: Any, number: int) -> Any:
-    """Return the losses, their mean or their sum."""
+    """Return the losses, their mean or their sum, by the number of the reduction."""
     if not number:
         return losses
     return opwright.mean(losses) if number == 1 else opwright.sum(losses)

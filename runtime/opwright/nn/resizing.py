@@ -1,4 +1,4 @@
-"""Images in another size."""
+"""Images resized."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opwright.nn.annotations import A
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
-# The operators for 1, 2 and 3 dimensions of space. Those that weigh neighbours take `align_corners`.
+# The operators for 1, 2 and 3 spatial dimensions. Operators with weights take `align_corners`.
 _PICKING = {
     "nearest": ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
     "nearest-exact": ("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d"),
@@ -35,13 +35,12 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> A:
-    """Return a batch of signals, images or volumes in another size, or times a factor; `mode` is "nearest",
-    "nearest-exact", "area", "linear", "bilinear", "bicubic" or "trilinear".
+    """Return a batch of signals, images or volumes, resized to `size` or by `scale_factor`.
 
-    `antialias` weighs windows as wide as an image shrinks, for "bilinear" and "bicubic".
+    `mode` is "nearest", "nearest-exact", "area", "linear", "bilinear", "bicubic" or "trilinear". `antialias` averages
+    over larger windows when an image shrinks, for "bilinear" and "bicubic".
 
-    Raises ValueError for arguments that contradict each other, NotImplementedError for a mode that does not suit the
-    dimensions.
+    Raises ValueError for contradicting arguments, NotImplementedError if the mode does not fit the dimensions.
     """
     ndim = len(input.shape) - 2
     if align_corners is not None and mode in _PICKING:
@@ -63,7 +62,7 @@ def interpolate(
 def _extent(
     shape: list[int], size: Any, factor: Any, recompute: bool, mode: str
 ) -> tuple[list[int] | None, list[float] | None]:
-    """Return the sizes of the output, or the factors, one for each dimension of space."""
+    """Return the sizes of the output, or the factors, one for each spatial dimension."""
     if (size is None) == (factor is None):
         raise ValueError("exactly one of size and scale_factor must be given")
     if size is not None:

@@ -1,4 +1,4 @@
-"""Images sampled at positions."""
+"""Images sampled at a grid of positions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _PADDINGS = ("zeros", "border", "reflection")
 def grid_sample(
     input: A, grid: A, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> A:
-    """Return images (N, C, H, W), or volumes, sampled at positions (N, h, w, 2) from -1 to 1: width first, then
-    height. Raises ValueError for a word that is not known."""
+    """Return images (N, C, H, W), or volumes, at positions (N, h, w, 2): width, then height, from -1 to 1.
+
+    Raises ValueError for an unknown mode.
+    """
     for name, given, known in (("mode", mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)):
         if given not in known:
             raise ValueError(f"grid_sample(): expected {name} to be one of {', '.join(known)}, but got {given!r}")
@@ -28,9 +30,11 @@ def grid_sample(
 
 
 def affine_grid(theta: A, size: Sequence[int], align_corners: bool | None = None) -> A:
-    """Return where the elements of images of `size` (N, C, H, W), or volumes, lie under the maps `theta` (N, 2, 3).
+    """Return the positions of the elements of images of `size` (N, C, H, W), or volumes, under the maps `theta`
+    (N, 2, 3).
 
-    Raises ValueError where these do not fit each other, NotImplementedError for another number of sizes."""
+    Raises ValueError if the sizes do not fit, NotImplementedError if there are not 4 or 5 sizes.
+    """
     aligned = _aligned("affine_grid", align_corners)
     if not opwright.is_floating_point(theta):
         raise ValueError(f"affine_grid(): expected theta to be floating-point, but it is {theta.dtype}")

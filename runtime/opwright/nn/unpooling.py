@@ -1,4 +1,4 @@
-"""Maxima put back to where they came from, and maxima of windows at random positions."""
+"""The inverse of max pooling, and maxima of windows at random positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.nn.annotations import A
+from opwright.nn.annotations import A, Ints
 from opwright_core.arrays.sizes import sym_int
 
 __all__ = [
@@ -19,19 +19,14 @@ __all__ = [
     "max_unpool3d",
 ]
 
-Ints = int | Sequence[int]
 Ratios = float | Sequence[float]
+Size = Sequence[int] | None
 
 
 def max_unpool1d(
-    input: A,
-    indices: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    output_size: Sequence[int] | None = None,
+    input: A, indices: A, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, output_size: Size = None
 ) -> A:
-    """Return rows of zeros with the maxima where `max_pool1d` found them."""
+    """Return rows of zeros with the maxima at their positions before `max_pool1d`."""
     size: list[int] = _unpooled(input, kernel_size, stride, padding, output_size, 1)[0]
     found: Any = opwright.max_unpool2d(opwright.unsqueeze(input, -1), opwright.unsqueeze(indices, -1), [*size, 1])
     result: A = opwright.ops.aten.squeeze.dim(found, -1)
@@ -39,35 +34,25 @@ def max_unpool1d(
 
 
 def max_unpool2d(
-    input: A,
-    indices: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    output_size: Sequence[int] | None = None,
+    input: A, indices: A, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, output_size: Size = None
 ) -> A:
-    """Return images of zeros with the maxima where `max_pool2d` found them."""
+    """Return images of zeros with the maxima at their positions before `max_pool2d`."""
     size = _unpooled(input, kernel_size, stride, padding, output_size, 2)[0]
     return opwright.max_unpool2d(input, indices, size)
 
 
 def max_unpool3d(
-    input: A,
-    indices: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    output_size: Sequence[int] | None = None,
+    input: A, indices: A, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, output_size: Size = None
 ) -> A:
-    """Return volumes of zeros with the maxima where `max_pool3d` found them."""
+    """Return volumes of zeros with the maxima at their positions before `max_pool3d`."""
     size, steps, pads = _unpooled(input, kernel_size, stride, padding, output_size, 3)
     return opwright.max_unpool3d(input, indices, size, steps, pads)
 
 
 def _unpooled(
-    input: A, kernel_size: Ints, stride: Ints | None, padding: Ints, output_size: Sequence[int] | None, ndim: int
+    input: A, kernel_size: Ints, stride: Ints | None, padding: Ints, output_size: Size, ndim: int
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return the size that was pooled, stride and padding. Raises ValueError for a size that could not have been."""
+    """Return the size before pooling, stride and padding. Raises ValueError for an impossible `output_size`."""
     kernel, pads = _each(kernel_size, ndim), _each(padding, ndim)
     steps = kernel if stride is None else _each(stride, ndim)
     parts = zip(input.shape[-ndim:], kernel, steps, pads, strict=True)
@@ -98,7 +83,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> A | tuple[A, A]:
-    """Return the maxima of windows at random positions, and where they stand if `return_indices`."""
+    """Return the maxima of windows at random positions, and their positions if `return_indices`."""
     found = fractional_max_pool2d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
@@ -113,7 +98,7 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> tuple[A, A]:
-    """Return the maxima of windows at random positions, and where they stand."""
+    """Return the maxima of windows at random positions, and their positions."""
     size, samples = _chosen(input, output_size, output_ratio, _random_samples, 2)
     return opwright.fractional_max_pool2d(input, _each(kernel_size, 2), size, samples)
 
@@ -126,7 +111,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> A | tuple[A, A]:
-    """Return the maxima of windows at random positions, and where they stand if `return_indices`."""
+    """Return the maxima of windows at random positions, and their positions if `return_indices`."""
     found = fractional_max_pool3d_with_indices(
         input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
@@ -141,7 +126,7 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: A | None = None,
 ) -> tuple[A, A]:
-    """Return the maxima of windows at random positions, and where they stand."""
+    """Return the maxima of windows at random positions, and their positions."""
     size, samples = _chosen(input, output_size, output_ratio, _random_samples, 3)
     return opwright.fractional_max_pool3d(input, _each(kernel_size, 3), size, samples)
 
@@ -149,7 +134,7 @@ def fractional_max_pool3d_with_indices(
 def _chosen(
     input: A, output_size: Ints | None, output_ratio: Ratios | None, samples: A | None, ndim: int
 ) -> tuple[list[int], A]:
-    """Return the size of the result and the numbers that windows begin at. Raises ValueError without a size."""
+    """Return the size of the result and the random numbers. Raises ValueError if neither size nor ratio is given."""
     name = f"fractional_max_pool{ndim}d"
     if output_size is not None:
         size = _each(output_size, ndim)

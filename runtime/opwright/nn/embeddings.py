@@ -1,18 +1,43 @@
-"""Bags of rows of a table, and losses of sequences."""
+"""Rows of a table, and sums of rows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import opwright
 from opwright.nn.annotations import A
-from opwright.nn.reductions import reduction_number
 
-__all__ = ["ctc_loss", "embedding_bag"]
+__all__ = ["embedding", "embedding_bag"]
 
 _MODES = ("sum", "mean", "max")
+
+
+def embedding(
+    input: A,
+    weight: A,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> A:
+    """Return the rows of `weight` at the indices `input`. First scale rows of `weight` with a norm above `max_norm`.
+
+    Raises ValueError if `padding_idx` is out of range, RuntimeError if `weight` is not a matrix.
+    """
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, but its size is {list(weight.shape)}")
+    rows = weight.shape[0]
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -rows <= padding_idx < rows:
+        raise ValueError(f"padding_idx must be within the {rows} embeddings, but is {padding_idx}")
+    elif padding_idx < 0:
+        padding_idx += rows
+    if max_norm is not None:
+        opwright.embedding_renorm_(weight, input, max_norm, norm_type)
+    return opwright.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def embedding_bag(
@@ -28,8 +53,10 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> A:
-    """Return the sum, mean or maximum of the rows of each bag: the rows of a matrix, or what `offsets` divide. Raises
-    ValueError for other shapes and for sparse gradients, NotImplementedError for weights of other than sums."""
+    """Return the sum, mean or maximum of the rows of each bag. A bag is a row of `input`, or a part between `offsets`.
+
+    Raises ValueError for other shapes and for sparse gradients, NotImplementedError for weights of means and maxima.
+    """
     if _holds_indices(weight) and not _holds_indices(input):
         warnings.warn(
             "embedding_bag(weight, input, …) is the former order of arguments: write embedding_bag(input, weight, …)",
@@ -62,7 +89,7 @@ def _holds_indices(value: Any) -> bool:
 
 
 def _divided(input: A, offsets: A | None) -> tuple[A, A]:
-    """Return all indices, and where each bag starts."""
+    """Return all indices and the start of each bag."""
     rank = len(input.shape)
     if rank == 2:
         if offsets is not None:
@@ -76,19 +103,3 @@ def _divided(input: A, offsets: A | None) -> tuple[A, A]:
     if offsets is None or len(offsets.shape) != 1:
         raise ValueError("embedding_bag(): an input of 1 dimension needs offsets of 1 dimension")
     return input, offsets
-
-
-def ctc_loss(
-    log_probs: A,
-    targets: A,
-    input_lengths: A | Sequence[int],
-    target_lengths: A | Sequence[int],
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> A:
-    """Return minus the logarithm of the probability of each sequence of labels under all its alignments."""
-    rest: Any = (input_lengths, target_lengths)  # numbers, or tensors of them
-    number = reduction_number(reduction)
-    found: A = opwright.ctc_loss(log_probs, targets, rest[0], rest[1], blank, number, zero_infinity)
-    return found
