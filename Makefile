@@ -46,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help generate check test newest newest-python oldest tested bench site wheels array-api notebooks demo clean FORCE
+.PHONY: help generate check test newest newest-python oldest tested bench site wheels array-api demo clean FORCE
 
 help:   ## what there is to make
 	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
@@ -139,9 +139,6 @@ array-api: $(CORE_ORACLE)  ## the Array API standard's own tests: SUITE=... name
 	cd "$(SUITE)" && ARRAY_API_TESTS_MODULE=opwright.array_api ARRAY_API_TESTS_VERSION=$(STANDARD) \
 	    "$(abspath $(WITH_ORACLE))/bin/python" -m pytest array_api_tests -q --max-examples=20 --disable-deadline --derandomize \
 	    --xfails-file="$(abspath tests/array_api_failures.txt)" -o xfail_strict=true
-
-notebooks: $(ATEN)  ## the tutorial as notebooks, into build/notebooks
-	$(VENV)/bin/python tests/documentation/notebooks.py build/notebooks
 
 demo: $(ATEN)  ## a schema, its code, a call, two errors; two small networks are trained
 	$(VENV)/bin/python examples/demo.py

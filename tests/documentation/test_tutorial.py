@@ -1,25 +1,14 @@
-"""The tutorial, followed as it stands: its pages as notebooks in one folder, with the outputs that they show."""
+"""The tutorial: its pages run in one folder, and print the outputs that they show."""
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from notebooks import TUTORIAL, make_notebook, run_notebook
-from running_pages import agrees, read_cells
+from running_pages import agrees, read_cells, run_pages
 
+TUTORIAL = sorted((Path(__file__).parents[2] / "docs" / "tutorial").glob("[0-9]*.md"))
 pytestmark = pytest.mark.once  # builds a project: the compiled core changes nothing of what is printed
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Puts the commands of this Python into the path of kernels, and what Jupyter keeps into a folder of the test."""
-    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / ".jupyter"))
 
 
 def test_a_page_shows_what_came_but_for_times_and_what_it_leaves_out() -> None:
@@ -36,20 +25,8 @@ def test_a_page_shows_what_came_but_for_times_and_what_it_leaves_out() -> None:
     assert not agrees("a\n", "b\n") and not agrees("a\n", "a\nb\n") and not agrees("0.25 of 3\n", "0.5 of 3\n")
 
 
-def test_a_notebook_has_all_of_its_page_but_outputs() -> None:
-    for page in TUTORIAL:
-        notebook, text = make_notebook(page), page.read_text(encoding="utf-8")
-        nbformat.validate(notebook)
-        sources = [each.source for each in notebook.cells]
-        assert sources[0].startswith(text.splitlines()[0]) and sources[-1].endswith(text.splitlines()[-1])
-        for cell in read_cells(text):
-            assert any(source.endswith(cell.text.rstrip()) for source in sources)
-            assert cell.shown is None or not any(cell.shown in source for source in sources)
-
-
 def test_three_steps_need_python_and_a_compiler(tmp_path: Path) -> None:
-    for page in TUTORIAL[:3]:
-        assert run_notebook(page, tmp_path) == []
+    assert run_pages([(page, tmp_path) for page in TUTORIAL[:3]]) == []
 
 
 @pytest.mark.oracle
@@ -60,4 +37,4 @@ def test_the_fourth_step_needs_frameworks(tmp_path: Path) -> None:
         for cell in read_cells(page.read_text(encoding="utf-8")):
             if cell.file is not None:
                 cell.write(tmp_path)
-    assert run_notebook(TUTORIAL[3], tmp_path) == []
+    assert run_pages([(TUTORIAL[3], tmp_path)]) == []

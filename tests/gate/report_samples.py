@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opwright.gate.reports.baseline import KnownFinding
-from opwright.gate.reports.page.curves import Curve
 from opwright.gate.verdicts import Answer, Report, Verdict
 
 TODAY = "2026-11-27"
@@ -40,8 +39,3 @@ KNOWN = (
     ),
 )
 PLACES = {"demo::scale": ("schemas/my, ops: 1.yaml", 12), "demo::odd": ("/elsewhere/ops.yaml", 3)}
-CURVES = (
-    Curve("demo::good_0", "values", (-1.0, 0.0, 1.0), {"value": (1.0, None, 1.0), "gradient": (-2.0, 0.0, 1e30)}),
-    Curve("demo::good_1", "errors", (1.0, 4.0), {"float32": (0.0, 1e-7)}),
-    Curve("demo::good_2", "errors", (1.0, 4.0), {"float32": (0.0, None)}),
-)

@@ -7,15 +7,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 import report_samples
 from browsers import browser, shown
-from report_samples import CURVES, KNOWN, PROGRAM, TODAY
+from report_samples import KNOWN, PROGRAM, TODAY
 
 from opwright.gate.properties import PROPERTIES
 from opwright.gate.reports import write_report
-from opwright.gate.reports.page.curves import Curve, curves_elsewhere
-from opwright.gate.reports.page.plots import plot
 from opwright.gate.verdicts import Report, Verdict
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
@@ -56,7 +53,7 @@ class Page(HTMLParser):
 
 def written(report: Report | None = None) -> str:
     stream = io.StringIO()
-    write_report(report or report_samples.report(), "html", stream, known=KNOWN, today=TODAY, curves=CURVES)
+    write_report(report or report_samples.report(), "html", stream, known=KNOWN, today=TODAY)
     return stream.getvalue()
 
 
@@ -65,7 +62,7 @@ def test_every_link_has_its_target() -> None:
     ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
     assert len(set(ids)) == len(ids)
     links = {attributes["href"] for attributes, _ in page.all("a")}
-    assert {"#findings", "#holes", "#curves", "#properties", "#finding-0", "#hole-0"} <= links
+    assert {"#findings", "#holes", "#properties", "#finding-0", "#hole-0"} <= links
     assert links <= {f"#{name}" for name in ids}
 
 
@@ -99,37 +96,6 @@ def test_properties_have_entries() -> None:
     report = Report(tuple(Verdict("demo::f", each.name, "held") for each in PROPERTIES), "demo", 0.0, 0)
     page = Page(written(report))
     assert len([1 for attributes, _ in page.all("section") if attributes.get("class") == "property"]) == len(PROPERTIES)
-
-
-def test_curves_are_drawn_where_there_is_something_to_draw() -> None:
-    page = Page(written())
-    assert [attributes["data-operator"] for attributes, _ in page.all("figure")] == ["demo::good_0", "demo::good_1"]
-    assert plot(Curve("demo::f", "values", (0.0, 1.0), {"value": (None, None)})) == ""
-    for values in [(0.0, 0.0), (1e300, -1e300), (5e-324, 0.0), (100.0, 101.0)]:
-        for kind in ("values", "errors"):
-            picture = plot(Curve("demo::f", kind, (1.0, 4.0), {"value": values}))
-            assert "nan" not in picture and "inf" not in picture
-
-
-def test_curves_are_computed_in_a_process_of_its_own() -> None:
-    names = ["aten::sin", "aten::sum", "aten::add.Tensor", "aten::diag", "no::such"]
-    found = {(curve.operator, curve.kind): curve for curve in curves_elsewhere(names, seconds=20)}
-    assert found.keys() == {("aten::sin", "values"), ("aten::sin", "errors"), ("aten::sum", "errors")}
-    values = found["aten::sin", "values"]
-    assert values.lines.keys() == {"value", "gradient"} and len(values.x) == len(values.lines["value"]) == 121
-    assert all(error is None or error < 1e-5 for error in found["aten::sum", "errors"].lines["float32"])
-
-
-def test_a_process_that_crashes_leaves_what_it_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "crashing_ops.py").write_text(
-        "import os, opwright\n"
-        "library = opwright.library.Library('crashing', 'DEF')\n"
-        "library.define('die(Tensor self) -> Tensor')\n"
-        "library.impl('die', lambda x: os._exit(3), 'CPU')\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = curves_elsewhere(["aten::sin", "crashing::die", "aten::cos"], ["crashing_ops"], seconds=20)
-    assert {curve.operator for curve in found} == {"aten::sin"}
 
 
 # What the page's program is asked in a browser, by keys and clicks as a reader would; the title says what came of it.

@@ -13,12 +13,10 @@ import jsonschema
 import pytest
 import report_samples
 import sarif_schema
-from report_samples import CURVES, HOSTILE, KNOWN, PLACES, TODAY
+from report_samples import HOSTILE, KNOWN, PLACES, TODAY
 
 from opwright.gate.properties import PROPERTIES
 from opwright.gate.reports import FORMATS, write_report
-from opwright.gate.reports.badge import badge
-from opwright.gate.reports.baseline import Standing
 from opwright.gate.reports.progress import ProgressLine
 from opwright.gate.verdicts import Report, Verdict
 
@@ -27,7 +25,7 @@ CONTROL = re.compile("[^\n\x20-\U0010ffff]|[\x7f-\x9f\ud800-\udfff]")
 
 def written(format: str, report: Report | None = None, **more: Any) -> str:
     stream = io.StringIO()
-    given = {"known": KNOWN, "today": TODAY, "places": PLACES, "curves": CURVES} | more
+    given = {"known": KNOWN, "today": TODAY, "places": PLACES} | more
     write_report(report or report_samples.report(), format, stream, **given)
     return stream.getvalue()
 
@@ -158,21 +156,6 @@ def test_the_line_of_a_running_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3/12" in stream.getvalue() and "2 findings" in stream.getvalue()
     assert "demo::scale\ufffd[2J[b]" in stream.getvalue()
     assert pipe.getvalue() == ""
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "expected"),
-    [
-        ([], "gate: nothing decided"),
-        (["held"], "gate: 100 % held"),
-        (["held", "broken"], "gate: 1 broken"),
-        (["undecided"], "gate: nothing decided"),
-    ],
-)
-def test_the_badge(verdicts: list[Any], expected: str) -> None:
-    found = tuple(Verdict("demo::f", f"p{index}", verdict) for index, verdict in enumerate(verdicts))
-    picture = ElementTree.fromstring(badge(Standing(Report(found, "demo", 0.0, 0))))
-    assert picture.attrib["aria-label"] == expected
 
 
 def test_rules_of_sarif_are_properties() -> None:

@@ -66,7 +66,6 @@ def _texts(pages: Sequence[Page], targets: Sequence[str], differences: Sequence[
         environment().get_template(f"reference_{each}.md.j2") for each in ("page", "index", "differences")
     )
     texts = {page.file: page_template.render(page=page) for page in pages}
-    texts |= {name: f"{picture}\n" for page in pages for name, picture in page.pictures.items()}
     count = sum(len(each.schemas) for page in pages for each in page.overloads)
     texts[_INDEX] = index_template.render(
         of=f" of {', '.join(f'`{each}`' for each in targets)}",

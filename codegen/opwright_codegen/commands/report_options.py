@@ -28,7 +28,6 @@ def add_report_options(command: argparse.ArgumentParser, *, has_baseline: bool =
         "--fail-under", type=_percent, metavar="N", help="exit 1 if less than N percent held of what was decided"
     )
     if has_baseline:
-        command.add_argument("--badge", metavar="FILE", help="write a picture, SVG, of how much held")
         command.add_argument(
             "--baseline", metavar="FILE", help=f"findings that are known; else {BASELINE}, if it is there"
         )
@@ -39,7 +38,6 @@ def wishes_of(arguments: Namespace, known: tuple[Finding, ...] = ()) -> dict[str
     return {
         "format": arguments.format,
         "output": arguments.output,
-        "badge": getattr(arguments, "badge", None),
         "fail_under": arguments.fail_under,
         "known": known,
         "modules": list(arguments.modules),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from opwright_codegen.reference.declared import Declared, of_package
@@ -41,15 +41,13 @@ class Overload:
     table: tuple[tuple[str, str, str], ...]
     gate: GateTable
     findings: tuple[str, ...]
-    picture: str = ""  # the name of its file
 
 
 @dataclass(frozen=True)
 class Page:
     """A page: the operators of one name, written `file`.
 
-    `differs` has lines by library, `pictures` SVG files by name. `run` is the run of the gate that it tells of,
-    `unasked` what no run told of.
+    `differs` has lines by library. `run` is the shown run of the gate, `unasked` the operators without a run.
     """
 
     file: str
@@ -64,7 +62,6 @@ class Page:
     run: str
     unasked: str
     differs: Mapping[str, Sequence[str]]
-    pictures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,11 +129,9 @@ def _page(
 ) -> Page:  # fmt: skip
     heads = [next((each for each in own if each["name"] == name), own[0]) for name, own in overloads.items()]
     docs = list(dict.fromkeys(each.get("doc", "") for each in heads))
-    stem = file.removesuffix(".md")
-    names = [f"{stem}{f'-{n}' if n else ''}.svg" if each.get("curve") else "" for n, each in enumerate(heads)]
     found = tuple(
-        _overload(head, own, declared, known, wishes, picture, len(docs) > 1)
-        for head, own, picture in zip(heads, overloads.values(), names, strict=True)
+        _overload(head, own, declared, known, wishes, len(docs) > 1)
+        for head, own in zip(heads, overloads.values(), strict=True)
     )
     first, plain = heads[0], packet.partition("::")[2]
     gradients = {_gradient(each, declared.get(each["name"])) for each in heads}
@@ -155,7 +150,6 @@ def _page(
             [_plain(each["name"]) for own in overloads.values() for each in own], wishes.differences
         ),
         unasked=packet if wishes.gate and not any(each.gate.rows for each in found) else "",
-        pictures={name: head["curve"] for name, head in zip(names, heads, strict=True) if name},
     )
 
 
@@ -172,7 +166,7 @@ def _gradient(facts: Facts, declared: Declared | None) -> str:
 
 def _overload(
     head: Facts, own: Sequence[Facts], declared: Mapping[str, Declared], known: Sequence[Mapping[str, str]],
-    wishes: Wishes, picture: str, has_docs: bool,
+    wishes: Wishes, has_docs: bool,
 ) -> Overload:  # fmt: skip
     said = declared.get(head["name"]) or Declared()
     names = {each["name"] for each in own}
@@ -189,7 +183,6 @@ def _overload(
         ),
         gate=gate_table(own, known),
         findings=tuple(_known(each) for each in known if each["operator"] in names),
-        picture=picture,
     )  # fmt: skip
 
 

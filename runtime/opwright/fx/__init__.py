@@ -3,7 +3,6 @@
 Loaded when it is first named; who traces nothing pays nothing.
 """
 
-from opwright.fx.drawing import to_dot, to_svg
 from opwright.fx.graph import Graph
 from opwright.fx.graph_module import GraphModule
 from opwright.fx.guards import Guards
@@ -16,5 +15,5 @@ from opwright.fx.purity import has_side_effect
 
 __all__ = [
     "Graph", "GraphModule", "Guards", "Interpreter", "JSONFormatError", "Node", "Transformer", "from_json",
-    "has_side_effect", "make_fx", "map_aggregate", "map_arg", "symbolic_trace", "to_dot", "to_json", "to_svg",
+    "has_side_effect", "make_fx", "map_aggregate", "map_arg", "symbolic_trace", "to_json",
 ]  # fmt: skip

@@ -70,7 +70,6 @@ def main(words: Sequence[str] | None = None) -> int:
         wanted = Wanted(
             arguments.format,
             arguments.output,
-            arguments.badge,
             handed["baseline"],
             arguments.fail_under,
             known_from_json(json.dumps(handed["known"])),
@@ -125,7 +124,6 @@ def make_parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="S", help="what drawn arguments begin with")
     add("--format", choices=FORMATS, default=FORMATS[0], help="of the report")
     add("-o", "--output", metavar="FILE", help="write the report there")
-    add("--badge", metavar="FILE", help="write a picture, SVG, of how much held")
     add("--fail-under", type=_percent, metavar="N", help="exit 1 if less than N percent held of what was decided")
     add("--baseline", metavar="FILE", help="findings that are known; else gate-baseline.yaml, if it is there")
     add("--write-baseline", action="store_true", help="write all findings to the baseline, and exit 0")

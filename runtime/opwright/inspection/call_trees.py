@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.inspection import call_pictures
+from opwright.inspection import call_texts
 from opwright.inspection.short_texts import short_text
 from opwright_core.arrays.devices import backend_of
 from opwright_core.dispatch.registry.tables import registry
@@ -64,7 +64,7 @@ class Call:
 
 
 class CallTree:
-    """The calls of a block, outermost first: `calls`. Printed it is a tree, in a notebook a picture."""
+    """The calls of a block: `calls` has the outermost calls. `str` shows the tree."""
 
     def __init__(self, *, times: bool = False, hashes: bool = False) -> None:
         self.calls: list[Call] = []
@@ -84,14 +84,7 @@ class CallTree:
             waiting += call.calls[::-1]
 
     def __str__(self) -> str:
-        return call_pictures.as_text(self.calls)
-
-    def picture(self) -> str:
-        """Return an SVG picture: a bar for each call, as wide as its time or its number of calls, below its caller."""
-        return call_pictures.as_svg(self.calls)
-
-    def _repr_html_(self) -> str:
-        return call_pictures.as_html(self)
+        return call_texts.as_text(self.calls)
 
     def run(self, call: Call, kernel: Function, args: tuple[Any, ...]) -> Any:
         """Run a kernel as a call of the tree."""
@@ -123,7 +116,7 @@ class _Printed(CallTree):
         finally:
             if self._open is self.calls:
                 self.calls.clear()
-                print(call_pictures.as_text([call]), file=sys.stderr)
+                print(call_texts.as_text([call]), file=sys.stderr)
 
 
 _CURRENT: Final[contextvars.ContextVar[CallTree | None]] = contextvars.ContextVar("opwright_call_tree", default=None)

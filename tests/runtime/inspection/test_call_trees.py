@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import threading
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
@@ -128,20 +127,17 @@ def test_nothing_is_left_behind() -> None:
     assert [name.startswith("_watched") for name in names] == [False, True, False, True]
 
 
-def test_data_and_pictures() -> None:
+def test_data_and_text() -> None:
     with opwright.trace_calls() as calls:
         opwright.func.vmap(opwright.sum)(opwright.ones(2, 3))
     data = json.loads(json.dumps(calls.as_dicts()))
     assert data[1]["operator"] == "aten::sum" and data[1]["calls"][0]["calls"] is not None
-    picture = ElementTree.fromstring(calls.picture())
-    bars = picture.findall(".//{http://www.w3.org/2000/svg}rect")
-    assert len(bars) == len(list(calls)) == str(calls).count("\n") + 1
-    assert calls._repr_html_().startswith(calls.picture())
+    assert len(list(calls)) == str(calls).count("\n") + 1
     assert (str(CallTree()), list(CallTree())) == ("", [])
     odd = Call("a::<b>", "CPU", "kernel", "f.yaml:1", ["'&'"], [], results=["<"])
     tree = CallTree()
     tree.calls.append(odd)
-    assert "a::<b>('&') → <" in "".join(ElementTree.fromstring(tree.picture()).itertext())
+    assert str(tree).startswith("a::<b>('&') → <")
 
 
 @pytest.mark.parametrize("said, has_times, has_digests", [("1", False, False), ("times,hashes", True, True)])

@@ -1,4 +1,4 @@
-"""Reports of the gate: `write_report`, by the name of a format."""
+"""Reports of the gate, by the name of a format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from opwright.ground.extras import require
 
 if TYPE_CHECKING:
     from opwright.gate.reports.baseline import KnownFinding
-    from opwright.gate.reports.page.curves import Curve
 
 __all__ = ["FORMATS", "check_format", "write_report"]
 
@@ -31,12 +30,11 @@ def write_report(
     known: Sequence[KnownFinding] = (),
     today: str = "",
     places: Mapping[str, tuple[str, int]] | None = None,
-    curves: Sequence[Curve] = (),
 ) -> None:
     """Write a report to a stream. Raises ValueError for a format that is not one of FORMATS.
 
-    `known` are findings of a baseline, some of which are over `today`; `places` says in which file and line operators
-    are declared; `curves` are drawn by the HTML page.
+    `known` are findings of a baseline. Findings can expire before `today`. `places` has the file and line of each
+    operator's declaration.
     """
     from opwright.gate.reports.baseline import Standing
 
@@ -63,6 +61,6 @@ def write_report(
         case "html":
             from opwright.gate.reports.page import write_page
 
-            write_page(standing, curves, stream)
+            write_page(standing, stream)
         case _:
             raise ValueError(f"no format {format!r}: there are {', '.join(FORMATS)}")

@@ -1,17 +1,16 @@
-"""The end of a run: the report written where it is wanted, kept for `opwright coverage`, and held to a threshold."""
+"""The end of a run: write the report, keep it for `opwright coverage`, compare it with a threshold."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
 
 from opwright.gate.reports import write_report
-from opwright.gate.reports.badge import badge
 from opwright.gate.reports.baseline import KnownFinding, Standing, baseline_text
 from opwright.gate.reports.places import places_elsewhere
 from opwright.gate.verdicts import Report
@@ -23,14 +22,13 @@ _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Reports that `opwright ga
 
 @dataclass(frozen=True)
 class Wanted:
-    """The wishes of a command line: what is written where, what is known, and what is too little.
+    """The options of a command line: output files, known findings and the threshold.
 
-    `baseline` is written with all findings; `modules` are imported by processes that draw curves.
+    `baseline` is the file that gets all findings. `modules` are imported to find the places of operators.
     """
 
     format: str = "text"
     output: str | None = None
-    badge: str | None = None
     baseline: str | None = None
     fail_under: float | None = None
     known: tuple[KnownFinding, ...] = ()
@@ -45,16 +43,14 @@ class Wanted:
 
 
 def finish(report: Report, wanted: Wanted, stream: TextIO, *, findings_fail: bool = True) -> int:
-    """Write what is wanted, the report itself to the stream unless it goes to a file.
+    """Write the report to its file or the stream, and the baseline. Return the exit status.
 
-    The status: 1 for findings that are not known (unless they may be there), or less than `fail_under` percent that
-    held of what was decided; else 0. Raises OSError for files that cannot be written.
+    The status is 1 if there are unknown findings (and `findings_fail`), or if less than `fail_under` percent of the
+    decided verdicts held. Raises OSError for files that cannot be written.
     """
     standing = Standing(report, wanted.known, wanted.today)
     if wanted.baseline is not None:
         _write(wanted.baseline, baseline_text(standing))
-    if wanted.badge is not None:
-        _write(wanted.badge, badge(standing))
     if wanted.output is None:
         _write_report(report, wanted, stream)
     else:
@@ -67,29 +63,15 @@ def finish(report: Report, wanted: Wanted, stream: TextIO, *, findings_fail: boo
 
 
 def _write_report(report: Report, wanted: Wanted, stream: TextIO) -> None:
-    curves: Sequence[Any] = ()
-    if wanted.format == "html":
-        from opwright.gate.reports.page.curves import curves_elsewhere
-
-        curves = curves_elsewhere(_sound(report), wanted.modules)
     is_placed = wanted.format in ("github", "sarif")
     places = places_elsewhere(report.by_operator, wanted.modules) if is_placed else {}
-    write_report(report, wanted.format, stream, known=wanted.known, today=wanted.today, places=places, curves=curves)
-
-
-def _sound(report: Report) -> list[str]:
-    """Return the operators without a finding, on the CPU: those that are called for curves."""
-    return [
-        name
-        for name, verdicts in report.by_operator.items()
-        if all(each.verdict != "broken" and each.backend == "CPU" for each in verdicts)
-    ]
+    write_report(report, wanted.format, stream, known=wanted.known, today=wanted.today, places=places)
 
 
 def keep(report: Report, folder: str) -> None:
-    """Keep a report in a folder, the last of several, that tools know as a cache and leave alone.
+    """Keep a report in a cache folder, in place of the report before.
 
-    It is moved into its place, so that who reads it meanwhile reads the one before.
+    The file is replaced in one step: another process reads the old report or the new one.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)

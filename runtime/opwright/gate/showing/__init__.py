@@ -1,1 +1,1 @@
-"""Facts of operators that pages show: of the installed runtime, with calls that ran, and curves."""
+"""Facts of operators that pages show: of the installed runtime, with calls that ran."""

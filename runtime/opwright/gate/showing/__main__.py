@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import opwright
 from opwright.gate.loading import load_modules
-from opwright.gate.reports.page import curves
 from opwright.gate.reports.reading import read_report
 from opwright.gate.showing.facts import calls_of, facts_of
 from opwright.gate.subjects import names_of
@@ -22,6 +21,7 @@ from opwright_core.dispatch.registry.tables import registry
 __all__ = ["main", "operators_of"]
 
 _LONGEST: Final = 200  # characters of what was judged
+_MOST_MEMORY: Final = 4 << 30  # bytes of address space
 
 
 def operators_of(target: str) -> list[str]:
@@ -42,7 +42,7 @@ def operators_of(target: str) -> list[str]:
 def main() -> int:
     """Tell of operators; the exit status: 2 where there are none, of which the last line of stderr says why."""
     given = json.load(sys.stdin)
-    curves.limit_memory()
+    _limit_memory()
     try:
         load_modules(given["modules"])
         report = read_report(given["report"]) if given["report"] else None
@@ -52,6 +52,16 @@ def main() -> int:
     for line in _lines(given, report):
         print(f"\n\0{json.dumps(line)}", flush=True)
     return 0
+
+
+def _limit_memory() -> None:
+    """Limit the address space of this process, which calls operators with random arguments."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    except (ImportError, OSError, ValueError):
+        pass  # a system without limits
 
 
 def _lines(given: Mapping[str, Any], report: Report | None) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,6 @@ from opwright.dimensions.declared import declared_of
 from opwright.dimensions.deriving import rule_of
 from opwright.gate.cases import Case
 from opwright.gate.properties import PROPERTIES
-from opwright.gate.reports.page import curves, plots
 from opwright.gate.samples import Samples
 from opwright.gate.showing.examples import example_of
 from opwright.gate.showing.kernel_places import formulas_of, kernels_of
@@ -103,9 +102,9 @@ def _found(verdicts: Sequence[Verdict]) -> Iterator[dict[str, Any]]:
 
 
 def calls_of(name: str) -> dict[str, Any]:
-    """Return what calls of an operator tell: dtypes that it takes, rule and cost of a call, an example, a curve.
+    """Return facts from calls of an operator: accepted dtypes, rule and cost of a call, an example.
 
-    It is called with drawn arguments: whoever asks runs this where a crash does no harm.
+    The arguments are random, and a call can crash. Run this in a separate process.
     """
     operator = find_operator(name)
     subject = Subject(name, operator)
@@ -119,7 +118,6 @@ def calls_of(name: str) -> dict[str, Any]:
             "dtypes": [str(dtype) for dtype, each in samples.bases.items() if dtype in each.dtypes],
             "example": None if example is None else [list(example.lines), example.output],
             **(_told_by_call(operator, first) if first is not None else {}),
-            "curve": next(map(plots.picture, curves.curves_of([name], with_errors=False)), ""),
         }
 
 

@@ -1,22 +1,21 @@
-"""The page around its parts: head, totals, tools. Whatever strangers wrote is escaped, and could not run if it were
-not: the page says which program and which style it has, and browsers run no other."""
+"""The page around its sections: head, totals, tools.
+
+All untrusted text is escaped. The page also has a content security policy: browsers run its own program and style only.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 from opwright.gate.reports.baseline import KINDS, Standing
-from opwright.gate.reports.page.sections import Names, curve_lines, finding_lines, hole_lines, property_lines
+from opwright.gate.reports.page.sections import Names, finding_lines, hole_lines, property_lines
 from opwright.gate.reports.page.table import table_lines
 from opwright.gate.reports.texts import one_line
-
-if TYPE_CHECKING:
-    from opwright.gate.reports.page.curves import Curve
 
 __all__ = ["write_page"]
 
@@ -24,19 +23,17 @@ _PARTS: Final = {
     "operators": "Operators",
     "findings": "Findings",
     "holes": "Not decided",
-    "curves": "Curves",
     "properties": "Properties",
 }
 
 
-def write_page(standing: Standing, curves: Sequence[Curve], stream: TextIO) -> None:
-    """Write the page."""
+def write_page(standing: Standing, stream: TextIO) -> None:
+    """Write the page of a report to a stream."""
     names = Names.of(standing)
     parts = {
         "operators": table_lines(standing, names),
         "findings": finding_lines(standing, names),
         "holes": hole_lines(standing, names),
-        "curves": curve_lines(curves),
         "properties": property_lines(names),
     }
     stream.writelines(f"{line}\n" for line in _head(standing))
@@ -85,5 +82,5 @@ def _text(name: str) -> str:
 
 
 def _digest(name: str) -> str:
-    """Return how a page says that this text may run in it, and no other."""
+    """Return the hash of a text for the content security policy."""
     return "sha256-" + b64encode(hashlib.sha256(_text(name).encode()).digest()).decode()

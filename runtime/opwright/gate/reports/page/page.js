@@ -5,7 +5,7 @@
   const table = document.getElementById("table");
   const body = table.tBodies[0];
   const rows = Array.from(body.rows);
-  const others = Array.from(document.querySelectorAll("article[data-operator], figure[data-operator]"));
+  const others = Array.from(document.querySelectorAll("article[data-operator]"));
   const count = document.getElementById("count");
 
   function fits(element, words) {

@@ -1,22 +1,17 @@
-"""The sections below the table: findings with their programs, what was not decided, curves, and what properties ask."""
+"""The sections below the table: findings with programs, undecided verdicts and their reasons, properties."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 from opwright.gate.properties import PROPERTIES
 from opwright.gate.reports.baseline import Standing
-from opwright.gate.reports.page.plots import plot
 from opwright.gate.reports.texts import one_line, printable
 from opwright.gate.verdicts import Verdict
 
-if TYPE_CHECKING:
-    from opwright.gate.reports.page.curves import Curve
-
-__all__ = ["Names", "curve_lines", "finding_lines", "hole_lines", "property_lines"]
+__all__ = ["Names", "finding_lines", "hole_lines", "property_lines"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ def finding_lines(standing: Standing, names: Names) -> Iterator[str]:
 
 
 def hole_lines(standing: Standing, names: Names) -> Iterator[str]:
-    """Yield a table of reasons: how many operators each leaves undecided, and which."""
+    """Yield a table of reasons with the operators that each reason leaves undecided."""
     if not names.holes:
         yield "<p>Everything was decided.</p>"
         return
@@ -85,24 +80,8 @@ def hole_lines(standing: Standing, names: Names) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
-def curve_lines(curves: Sequence[Curve]) -> Iterator[str]:
-    """Yield a figure for each curve that has something to be drawn."""
-    drawn = [(curve, picture) for curve in curves if (picture := plot(curve))]
-    if not drawn:
-        yield "<p>None: they are drawn of operators of one Tensor, in the process that has them.</p>"
-        return
-    yield '<p class="faint">Value and gradient in float64; the largest error in float32 beside float64, '
-    yield "relative to the largest value, by the number of elements.</p>"
-    yield '<div class="curves">'
-    for curve, picture in drawn:
-        name = escape(one_line(curve.operator))
-        of = ' <span class="faint">error</span>' if curve.kind == "errors" else ""
-        yield f'<figure data-operator="{name}"><figcaption>{name}{of}</figcaption>{picture}</figure>'
-    yield "</div>"
-
-
 def property_lines(names: Names) -> Iterator[str]:
-    """Yield what each property finds, with an example and the mend."""
+    """Yield the description of each property, an example and the fix."""
     known = {each.name: each for each in PROPERTIES}
     for name, id in names.properties.items():
         yield f'<section class="property" id="{id}"><h3>{escape(one_line(name))}</h3>'

@@ -1,4 +1,4 @@
-"""Graphs as JSON, as DOT and as SVG."""
+"""Graphs as JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 import operator
 import re
 from typing import Any
-from xml.dom import minidom
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opwright
-from opwright.fx import Graph, GraphModule, JSONFormatError, from_json, make_fx, to_dot, to_json, to_svg
+from opwright.fx import Graph, GraphModule, JSONFormatError, from_json, make_fx, to_json
 
 aten = opwright.ops.aten
 
@@ -213,36 +212,3 @@ def test_what_json_cannot_hold_is_named() -> None:
     graph.output([object])
     with pytest.raises(JSONFormatError, match="the node output has type <class 'object'>, which JSON cannot hold"):
         to_json(GraphModule({}, graph))
-
-
-def test_pictures_have_every_node_and_every_arrow() -> None:
-    graph = traced()
-    arrows = [(read.name, node.name) for node in graph.graph.nodes for read in node.all_input_nodes]
-    dot = to_dot(graph, 'a "name"')
-    assert dot.startswith('digraph "a \\"name\\"" {') and re.findall(r'  "(\w+)" -> "(\w+)";', dot) == arrows
-    assert 'label="view\\naten.view.default\\nf64' not in dot and "f32[" in dot
-    picture = minidom.parseString(to_svg(graph.graph))
-    names = [each.getElementsByTagName("text")[0].firstChild.data for each in picture.getElementsByTagName("g")]  # type: ignore[union-attr]
-    assert names == [node.name for node in graph.graph.nodes]
-    assert sum(each.hasAttribute("marker-end") for each in picture.getElementsByTagName("path")) == len(arrows)
-
-
-def test_boxes_of_a_picture_do_not_meet_and_lie_within_it() -> None:
-    picture = minidom.parseString(to_svg(traced()))
-    width, height = (int(picture.documentElement.getAttribute(each)) for each in ("width", "height"))  # type: ignore[union-attr]
-    boxes = [
-        [int(each.getAttribute(name)) for name in ("x", "y", "width", "height")]
-        for each in picture.getElementsByTagName("rect")
-    ]
-    for number, (x, y, w, h) in enumerate(boxes):
-        assert x >= 0 and x + w <= width and y >= 0 and y + h <= height
-        for a, b, c, d in boxes[:number]:
-            assert x + w <= a or a + c <= x or y + h <= b or b + d <= y
-
-
-def test_pictures_of_little_and_of_odd_text() -> None:
-    minidom.parseString(to_svg(Graph()))
-    graph = Graph()
-    graph.output(graph.call_function(print, ("<&\"'>\\",)))
-    minidom.parseString(to_svg(graph))
-    assert "'<&\\\"\\\\'>" in to_dot(graph)
