@@ -26,8 +26,10 @@ _DIFFERENCES = "differences.md"
 
 
 def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -> int:
-    """Write the pages of namespaces and packages, by default those of the project's schemas; 1 if `--check` finds that
-    they are out of date. Raises UsageError where there are no operators, SchemaErrors."""
+    """Write the pages of namespaces and packages. The default is the project's own schemas.
+
+    Return 1 if `--check` finds outdated pages. Raises UsageError if no operator is found, SchemaErrors.
+    """
     sets = declare(job, binds=False) if job is not None else {}
     namespaces = tuple(sets)
     targets = arguments.targets or namespaces
@@ -52,8 +54,10 @@ def write_docs(job: Job | None, root: Path, arguments: Namespace, out: TextIO) -
 
 
 def _report(arguments: Namespace, root: Path) -> str | None:
-    """Return the path of the report that is given, else of the project's last one; None where there is none, or none is
-    wanted. Raises UsageError where the one that is given is not there."""
+    """Return the path of the given report, or of the project's last report. None means no report.
+
+    Raises UsageError if the given report does not exist.
+    """
     if arguments.gate is not None and not Path(arguments.gate).is_file():
         raise UsageError(f"there is no report {arguments.gate}")
     last = cache_folder(root) / "gate.json"

@@ -1,4 +1,4 @@
-"""The options of commands that write reports of the gate, and what they come to: the wishes for the runtime."""
+"""The options of commands that write reports of the gate, and the wishes that the runtime receives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CACHE: Final = ".opwright_cache"
 
 
 def add_report_options(command: argparse.ArgumentParser, *, has_baseline: bool = True) -> None:
-    """Add what says how a report is written, and what it is held to."""
+    """Add the options for the format, the output, the threshold and the baseline of a report."""
     command.add_argument("--format", choices=FORMATS, default="text", help="of the report; text is for terminals")
     command.add_argument("-o", "--output", metavar="FILE", help="write the report there")
     command.add_argument(
@@ -34,7 +34,7 @@ def add_report_options(command: argparse.ArgumentParser, *, has_baseline: bool =
 
 
 def wishes_of(arguments: Namespace, known: tuple[Finding, ...] = ()) -> dict[str, Any]:
-    """Return what the options say, as `Wanted` of the runtime takes it."""
+    """Return the options as arguments of the runtime's `Wanted`."""
     return {
         "format": arguments.format,
         "output": arguments.output,
@@ -45,12 +45,12 @@ def wishes_of(arguments: Namespace, known: tuple[Finding, ...] = ()) -> dict[str
 
 
 def cache_folder(root: Path) -> Path:
-    """Return the folder of a project where the last report is kept."""
+    """Return the folder of a project for its last report."""
     return root / _CACHE
 
 
 def known_findings(given: str | None, root: Path, *, may_be_missing: bool = False) -> tuple[Finding, ...]:
-    """Return the findings of the baseline that is given, else of the one in a project, if it is there.
+    """Return the findings of the given baseline, or of the project's baseline if it exists.
 
     Raises UsageError for a file that cannot be read, SchemaErrors for one that is wrong.
     """

@@ -1,4 +1,4 @@
-"""The views that templates show: a page for each packet, with all overloads and variants, and the index."""
+"""Views for templates: a page for each packet, with all overloads and variants, and the index."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["Page", "Section", "Wishes", "pages_of", "sections_of"]
 
 @dataclass(frozen=True)
 class Wishes:
-    """The wishes for all pages: how formulas are written, the address that sources are below, whether the gate's
-    last run is told, and differences from other libraries, which pages list."""
+    """The options of all pages: notation of formulas, address of sources, report of the gate, differences from other
+    libraries."""
 
     notation: Notation = "latex"
     source: str = ""
@@ -80,7 +80,7 @@ class Section:
 def pages_of(
     facts: Mapping[str, Facts], declared: Mapping[str, Declared], known: Sequence[Mapping[str, str]], wishes: Wishes
 ) -> Iterator[Page]:
-    """Yield a page for each packet. In-place variants and `out=` stand on that of the operator that they write for."""
+    """Yield a page for each packet. The page of an operator also has its in-place and `out=` variants."""
     packets: dict[str, dict[str, list[Facts]]] = {}
     known_packets = {name.partition(".")[0] for name in facts}
     for name, each in facts.items():
@@ -107,7 +107,7 @@ def sections_of(pages: Sequence[Page]) -> list[Section]:
 
 
 def _order(packet: str) -> tuple[str, bool, str]:
-    """Return what packets are sorted by: those that are not meant to be called come last."""
+    """Return the sort key of packets. Private packets come last."""
     namespace, _, name = packet.partition("::")
     return namespace, name.startswith("_"), name
 
@@ -117,7 +117,7 @@ def _plain(name: str) -> str:
 
 
 def _packet(functional: str, known: Collection[str]) -> str:
-    """Return the packet of an operator: `aten::fill` for `aten::fill_.Scalar`, where there is one."""
+    """Return the packet of an operator: `aten::fill` for `aten::fill_.Scalar`, if it exists."""
     packet = functional.partition(".")[0]
     short = packet.removesuffix("_")
     return short if short in known and not packet.endswith("__") else packet
@@ -191,7 +191,7 @@ def _known(finding: Mapping[str, str]) -> str:
 
 
 def _facts(head: Facts, said: Declared, wishes: Wishes) -> Iterator[tuple[str, str]]:
-    """Yield what a table says of an overload."""
+    """Yield the rows of the table of an overload."""
     yield "dtypes", dtypes_text(head.get("dtypes", ()))
     yield "backends", _backends(head)
     gradient = {"formula": "by a formula", "of its parts": "those of the operators that it calls", "none": "none"}
@@ -217,7 +217,7 @@ def _facts(head: Facts, said: Declared, wishes: Wishes) -> Iterator[tuple[str, s
 
 
 def _linked(place: str, wishes: Wishes) -> str:
-    """Return a place in a file, as a link where it is known what it is below."""
+    """Return a place in a file, as a link if the address of sources is known."""
     file, _, line = place.rpartition(":")
     if not wishes.source or not line.isdigit():
         return f"`{place}`" if place else ""
@@ -225,7 +225,7 @@ def _linked(place: str, wishes: Wishes) -> str:
 
 
 def _example(head: Facts) -> str:
-    """Return a call that ran, as Python's prompt shows it."""
+    """Return an executed call in the form of Python's prompt."""
     if not head.get("example"):
         return ""
     lines, output = head["example"]

@@ -1,4 +1,4 @@
-"""The targets of every package: `package`, `ops`, `kernels` and `gradients`, each a function from the declared set."""
+"""The targets of every package: functions from the declared set to files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["gradients", "kernels", "ops", "package_files"]
 
 
 def package_files(declared: DeclaredSet) -> Files:
-    """Return the files that a package has once."""
+    """Return the files of the package itself."""
     view, common = declared.view, shared(declared)
     return {
         "py.typed": "",

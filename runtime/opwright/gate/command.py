@@ -1,5 +1,7 @@
-"""The command `opwright gate`, in the process of the runtime. Exit status: 0 nothing is broken, 1 something is, 2 wrong
-usage."""
+"""The command `opwright gate`, in the process of the runtime.
+
+Exit status: 0 without findings, 1 with findings, 2 for wrong usage.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +89,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _handed() -> dict[str, Any]:
-    """Return what the command line hands over in the standard input: known findings, where new ones and the report are
-    kept. From now on this process ends when that pipe does: the command was killed."""
+    """Return known findings, baseline file and cache folder, which standard input has as JSON.
+
+    This process ends when the pipe closes, because the command was killed.
+    """
     found: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with, args=(sys.stdin.buffer.fileno(),), daemon=True).start()
     return found
@@ -135,7 +139,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def _progress(stream: TextIO, is_quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Yield what shows a line of progress, or a line now and then where nobody sees it move."""
+    """Yield a progress reporter: a moving line in terminals, a new line now and then elsewhere."""
     if is_quiet or not stream.isatty():
         yield None if is_quiet else _now_and_then
         return

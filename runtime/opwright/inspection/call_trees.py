@@ -1,7 +1,7 @@
-"""The tree of calls that a program makes: each key that handled one, what served it there, and what that called.
+"""The tree of calls of a program: dispatch key, kernel and inner calls of each call.
 
-While nobody watches, nothing of this is there: kernels are composed without it. The first to watch has all operators
-forget their composed kernels, which then come with a wrapper each; the last has them forget these.
+Without a trace there is no cost: kernels are composed without wrappers. The first trace drops all composed kernels,
+and new kernels get a wrapper. The last trace drops these kernels.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ _STEPS: Final = 9  # items of a list that are shown
 
 @dataclass(slots=True)
 class Call:
-    """One kernel that ran: of which operator, at which key, who registered it there, and what it called.
+    """One kernel that ran: operator, dispatch key, registration and inner calls.
 
-    `rule` says why it handles the key, in the words of `opwright.dispatch.table`; `where` is the file and line of the
-    registration. `arguments` and `results` are texts; `keys` has the dispatch keys of each tensor among the arguments,
-    the modes that were on included. `seconds` count what was called, too. `digest` is of the results' dtypes, shapes
-    and elements, if it was asked for; `error` the exception that ended the call. Arguments at the end that are None
-    are left out.
+    `rule` is the reason of `opwright.dispatch.table` for the kernel, `where` the file and line of the registration.
+    `arguments` and `results` are texts, without None at the end. `keys` has the dispatch keys of each tensor argument,
+    with active modes. `seconds` includes inner calls. `digest` is a hash of the results' dtypes, shapes and elements.
+    `error` is the exception that ended the call.
     """
 
     operator: str
@@ -58,7 +57,7 @@ class Call:
     calls: list[Call] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, the calls below included."""
+        """Return the call and its inner calls as JSON values."""
         made = {name: getattr(self, name) for name in self.__slots__}
         return made | {"calls": [each.as_dict() for each in self.calls]}
 
@@ -73,11 +72,11 @@ class CallTree:
         self._open = self.calls  # where the next call belongs
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Return what JSON can hold, a dict for each outermost call."""
+        """Return JSON values: a dict for each outermost call."""
         return [each.as_dict() for each in self.calls]
 
     def __iter__(self) -> Iterator[Call]:
-        """Go through all calls, each before those below it."""
+        """Yield all calls, each before its inner calls."""
         waiting = self.calls[::-1]
         while waiting:
             yield (call := waiting.pop())
@@ -108,7 +107,7 @@ class CallTree:
 
 
 class _Printed(CallTree):
-    """The tree of a whole program: each outermost call is printed when it is over, to the standard error stream."""
+    """The tree of a whole program. It prints each outermost call to standard error when the call ends."""
 
     def run(self, call: Call, kernel: Function, args: tuple[Any, ...]) -> Any:
         try:
@@ -125,8 +124,10 @@ _TREES: Final[weakref.WeakSet[CallTree]] = weakref.WeakSet()  # that are being f
 
 @contextmanager
 def trace_calls(*, times: bool = False, hashes: bool = False) -> Iterator[CallTree]:
-    """Record the tree of the calls that this thread or task makes in a block: `with trace_calls() as calls: …`, then
-    `print(calls)`. `times` has it measure each, `hashes` tell results apart. A block in a block has its own tree."""
+    """Record the calls of this thread or task in a block: `with trace_calls() as calls: …`, then `print(calls)`.
+
+    `times` measures each call. `hashes` adds a hash of each result. A nested block has its own tree.
+    """
     tree, before = CallTree(times=times, hashes=hashes), _CURRENT.get()
     try:
         _TREES.add(tree)
@@ -140,7 +141,7 @@ def trace_calls(*, times: bool = False, hashes: bool = False) -> Iterator[CallTr
 
 
 def watch_process(operator: Any, key: Any, entry: Any, kernel: Function) -> Function:
-    """Print the calls of the whole process, as `OPWRIGHT_TRACE` asks: `1`, or `times`, `hashes` or both."""
+    """Print the calls of the whole process. `OPWRIGHT_TRACE` is `1`, `times`, `hashes` or `times,hashes`."""
     said = os.environ.get("OPWRIGHT_TRACE", "")
     global _process
     if _process is None:
@@ -152,7 +153,7 @@ _process: _Printed | None = None
 
 
 def _watch_or_not() -> None:
-    """Have kernels composed with what watches them if there is a tree to fill, else without."""
+    """Drop composed kernels if the first trace starts or the last one ends."""
     with registry.lock:
         is_on = bool(_TREES)
         if _process is None and is_on != (registry.watch is not None):
@@ -161,7 +162,7 @@ def _watch_or_not() -> None:
 
 
 def _watched(operator: Any, key: Any, entry: Any, kernel: Function) -> Function:
-    """Return a composed kernel that enters itself into the tree of its thread or task."""
+    """Return a composed kernel that records its calls in the tree of its thread or task."""
     name, key_name, rule, where = str(operator.name), key.name, str(entry.rule), shown(entry.where)
 
     def watched(*args: Any) -> Any:
@@ -189,7 +190,7 @@ def _text_of(value: Any) -> str:
 
 
 def _digest(results: Any) -> str | None:
-    """Return 8 hexadecimal digits; None where a result has no elements to look at."""
+    """Return 8 hexadecimal digits, or None if a result has no elements to read."""
     found = hashlib.blake2b(digest_size=4)
     for each in results:
         if not isinstance(each, Tensor):

@@ -114,7 +114,10 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> A:
-    """Return `triplet_margin_loss` with any distance. The default is `pairwise_distance`."""
+    """Return `triplet_margin_loss` with any distance. The default is `pairwise_distance`.
+
+    Raises ValueError if the margin is not positive, RuntimeError if the numbers of dimensions differ.
+    """
     number = reduction_number(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

@@ -118,14 +118,3 @@ def test_dispatch_tables() -> None:
     assert page.texts["code"] == first and page.rows[0] == ["key", "handled by", "rule"]
     assert [f"{key}: {handler} [{rule}]" for key, handler, rule in page.rows[1:]] == lines
     assert found == dict(found) and isinstance(found, dict)
-
-
-def test_trees_of_calls() -> None:
-    with opwright.trace_calls() as calls:
-        opwright.ones(2).softmax(0)
-        with pytest.raises(RuntimeError):
-            opwright.ops.aten.view(opwright.ones(2), [5])
-    calls.calls[0].arguments[0] = HOSTILE
-    page = shown(calls)
-    assert page.texts["pre"] == str(calls) and HOSTILE in page.texts["pre"]
-    assert page.texts["summary"] == f"calls: {len(list(calls))}"

@@ -1,5 +1,8 @@
-"""The process that tells of operators: for each a line of JSON, behind `\\0` since operators may print, before it is
-called a line with its name alone. What to tell of comes on standard input."""
+"""The process that collects facts of operators.
+
+Standard input names the operators as JSON. For each operator, standard output gets a line with its name before the
+first call, then a line of JSON. Lines start with `\\0`, because operators may print.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,12 @@ from opwright_core.dispatch.registry.tables import registry
 
 __all__ = ["main", "operators_of"]
 
-_LONGEST: Final = 200  # characters of what was judged
+_LONGEST: Final = 200  # characters of the target
 _MOST_MEMORY: Final = 4 << 30  # bytes of address space
 
 
 def operators_of(target: str) -> list[str]:
-    """Return the names of the operators of a namespace, or of a package, which is imported; none where there are
-    none."""
+    """Return the names of the operators of a namespace or package. A package is imported."""
     if target == "aten":
         _ = opwright.ops.aten  # loads it
     if names := names_of(target):
@@ -40,7 +42,7 @@ def operators_of(target: str) -> list[str]:
 
 
 def main() -> int:
-    """Tell of operators; the exit status: 2 where there are none, of which the last line of stderr says why."""
+    """Print the facts. Return 2 if modules or the report cannot be read; the last line of stderr has the reason."""
     given = json.load(sys.stdin)
     _limit_memory()
     try:
@@ -81,7 +83,7 @@ def _lines(given: Mapping[str, Any], report: Report | None) -> Iterator[dict[str
 
 
 def _run_of(report: Report) -> str:
-    """Return which run a report is of, and what came out."""
+    """Return a summary of the run of a report."""
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     counts = report.counts
     return (

@@ -1,4 +1,4 @@
-"""The facts of one operator, as its page shows them."""
+"""The facts of one operator for its page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ROWS: Final = {
 
 
 def facts_of(name: str, verdicts: Sequence[Verdict], run: str = "") -> dict[str, Any]:
-    """Return what is known of an operator without calling it. `run` says in words which run the verdicts are of."""
+    """Return the facts of an operator that need no call. `run` describes the run of the verdicts."""
     operator = find_operator(name)
     keys = [key for key in operator.registrations if isinstance(key, DispatchKey)]
     return {
@@ -71,7 +71,7 @@ def _has_rule(rules: RuleTable[Any], name: str) -> bool:
 
 
 def _rows(operator: Operator) -> Iterator[tuple[list[str], str, str]]:
-    """Yield keys that are served alike, with the rule by which, and where that was registered."""
+    """Yield keys with the same kernel, its rule and its place of registration."""
     found: dict[tuple[str, str], list[str]] = {}
     for key, entry in table(operator).items():
         if entry.rule != MISSING and not entry.is_fallthrough:
@@ -83,7 +83,7 @@ def _rows(operator: Operator) -> Iterator[tuple[list[str], str, str]]:
 
 
 def _found(verdicts: Sequence[Verdict]) -> Iterator[dict[str, Any]]:
-    """Yield what the gate found, by backend and row: how many properties held, which did not and why, dtypes asked."""
+    """Yield results of the gate by backend and row: number of held properties, broken properties, dtypes."""
     rows = list(dict.fromkeys(_ROWS.values()))
     by_row: dict[tuple[str, int], list[Verdict]] = {}
     for each in verdicts:
